@@ -1,0 +1,12 @@
+/** Any value that survives `JSON.parse(JSON.stringify(value))`. */
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+
+/** A JSON object. A member that is `undefined` counts as absent. */
+export interface JsonObject {
+  readonly [key: string]: Json | undefined;
+}
+
+/** True for `{…}`: not for arrays, not for `null`. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,17 @@
+import type { Incoming, Message } from "./message.ts";
+
+/**
+ * A two-way flow of messages.
+ *
+ * Reading ends when the peer is gone; a broken channel throws from the loop.
+ * There is one reader at a time, and a second one goes on where the first
+ * stopped.
+ */
+export interface Channel {
+  /** What arrived, in order. Messages that came together are yielded together. */
+  readonly incoming: AsyncIterable<readonly Incoming[]>;
+  /** Writes one message. A promise means that the peer is slow: await it before sending more. */
+  send(message: Message): Promise<void> | undefined;
+  /** Ends both directions, after what was sent is written. Idempotent, never rejects. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,143 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { type JsonLimits, parseJson } from "../json/parse.ts";
+import { toText } from "../json/text.ts";
+
+/** Correlates a response with its request. `1` and `"1"` are different ids. */
+export type Id = string | number;
+
+export interface Request {
+  readonly kind: "request";
+  readonly id: Id;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export interface Notification {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export interface Success {
+  readonly kind: "success";
+  readonly id: Id;
+  readonly result: JsonObject;
+}
+
+export interface Failure {
+  readonly kind: "failure";
+  /** `null` when the id of the request could not be read. */
+  readonly id: Id | null;
+  readonly error: ErrorObject;
+}
+
+export interface ErrorObject {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: Json;
+}
+
+export type Response = Success | Failure;
+export type Message = Request | Notification | Response;
+
+/** Something that arrived and is no message. */
+export interface Malformed {
+  readonly kind: "malformed";
+  /** Of the request, where it could be read. */
+  readonly id: Id | null;
+  readonly error: ErrorObject;
+  /** False for a broken response: an answer to an answer would never end. */
+  readonly answerable: boolean;
+}
+
+/** Several messages in one array. Only revision 2025-03-26 allows it. */
+export interface Batch {
+  readonly kind: "batch";
+  readonly items: readonly (Message | Malformed)[];
+}
+
+/** Whatever one line or body held. */
+export type Incoming = Message | Malformed | Batch;
+
+/** The codes of JSON-RPC itself. */
+export const rpcCodes = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+} as const;
+
+/** Reads one text off the wire. Never throws. */
+export function parseText(text: string, limits?: JsonLimits): Incoming {
+  const parsed = parseJson(text, limits);
+  return parsed.ok ? parseMessage(parsed.value) : malformed(rpcCodes.parseError, `parse error: ${parsed.reason}`);
+}
+
+/** Classifies one JSON value. Never throws. */
+export function parseMessage(value: Json): Incoming {
+  if (!Array.isArray(value)) return parseOne(value);
+  if (value.length === 0) return malformed(rpcCodes.invalidRequest, "empty batch");
+  return { kind: "batch", items: value.map(parseOne) };
+}
+
+function parseOne(value: Json): Message | Malformed {
+  if (!isObject(value)) return malformed(rpcCodes.invalidRequest, "a message must be an object");
+  if (typeof value.method === "string") return parseCall(value, value.method);
+  if ("result" in value || "error" in value) return parseResponse(value);
+  return malformed(rpcCodes.invalidRequest, '"method" must be a string', isId(value.id) ? value.id : null);
+}
+
+function parseCall(value: JsonObject, method: string): Message | Malformed {
+  const { id, params = {} } = value;
+  const known = isId(id) ? id : null;
+  if (value.jsonrpc !== "2.0") return malformed(rpcCodes.invalidRequest, '"jsonrpc" must be "2.0"', known);
+  if (id !== undefined && known === null) {
+    return malformed(rpcCodes.invalidRequest, '"id" must be a string or an integer');
+  }
+  if (!isObject(params)) {
+    const problem = malformed(rpcCodes.invalidParams, '"params" must be an object', known);
+    return known === null ? { ...problem, answerable: false } : problem;
+  }
+  return known === null ? { kind: "notification", method, params } : { kind: "request", id: known, method, params };
+}
+
+function parseResponse({ jsonrpc, id, result, error }: JsonObject): Message | Malformed {
+  const known = isId(id) ? id : null;
+  if (jsonrpc === "2.0" && error === undefined && isObject(result) && known !== null) {
+    return { kind: "success", id: known, result };
+  }
+  if (jsonrpc === "2.0" && result === undefined && isErrorObject(error)) return { kind: "failure", id: known, error };
+  return { ...malformed(rpcCodes.invalidRequest, "not a valid response", known), answerable: false };
+}
+
+/** The text of a message, assembled so that a remembered result is not written again. */
+export function encodeMessage(message: Message): string {
+  switch (message.kind) {
+    case "success":
+      return `{"jsonrpc":"2.0","id":${encodeId(message.id)},"result":${toText(message.result)}}`;
+    case "failure":
+      return `{"jsonrpc":"2.0","id":${encodeId(message.id)},"error":${JSON.stringify(message.error)}}`;
+    case "request":
+      return `{"jsonrpc":"2.0","id":${encodeId(message.id)},"method":${JSON.stringify(message.method)},"params":${toText(message.params)}}`;
+    case "notification":
+      return `{"jsonrpc":"2.0","method":${JSON.stringify(message.method)},"params":${toText(message.params)}}`;
+  }
+}
+
+function encodeId(id: Id | null): string {
+  return typeof id === "number" ? String(id) : JSON.stringify(id);
+}
+
+/** Integers beyond 2^53 would come back as another number, so they are no ids. */
+function isId(value: unknown): value is Id {
+  return typeof value === "string" || Number.isSafeInteger(value);
+}
+
+function isErrorObject(value: unknown): value is ErrorObject & JsonObject {
+  return isObject(value) && Number.isInteger(value.code) && typeof value.message === "string";
+}
+
+function malformed(code: number, message: string, id: Id | null = null): Malformed {
+  return { kind: "malformed", id, error: { code, message }, answerable: true };
+}
