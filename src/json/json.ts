@@ -10,3 +10,8 @@ export interface JsonObject {
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** Sees a typed value as the JSON it is. For interfaces of the model, whose members are all JSON. */
+export function asJson(value: object): JsonObject {
+  return value as JsonObject;
+}

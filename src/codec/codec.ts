@@ -1,0 +1,83 @@
+import type { JsonObject } from "../json/json.ts";
+import type { ErrorObject, Id, Request } from "../jsonrpc/message.ts";
+import type { Failure } from "../model/errors.ts";
+import type { Answer, Question, QuestionMethod } from "../model/input.ts";
+import type { LogLevel } from "../model/logging.ts";
+import type { DiscoverResult, Method, Params } from "../model/methods.ts";
+import type { ClientCapabilities, Implementation, Peer } from "../model/peer.ts";
+import type { Revision } from "../model/revision.ts";
+import type { Call, Outcome } from "../model/service.ts";
+
+/** A value, or the failure to answer with. */
+export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
+
+/** The part of a call that is on the wire. */
+export interface WireCall<M extends Method = Method> {
+  readonly method: M;
+  readonly params: Params<M>;
+  readonly peer: Peer;
+  readonly meta: JsonObject;
+  /** Echoed with every progress notification, with its JSON type. */
+  readonly progressToken: Id | undefined;
+  readonly logLevel: LogLevel | undefined;
+  readonly answers: Readonly<Record<string, unknown>> | undefined;
+  readonly state: string | undefined;
+}
+
+/** What a legacy connection remembers of its client. */
+export interface Session {
+  readonly peer: Peer;
+  readonly logLevel: LogLevel | undefined;
+}
+
+/** What an outgoing notification belongs to. */
+export interface NotificationScope {
+  readonly progressToken?: Id | undefined;
+  readonly subscriptionId?: Id | undefined;
+}
+
+/** What a client sends to open a legacy connection, in words of the model. */
+export interface Hello {
+  readonly info: Implementation;
+  readonly capabilities: ClientCapabilities;
+}
+
+/**
+ * Translates between one protocol revision and the model.
+ *
+ * Codecs are pure: no I/O, no clock, no state but memory of what they encoded.
+ * Decoding is lenient and keeps unknown members; encoding is strict and leaves
+ * out what the revision does not know.
+ */
+export interface Codec {
+  readonly revision: Revision;
+
+  /** Server side: a request. Legacy revisions need the session it belongs to. */
+  decodeCall(request: Request, session?: Session): Decoded<WireCall>;
+  /** Server side: how the call ended. `server` signs modern results. */
+  encodeOutcome<M extends Method>(method: M, outcome: Outcome<M>, server?: Implementation): Decoded<JsonObject>;
+  /** Client side: the params of a request. A token asks for progress. */
+  encodeCall(call: Call, progressToken?: Id): JsonObject;
+  /** Client side: a successful response. A result of the wrong shape is an `invalid-response`. */
+  decodeResult<M extends Method>(method: M, result: JsonObject): Outcome<M>;
+
+  encodeFailure(failure: Failure): ErrorObject;
+  decodeFailure(error: ErrorObject): Failure;
+
+  /** Params of a notification as this revision has them, or undefined when it has no such notification. */
+  encodeNotification(method: string, params: JsonObject, scope?: NotificationScope): JsonObject | undefined;
+  /** Params without what only correlates: the progress token, the subscription id. */
+  decodeNotification(method: string, params: JsonObject): JsonObject;
+
+  /** A question as params of a server-to-client request (legacy), or as an entry of `inputRequests` (modern). */
+  encodeQuestion(question: Question): Decoded<JsonObject>;
+  decodeQuestion(method: string, params: JsonObject): Decoded<Question>;
+  encodeAnswer(method: QuestionMethod, answer: Answer): JsonObject;
+  decodeAnswer(method: QuestionMethod, answer: JsonObject): Answer;
+
+  /** Legacy handshake. Modern codecs say all of it on every request and do not call these. */
+  encodeHello(hello: Hello): JsonObject;
+  decodeHello(params: JsonObject): Hello;
+  encodeWelcome(server: DiscoverResult): JsonObject;
+  decodeWelcome(result: JsonObject): Decoded<DiscoverResult>;
+}

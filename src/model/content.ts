@@ -1,0 +1,67 @@
+import type { JsonObject } from "../json/json.ts";
+import type { ResourceContents } from "./resource.ts";
+
+/** Hints for whoever shows or uses a piece of content. */
+export interface Annotations {
+  readonly audience?: readonly Role[];
+  /** From 0, optional, to 1, required. */
+  readonly priority?: number;
+  /** ISO 8601. */
+  readonly lastModified?: string;
+}
+
+export type Role = "user" | "assistant";
+
+/** A picture for a name. `src` is an https or data URI. */
+export interface Icon {
+  readonly src: string;
+  readonly mimeType?: string;
+  /** Like `48x48`, or `any`. */
+  readonly sizes?: readonly string[];
+  readonly theme?: "light" | "dark";
+}
+
+interface Block {
+  readonly annotations?: Annotations;
+  readonly _meta?: JsonObject;
+}
+
+export interface TextContent extends Block {
+  readonly type: "text";
+  readonly text: string;
+}
+
+export interface ImageContent extends Block {
+  readonly type: "image";
+  /** Base64. */
+  readonly data: string;
+  readonly mimeType: string;
+}
+
+export interface AudioContent extends Block {
+  readonly type: "audio";
+  /** Base64. */
+  readonly data: string;
+  readonly mimeType: string;
+}
+
+/** A resource carried in the content itself. */
+export interface EmbeddedResource extends Block {
+  readonly type: "resource";
+  readonly resource: ResourceContents;
+}
+
+/** A pointer to a resource that the client may read. */
+export interface ResourceLink extends Block {
+  readonly type: "resource_link";
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly icons?: readonly Icon[];
+}
+
+/** One block of what a tool or prompt produced. */
+export type Content = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;

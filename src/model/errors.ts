@@ -1,0 +1,77 @@
+import type { Json } from "../json/json.ts";
+
+/** Every way a call can fail, as stable strings. Numbers exist only on the wire. */
+export type ErrorCode =
+  // told by a peer, or to one
+  | "parse-error"
+  | "invalid-request"
+  | "method-not-found"
+  | "invalid-params"
+  | "internal"
+  | "resource-not-found"
+  | "header-mismatch"
+  | "missing-capability"
+  | "unsupported-revision"
+  | "url-elicitation-required"
+  | "rejected"
+  | "application"
+  // found out here; a peer cannot send them
+  | "tool-error"
+  | "declined"
+  | "unsupported"
+  | "invalid-definition"
+  | "invalid-response"
+  | "cancelled"
+  | "timeout"
+  | "connection-closed"
+  | "limit-reached";
+
+/** A failed call as plain data: what crosses layers and the wire. */
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly data?: Json;
+  /** The number on the wire, for `application` failures. Own numbers lie outside -32768 to -32000. */
+  readonly number?: number;
+}
+
+export interface McpErrorOptions {
+  readonly data?: Json;
+  readonly number?: number;
+  readonly cause?: unknown;
+}
+
+/** The one error class applications catch. Switch on `code`. */
+export class McpError extends Error implements Failure {
+  override readonly name = "McpError";
+  readonly code: ErrorCode;
+  readonly data?: Json;
+  readonly number?: number;
+
+  constructor(code: ErrorCode, message: string, options: McpErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    if (options.data !== undefined) this.data = options.data;
+    if (options.number !== undefined) this.number = options.number;
+  }
+}
+
+/**
+ * An error the model is meant to read: `throw fail("sold out")`.
+ *
+ * In a tool it becomes a result with `isError`, and a typed client call throws
+ * it again with the same message and data.
+ */
+export function fail(message: string, data?: Json): McpError {
+  return new McpError("tool-error", message, data === undefined ? {} : { data });
+}
+
+/** The plain data of an error. */
+export function toFailure({ code, message, data, number }: McpError): Failure {
+  return { code, message, ...(data !== undefined && { data }), ...(number !== undefined && { number }) };
+}
+
+/** The error of a failure. */
+export function toError(failure: Failure, cause?: unknown): McpError {
+  return new McpError(failure.code, failure.message, cause === undefined ? failure : { ...failure, cause });
+}

@@ -1,0 +1,25 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+
+/** The reserved keys of `_meta`. Only codecs and transports read or write them. */
+export const metaKeys = {
+  protocolVersion: "io.modelcontextprotocol/protocolVersion",
+  clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
+  clientInfo: "io.modelcontextprotocol/clientInfo",
+  serverInfo: "io.modelcontextprotocol/serverInfo",
+  logLevel: "io.modelcontextprotocol/logLevel",
+  subscriptionId: "io.modelcontextprotocol/subscriptionId",
+  relatedTask: "io.modelcontextprotocol/related-task",
+  progressToken: "progressToken",
+} as const;
+
+/** The `_meta` of params or a result; empty when there is none. */
+export function metaOf(value: JsonObject): JsonObject {
+  return isObject(value._meta) ? value._meta : noMeta;
+}
+
+const noMeta: JsonObject = {};
+
+/** A copy of `value` whose `_meta` has one member more. */
+export function withMeta(value: JsonObject, key: string, member: Json): JsonObject {
+  return { ...value, _meta: { ...metaOf(value), [key]: member } };
+}

@@ -1,0 +1,111 @@
+import type { JsonObject } from "../json/json.ts";
+import type { Implementation, ServerCapabilities } from "./peer.ts";
+import type { CompleteParams, CompleteResult, GetPromptResult, Prompt } from "./prompt.ts";
+import type { Resource, ResourceContents, ResourceTemplate } from "./resource.ts";
+import type { Revision } from "./revision.ts";
+import type { ListenFilter } from "./subscription.ts";
+import type { CallToolParams, CallToolResult, Tool } from "./tool.ts";
+
+/** How long, and by whom, a result may be kept. Absent means not at all. */
+export interface Cacheable {
+  readonly ttlMs?: number;
+  /** `public` results may be shared between users. */
+  readonly cacheScope?: "public" | "private";
+  readonly _meta?: JsonObject;
+}
+
+/** A page of a list. An empty string is a cursor like any other; only its absence ends the list. */
+export interface Page extends Cacheable {
+  readonly nextCursor?: string;
+}
+
+export interface PageParams {
+  readonly cursor?: string;
+}
+
+export interface DiscoverResult extends Cacheable {
+  readonly supportedVersions: readonly string[];
+  readonly capabilities: ServerCapabilities;
+  readonly instructions?: string;
+  /** Travels in `_meta` of every modern result, and in the legacy handshake. */
+  readonly serverInfo: Implementation;
+}
+
+/**
+ * Every request a client may send, with what goes in and what comes out.
+ *
+ * Extensions add theirs by declaration merging, and their row by
+ * {@link registerMethod}.
+ */
+export interface Methods {
+  "server/discover": { params: JsonObject; result: DiscoverResult };
+  "tools/list": { params: PageParams; result: Page & { readonly tools: readonly Tool[] } };
+  "tools/call": { params: CallToolParams; result: CallToolResult };
+  "resources/list": { params: PageParams; result: Page & { readonly resources: readonly Resource[] } };
+  "resources/templates/list": {
+    params: PageParams;
+    result: Page & { readonly resourceTemplates: readonly ResourceTemplate[] };
+  };
+  "resources/read": {
+    params: { readonly uri: string };
+    result: Cacheable & { readonly contents: readonly ResourceContents[] };
+  };
+  "prompts/list": { params: PageParams; result: Page & { readonly prompts: readonly Prompt[] } };
+  "prompts/get": {
+    params: { readonly name: string; readonly arguments?: Readonly<Record<string, string>> };
+    result: GetPromptResult;
+  };
+  "completion/complete": { params: CompleteParams; result: CompleteResult };
+  "subscriptions/listen": {
+    params: { readonly notifications: ListenFilter };
+    result: { readonly _meta?: JsonObject };
+  };
+}
+
+export type Method = keyof Methods;
+export type Params<M extends Method> = Methods[M]["params"];
+export type Result<M extends Method> = Methods[M]["result"];
+
+/** What the protocol says of one method, for every layer that needs to know. */
+export interface MethodRow {
+  /** The capability a server must advertise to answer it. */
+  readonly capability?: keyof ServerCapabilities;
+  /** The revision that introduced it. */
+  readonly since?: Revision;
+  /** True when results carry `ttlMs` and `cacheScope`. */
+  readonly cacheable?: boolean;
+  /** True when a call may end by asking the client for input. */
+  readonly asks?: boolean;
+  /** True when author code runs: such calls are queued when too many run. */
+  readonly runs?: boolean;
+  /** True when the call stays open until somebody ends it. */
+  readonly open?: boolean;
+  /** The parameter that the `Mcp-Name` header repeats. */
+  readonly nameParam?: string;
+}
+
+const rows = {
+  "server/discover": { since: "2026-07-28", cacheable: true },
+  "tools/list": { capability: "tools", cacheable: true },
+  "tools/call": { capability: "tools", asks: true, runs: true, nameParam: "name" },
+  "resources/list": { capability: "resources", cacheable: true },
+  "resources/templates/list": { capability: "resources", cacheable: true },
+  "resources/read": { capability: "resources", cacheable: true, asks: true, runs: true, nameParam: "uri" },
+  "prompts/list": { capability: "prompts", cacheable: true },
+  "prompts/get": { capability: "prompts", asks: true, runs: true, nameParam: "name" },
+  "completion/complete": { capability: "completions", runs: true },
+  "subscriptions/listen": { since: "2026-07-28", open: true },
+} as const satisfies Record<Method, MethodRow>;
+
+const table = new Map<string, MethodRow>(Object.entries(rows));
+const unknownRow: MethodRow = { runs: true };
+
+/** The row of a method. A method nobody described runs author code and has no other trait. */
+export function methodRow(method: string): MethodRow {
+  return table.get(method) ?? unknownRow;
+}
+
+/** Describes a method of an extension. Describing it does not switch it on. */
+export function registerMethod(method: string, row: MethodRow): void {
+  table.set(method, row);
+}

@@ -1,0 +1,35 @@
+import type { Json, JsonObject } from "../json/json.ts";
+import type { Content, Icon } from "./content.ts";
+
+/** What a tool is said to do. Hints, never guarantees. */
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly icons?: readonly Icon[];
+  /** JSON Schema with an object at its root. */
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: ToolAnnotations;
+  readonly _meta?: JsonObject;
+}
+
+export interface CallToolParams {
+  readonly name: string;
+  readonly arguments?: JsonObject;
+}
+
+export interface CallToolResult {
+  readonly content: readonly Content[];
+  readonly structuredContent?: Json;
+  readonly isError?: boolean;
+  readonly _meta?: JsonObject;
+}
