@@ -1,0 +1,48 @@
+import type { JsonObject } from "../json/json.ts";
+import type { Clock } from "../std/clock.ts";
+import type { Failure } from "./errors.ts";
+import type { Answer, Question } from "./input.ts";
+import type { LogLevel } from "./logging.ts";
+import type { DiscoverResult } from "./methods.ts";
+import type { ClientCapabilities, Implementation, Peer } from "./peer.ts";
+import type { Revision } from "./revision.ts";
+import type { Service } from "./service.ts";
+
+/** What a transport is told about the client that opens it. */
+export interface Opening {
+  readonly info: Implementation;
+  readonly capabilities: ClientCapabilities;
+  /** Answers what a legacy server asks at any time. Throws an `McpError` to refuse. */
+  answer(question: Question, signal: AbortSignal): Promise<Answer>;
+  /** Hears what belongs to no call. */
+  notified(method: string, params: JsonObject): void;
+  /** The revision to speak. Absent means the newest both sides know. */
+  readonly revision?: Revision;
+  /** For one step of the opening. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal;
+}
+
+/** How a connection ended: undefined when this side closed it. */
+export type Ending = Failure | undefined;
+
+/** An open line to one server, in whatever era it speaks. */
+export interface Connection {
+  readonly service: Service;
+  readonly revision: Revision;
+  /** What the server said of itself when the connection was opened. */
+  readonly server: DiscoverResult;
+  /** What every call states about this client. */
+  readonly peer: Peer;
+  /** Resolves when the connection is over. Never rejects. */
+  readonly ended: Promise<Ending>;
+  /** Idempotent, never rejects. Every open call fails with `connection-closed`. */
+  close(): Promise<void>;
+  /** Only where the log level is a property of the connection. */
+  setLogLevel?(level: LogLevel): Promise<void>;
+  /** Only where the revision has it. */
+  ping?(): Promise<void>;
+  /** Sends a notification that belongs to no call, where the revision has it. */
+  tell?(method: string, params: JsonObject): void;
+}
