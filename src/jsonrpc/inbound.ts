@@ -1,0 +1,119 @@
+import type { JsonObject } from "../json/json.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
+import type { Channel } from "./channel.ts";
+import { type ErrorObject, type Id, type Request, rpcCodes } from "./message.ts";
+
+/** One request of the peer, from its arrival to its answer. */
+export interface Exchange {
+  readonly request: Request;
+  /** Aborted when the peer cancels or the connection ends. */
+  readonly abort: LazyAbort;
+  /** Answers. Only the first answer is written, and none after the peer cancelled. */
+  succeed(result: JsonObject): Promise<void> | undefined;
+  fail(error: ErrorObject): Promise<void> | undefined;
+  /** Sends a notification while the request is open. A no-op after it. */
+  notify(method: string, params: JsonObject): Promise<void> | undefined;
+  /** Ends the exchange without an answer. */
+  drop(): void;
+}
+
+/** The requests of the peer that are not answered yet. */
+export interface Inbound {
+  /** Takes a request in. Undefined when its id is in use or too many are open: the refusal is sent. */
+  open(request: Request): Exchange | undefined;
+  /** Aborts the request with this id, if it is open. The peer gets no answer to it. */
+  cancel(id: Id, reason: unknown): void;
+  /** Answers everything that is open with an error, and aborts it. */
+  endAll(error: ErrorObject): void;
+  /** Resolves when no request is open. */
+  drained(): Promise<void>;
+  readonly size: number;
+}
+
+/** `maxOpen` of 0 is off. */
+export function createInbound(channel: Channel, maxOpen: number): Inbound {
+  const open = new Map<Id, LiveExchange>();
+  let waiting: (() => void)[] = [];
+
+  const release = (id: Id): void => {
+    open.delete(id);
+    if (open.size > 0 || waiting.length === 0) return;
+    const wake = waiting;
+    waiting = [];
+    for (const resolve of wake) resolve();
+  };
+
+  const refuse = (id: Id, message: string): undefined => {
+    channel.send({ kind: "failure", id, error: { code: rpcCodes.invalidRequest, message } });
+    return undefined;
+  };
+
+  return {
+    open(request) {
+      const { id } = request;
+      if (open.has(id)) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
+      if (maxOpen > 0 && open.size >= maxOpen) return refuse(id, `more than ${maxOpen} requests are open`);
+      const exchange = new LiveExchange(request, channel, release);
+      open.set(id, exchange);
+      return exchange;
+    },
+    cancel(id, reason) {
+      const exchange = open.get(id);
+      if (exchange === undefined) return;
+      exchange.drop();
+      exchange.abort.abort(reason);
+    },
+    endAll(error) {
+      for (const exchange of [...open.values()]) {
+        exchange.fail(error);
+        exchange.abort.abort(error.message);
+      }
+    },
+    drained() {
+      if (open.size === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+      });
+    },
+    get size() {
+      return open.size;
+    },
+  };
+}
+
+class LiveExchange implements Exchange {
+  readonly request: Request;
+  readonly abort = new LazyAbort();
+  readonly #channel: Channel;
+  readonly #release: (id: Id) => void;
+  #open = true;
+
+  constructor(request: Request, channel: Channel, release: (id: Id) => void) {
+    this.request = request;
+    this.#channel = channel;
+    this.#release = release;
+  }
+
+  succeed(result: JsonObject): Promise<void> | undefined {
+    return this.#end() ? this.#channel.send({ kind: "success", id: this.request.id, result }) : undefined;
+  }
+
+  fail(error: ErrorObject): Promise<void> | undefined {
+    return this.#end() ? this.#channel.send({ kind: "failure", id: this.request.id, error }) : undefined;
+  }
+
+  notify(method: string, params: JsonObject): Promise<void> | undefined {
+    return this.#open ? this.#channel.send({ kind: "notification", method, params }) : undefined;
+  }
+
+  drop(): void {
+    this.#end();
+  }
+
+  #end(): boolean {
+    if (!this.#open) return false;
+    this.#open = false;
+    this.#release(this.request.id);
+    return true;
+  }
+}

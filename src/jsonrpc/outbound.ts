@@ -1,0 +1,121 @@
+import type { JsonObject } from "../json/json.ts";
+import type { Deadline, DeadlineLimits, Deadlines } from "../std/deadlines.ts";
+import type { Channel } from "./channel.ts";
+import type { Id, Notification, Response } from "./message.ts";
+
+/** Why no response came. */
+export type LostReason = "cancelled" | "timeout" | "closed" | "full";
+
+/** A request that will never be answered. */
+export interface Lost {
+  readonly kind: "lost";
+  readonly reason: LostReason;
+  readonly cause?: unknown;
+}
+
+/** How a request ended: expected failures are values. */
+export type Reply = Response | Lost;
+
+export interface RequestOptions {
+  /** Hears the notifications that name this request, until it is settled. */
+  onNotification?(notification: Notification): void;
+  /** Subscribes to the caller's abort; returns how to unsubscribe. */
+  onAbort?(listener: () => void): () => void;
+  /** What to tell the peer on abort. */
+  abortReason?(): string | undefined;
+  readonly limits?: DeadlineLimits;
+  /** False for requests the protocol forbids to cancel. */
+  readonly cancellable?: boolean;
+}
+
+/** The requests this side has sent. Each is settled exactly once. */
+export interface Outbound {
+  /** Sends a request. `params` gets the id, which serves as its progress token. Never rejects. */
+  request(method: string, params: (id: Id) => JsonObject, options?: RequestOptions): Promise<Reply>;
+  /** Settles the request a response names. False when there is none: the response came late, or from nowhere. */
+  settle(response: Response): boolean;
+  /** Hands a notification to the request it names. False when that request is over. */
+  notify(id: Id, notification: Notification): boolean;
+  /** Settles every request as lost, and every later one at once. */
+  close(cause?: unknown): void;
+  readonly size: number;
+}
+
+export interface OutboundOptions {
+  readonly channel: Channel;
+  readonly deadlines: Deadlines;
+  /** More than this many unanswered requests fail at once. 0 is off. */
+  readonly maxInFlight: number;
+}
+
+interface Pending {
+  readonly resolve: (reply: Reply) => void;
+  readonly options: RequestOptions;
+  deadline: Deadline | undefined;
+  unsubscribe: (() => void) | undefined;
+}
+
+export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOptions): Outbound {
+  const pending = new Map<Id, Pending>();
+  let nextId = 1;
+  let closed: Lost | undefined;
+
+  /** The first to take the entry wins; whoever comes later finds nothing. */
+  const take = (id: Id): Pending | undefined => {
+    const entry = pending.get(id);
+    if (entry === undefined) return undefined;
+    pending.delete(id);
+    entry.deadline?.stop();
+    entry.unsubscribe?.();
+    return entry;
+  };
+
+  const lose = (id: Id, reason: "cancelled" | "timeout"): void => {
+    const entry = take(id);
+    if (entry === undefined) return;
+    entry.resolve({ kind: "lost", reason });
+    if (entry.options.cancellable === false) return;
+    const why = reason === "timeout" ? "timeout" : entry.options.abortReason?.();
+    const params = why === undefined ? { requestId: id } : { requestId: id, reason: why };
+    channel.send({ kind: "notification", method: "notifications/cancelled", params });
+  };
+
+  const watch = (id: Id, entry: Pending): void => {
+    const { limits, onAbort } = entry.options;
+    if (limits !== undefined) entry.deadline = deadlines.start(limits, () => lose(id, "timeout"));
+    if (onAbort !== undefined) entry.unsubscribe = onAbort(() => lose(id, "cancelled"));
+  };
+
+  return {
+    request(method, params, options = {}) {
+      if (closed !== undefined) return Promise.resolve(closed);
+      if (maxInFlight > 0 && pending.size >= maxInFlight) return Promise.resolve({ kind: "lost", reason: "full" });
+      const id = nextId++;
+      return new Promise((resolve) => {
+        const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };
+        pending.set(id, entry);
+        channel.send({ kind: "request", id, method, params: params(id) });
+        watch(id, entry);
+      });
+    },
+    settle(response) {
+      const entry = response.id === null ? undefined : take(response.id);
+      entry?.resolve(response);
+      return entry !== undefined;
+    },
+    notify(id, notification) {
+      const entry = pending.get(id);
+      if (entry?.options.onNotification === undefined) return false;
+      entry.deadline?.touch();
+      entry.options.onNotification(notification);
+      return true;
+    },
+    close(cause) {
+      closed ??= cause === undefined ? { kind: "lost", reason: "closed" } : { kind: "lost", reason: "closed", cause };
+      for (const id of [...pending.keys()]) take(id)?.resolve(closed);
+    },
+    get size() {
+      return pending.size;
+    },
+  };
+}

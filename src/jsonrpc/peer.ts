@@ -1,0 +1,168 @@
+import type { JsonObject } from "../json/json.ts";
+import { type Clock, systemClock } from "../std/clock.ts";
+import { createDeadlines } from "../std/deadlines.ts";
+import type { Channel } from "./channel.ts";
+import { createInbound, type Exchange } from "./inbound.ts";
+import {
+  type Batch,
+  type ErrorObject,
+  type Id,
+  type Incoming,
+  type Malformed,
+  type Notification,
+  rpcCodes,
+} from "./message.ts";
+import { createOutbound, type Outbound } from "./outbound.ts";
+
+export interface PeerHandlers {
+  /** Answers a request of the peer. A promise holds back the reading of more. */
+  request(exchange: Exchange): Promise<void> | undefined;
+  /** Hears a notification that belongs to no open request of ours. */
+  notification(notification: Notification): void;
+  /** The request a notification belongs to, by the id we gave it. */
+  correlate?(notification: Notification): Id | undefined;
+  /** True while arrays of messages are allowed. Absent means never. */
+  acceptsBatches?(): boolean;
+}
+
+export interface PeerOptions {
+  /** Requests of ours that may be unanswered. Default 1024; 0 is off. */
+  readonly maxInFlight?: number;
+  /** Requests of the peer that may be unanswered. Default 1024; 0 is off. */
+  readonly maxOpen?: number;
+  /** How long open requests may go on after the peer has hung up. Default 5 s. */
+  readonly drainMs?: number;
+  readonly clock?: Clock;
+}
+
+/** What was dropped, for whoever wants to know. */
+export interface PeerCounters {
+  /** Responses to requests that are over or never were. */
+  readonly strayReplies: number;
+  readonly malformed: number;
+}
+
+/** One end of a connection: requests in both directions, matched with their responses. */
+export interface RpcPeer {
+  readonly request: Outbound["request"];
+  notify(method: string, params: JsonObject): Promise<void> | undefined;
+  /** Reads until the peer hangs up; answers what is open; closes. Resolves with the error of a broken channel. */
+  run(): Promise<unknown>;
+  /** Aborts what is open, lets it answer, then closes. Idempotent, never rejects. */
+  close(reason?: unknown): Promise<void>;
+  /** Stops taking requests, answers what is open, then closes. */
+  drain(): Promise<void>;
+  readonly counters: PeerCounters;
+}
+
+export function createPeer(channel: Channel, handlers: PeerHandlers, options: PeerOptions = {}): RpcPeer {
+  const { maxInFlight = 1024, maxOpen = 1024, drainMs = 5_000, clock = systemClock } = options;
+  const outbound = createOutbound({ channel, deadlines: createDeadlines(clock), maxInFlight });
+  const inbound = createInbound(channel, maxOpen);
+  const counters = { strayReplies: 0, malformed: 0 };
+  let draining = false;
+  let closing: Promise<void> | undefined;
+
+  const refuse = ({ id, error, answerable }: Malformed): void => {
+    counters.malformed++;
+    if (answerable) channel.send({ kind: "failure", id, error });
+  };
+
+  const hear = (notification: Notification): void => {
+    if (notification.method === "notifications/cancelled") {
+      const { requestId, reason } = notification.params;
+      if (typeof requestId === "string" || typeof requestId === "number") inbound.cancel(requestId, reason);
+    }
+    const id = handlers.correlate?.(notification);
+    if (id === undefined || !outbound.notify(id, notification)) handlers.notification(notification);
+  };
+
+  const take = (message: Exclude<Incoming, Batch>): Promise<void> | undefined => {
+    switch (message.kind) {
+      case "request": {
+        const exchange = inbound.open(message);
+        if (draining) exchange?.fail(closingError);
+        else if (exchange !== undefined) return handlers.request(exchange);
+        return undefined;
+      }
+      case "notification":
+        hear(message);
+        return undefined;
+      case "malformed":
+        refuse(message);
+        return undefined;
+      default:
+        if (!outbound.settle(message)) counters.strayReplies++;
+        return undefined;
+    }
+  };
+
+  const takeBatch = async ({ items }: Batch): Promise<void> => {
+    if (handlers.acceptsBatches?.() !== true) return refuse(noBatch("batches are not supported"));
+    if (items.some((item) => item.kind === "request" && item.method === "initialize")) {
+      return refuse(noBatch("initialize must not be part of a batch"));
+    }
+    for (const item of items) await take(item);
+  };
+
+  /** Lets open requests finish for a while, then ends them. */
+  const settleInbound = async (): Promise<void> => {
+    const stop = clock.after(drainMs, () => inbound.endAll(closingError));
+    await inbound.drained();
+    stop();
+  };
+
+  const shut = (reason?: unknown): Promise<void> => {
+    outbound.close(reason);
+    closing ??= channel.close();
+    return closing;
+  };
+
+  return {
+    request: outbound.request,
+    notify: (method, params) => channel.send({ kind: "notification", method, params }),
+    async run() {
+      const error = await readAll(channel, (message) =>
+        message.kind === "batch" ? takeBatch(message) : take(message),
+      );
+      outbound.close(error);
+      if (error === undefined) await settleInbound();
+      else inbound.endAll(closingError);
+      await shut(error);
+      return error;
+    },
+    close(reason) {
+      draining = true;
+      outbound.close(reason);
+      inbound.endAll(closingError);
+      return shut(reason);
+    },
+    async drain() {
+      draining = true;
+      await settleInbound();
+      await shut();
+    },
+    counters,
+  };
+}
+
+/** Hands on what arrives, waiting whenever the taker is busy. Resolves with the error that ended it, if one did. */
+async function readAll(channel: Channel, take: (message: Incoming) => Promise<void> | undefined): Promise<unknown> {
+  try {
+    for await (const batch of channel.incoming) {
+      for (const message of batch) {
+        const busy = take(message);
+        if (busy !== undefined) await busy;
+      }
+    }
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+const closingError: ErrorObject = { code: rpcCodes.internal, message: "the connection is closing" };
+
+function noBatch(message: string): Malformed {
+  return { kind: "malformed", id: null, error: { code: rpcCodes.invalidRequest, message }, answerable: true };
+}
