@@ -1,4 +1,4 @@
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 
 /** Bounds on one JSON text. A bound of 0 is off. */
 export interface JsonLimits {
@@ -34,30 +34,46 @@ export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits):
 function exceeded(value: Json, length: number, { maxDepth, maxWidth }: JsonLimits): string | undefined {
   const deep = maxDepth > 0 && length > 2 * maxDepth;
   const wide = maxWidth > 0 && length > 2 * maxWidth;
-  if (!deep && !wide) return undefined;
+  if (!isContainer(value) || (!deep && !wide)) return undefined;
   if (deep && isDeeper(value, maxDepth)) return `nested deeper than ${maxDepth} levels`;
   if (wide && isWider(value, maxWidth)) return `a container has more than ${maxWidth} elements`;
   return undefined;
 }
 
-/** Recursion is bounded by `levels`, so a hostile nesting cannot exhaust the stack. */
-function isDeeper(value: Json | undefined, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  if (Array.isArray(value)) return value.some((item) => isDeeper(item, levels - 1));
-  for (const key in value) {
-    if (isDeeper((value as Record<string, Json | undefined>)[key], levels - 1)) return true;
+type Container = JsonObject | readonly Json[];
+
+/** Level by level and not by recursion: no nesting can exhaust the stack, whatever the limit. */
+function isDeeper(root: Container, maxDepth: number): boolean {
+  let level: readonly Container[] = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === maxDepth) return true;
+    level = containersIn(level);
   }
   return false;
 }
 
-function isWider(root: Json, maxWidth: number): boolean {
-  const open: Json[] = [root];
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (typeof value !== "object" || value === null) continue;
-    const items = Array.isArray(value) ? (value as readonly Json[]) : Object.values(value);
+function containersIn(level: readonly Container[]): readonly Container[] {
+  const found: Container[] = [];
+  for (const container of level) {
+    for (const item of itemsOf(container)) if (isContainer(item)) found.push(item);
+  }
+  return found;
+}
+
+function isWider(root: Container, maxWidth: number): boolean {
+  const open: Container[] = [root];
+  for (let container = open.pop(); container !== undefined; container = open.pop()) {
+    const items = itemsOf(container);
     if (items.length > maxWidth) return true;
-    for (const item of items) if (typeof item === "object" && item !== null) open.push(item);
+    for (const item of items) if (isContainer(item)) open.push(item);
   }
   return false;
+}
+
+function itemsOf(container: Container): readonly (Json | undefined)[] {
+  return Array.isArray(container) ? container : Object.values(container);
+}
+
+function isContainer(value: Json | undefined): value is Container {
+  return typeof value === "object" && value !== null;
 }

@@ -1,3 +1,6 @@
+import type { JsonObject } from "../json/json.ts";
+import type { ServerCapabilities } from "./peer.ts";
+
 /** Which changes a listener wants to hear of. */
 export interface ListenFilter {
   readonly toolsListChanged?: boolean;
@@ -26,4 +29,31 @@ export function isWanted(change: Change, filter: ListenFilter): boolean {
     case "resource":
       return filter.resourceSubscriptions?.includes(change.uri) === true;
   }
+}
+
+/** What of a filter a server with these capabilities honours. */
+export function honoured(asked: ListenFilter, { tools, prompts, resources }: ServerCapabilities): ListenFilter {
+  const uris = asked.resourceSubscriptions ?? [];
+  return {
+    ...(asked.toolsListChanged && tools?.listChanged && { toolsListChanged: true }),
+    ...(asked.promptsListChanged && prompts?.listChanged && { promptsListChanged: true }),
+    ...(asked.resourcesListChanged && resources?.listChanged && { resourcesListChanged: true }),
+    ...(uris.length > 0 && resources?.subscribe && { resourceSubscriptions: uris }),
+  };
+}
+
+const UPDATED = "notifications/resources/updated";
+const listChanged = /^notifications\/(tools|prompts|resources)\/list_changed$/;
+
+/** The notification that announces a change. */
+export function changeToNotification(change: Change): readonly [method: string, params: JsonObject] {
+  if (change.kind === "resource") return [UPDATED, { uri: change.uri }];
+  return [`notifications/${change.kind}/list_changed`, {}];
+}
+
+/** The change a notification announces, if it announces one. */
+export function notificationToChange(method: string, { uri }: JsonObject): Change | undefined {
+  if (method === UPDATED) return typeof uri === "string" ? { kind: "resource", uri } : undefined;
+  const kind = listChanged.exec(method)?.[1];
+  return kind === undefined ? undefined : { kind: kind as "tools" | "prompts" | "resources" };
 }

@@ -1,0 +1,63 @@
+import { isObject } from "../json/json.ts";
+import type { Id, Notification } from "../jsonrpc/message.ts";
+import type { Lost, Reply } from "../jsonrpc/outbound.ts";
+import type { RpcPeer } from "../jsonrpc/peer.ts";
+import { type Failure, McpError } from "../model/errors.ts";
+import { metaKeys, metaOf } from "../model/meta.ts";
+import type { Method } from "../model/methods.ts";
+import { abortReason, type Call, type Outcome, onAbort } from "../model/service.ts";
+import type { Codec } from "./codec.ts";
+
+/** Sends a call over a connection and brings back its outcome. Never rejects. */
+export async function sendCall<M extends Method>(peer: RpcPeer, codec: Codec, call: Call<M>): Promise<Outcome<M>> {
+  const reply = await peer.request(call.method, (id) => codec.encodeCall(call, call.wantsProgress ? id : undefined), {
+    onNotification: ({ method, params }) => call.notify(method, codec.decodeNotification(method, params)),
+    onAbort: (listener) => onAbort(call, listener),
+    abortReason: () => describeAbort(abortReason(call)),
+  });
+  if (reply.kind === "success") return codec.decodeResult(call.method, reply.result);
+  return { kind: "failed", failure: failureOf(reply, codec, call.method) };
+}
+
+/** Why a request did not succeed. */
+export function failureOf(reply: Exclude<Reply, { kind: "success" }>, codec: Codec, method: string): Failure {
+  return reply.kind === "failure" ? codec.decodeFailure(reply.error) : lostFailure(reply, method);
+}
+
+function lostFailure({ reason, cause }: Lost, method: string): Failure {
+  switch (reason) {
+    case "cancelled":
+      return { code: "cancelled", message: `${method} was cancelled` };
+    case "timeout":
+      return { code: "timeout", message: `no answer to ${method} in time` };
+    case "full":
+      return { code: "limit-reached", message: `${method} was not sent: too many requests are unanswered` };
+    case "closed":
+      return closedFailure(cause);
+  }
+}
+
+/** What a broken connection says of itself, or that it is closed. */
+export function closedFailure(cause: unknown): Failure {
+  if (cause instanceof McpError) {
+    return { code: "connection-closed", message: cause.message, ...(cause.data !== undefined && { data: cause.data }) };
+  }
+  const detail = cause instanceof Error ? `: ${cause.message}` : "";
+  return { code: "connection-closed", message: `the connection is closed${detail}` };
+}
+
+/** The request a notification belongs to: by its progress token, or by its subscription. */
+export function correlate({ method, params }: Notification): Id | undefined {
+  if (method === "notifications/progress") return asId(params.progressToken);
+  return isObject(params._meta) ? asId(metaOf(params)[metaKeys.subscriptionId]) : undefined;
+}
+
+function asId(value: unknown): Id | undefined {
+  return typeof value === "string" || typeof value === "number" ? value : undefined;
+}
+
+function describeAbort(reason: unknown): string | undefined {
+  if (typeof reason === "string") return reason;
+  if (reason instanceof McpError) return reason.code === "cancelled" ? undefined : reason.code;
+  return undefined;
+}

@@ -1,0 +1,147 @@
+import type { Json, JsonObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../model/input.ts";
+import { isAtLeast, type LogLevel } from "../model/logging.ts";
+import type { Peer } from "../model/peer.ts";
+import type { AnySchema, InferOut } from "../schema/infer.ts";
+import { redact } from "../std/redact.ts";
+import { type AskOptions, ask, askUrl, elicit, roots, sample } from "./ask.ts";
+import type { Execution } from "./execution.ts";
+
+/** What a handler sees of the call that runs it. Its members may be taken apart. */
+export interface Context {
+  /** Aborts when the caller cancels or leaves, and when the time is up. */
+  readonly signal: AbortSignal;
+  /** Who calls: revision, name, capabilities, verified identity. */
+  readonly peer: Peer;
+  /** `_meta` of the request. */
+  readonly meta: JsonObject;
+  /** Reports progress; values must grow. A no-op when the caller does not listen. Resets the handler's timeout. */
+  readonly progress: (progress: number, total?: number, message?: string) => void;
+  /** Hands out items one by one, reporting progress and stopping when the call is aborted. */
+  readonly track: <T>(items: Iterable<T> | AsyncIterable<T>, total?: number) => AsyncIterable<T>;
+  /** Sends a log message to the caller, if it wants messages of this level. Members that look like credentials are hidden. */
+  readonly log: (level: LogLevel, data: unknown, logger?: string) => void;
+  /**
+   * Asks the user to fill a form and waits for the checked answer.
+   *
+   * Throws `declined` when the user says no, `missing-capability` when the
+   * client cannot ask. Where the client cannot be asked while the call waits,
+   * the handler may be run again from its start: put side effects before a
+   * question into `step`.
+   */
+  readonly ask: <const S extends AnySchema>(message: string, schema: S, options?: AskOptions) => Promise<InferOut<S>>;
+  /** Asks the user to open a page. Resolves on consent, which is not completion. Throws `declined`. */
+  readonly askUrl: (message: string, url: string, options?: AskOptions) => Promise<void>;
+  /** Asks like `ask` and `askUrl`, and gives the bare answer: accepted, declined or cancelled. */
+  readonly elicit: (params: ElicitParams, options?: AskOptions) => Promise<ElicitResult>;
+  /** Asks the model of the client for a completion. */
+  readonly sample: (params: CreateMessageParams, options?: AskOptions) => Promise<CreateMessageResult>;
+  /** The places the client lets this server look at. */
+  readonly roots: (options?: AskOptions) => Promise<readonly Root[]>;
+  /** Runs `work` once for its key, also when the handler is run again; later runs get the same result. */
+  readonly step: <T extends Json | undefined>(key: string, work: () => T | Promise<T>) => Promise<T>;
+}
+
+/** The context of one run. Its functions are made when they are first read. */
+export class RunContext implements Context {
+  readonly #run: Execution;
+  readonly #logging: boolean;
+
+  constructor(run: Execution, logging: boolean) {
+    this.#run = run;
+    this.#logging = logging;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  get peer(): Peer {
+    return this.#run.call.peer;
+  }
+
+  get meta(): JsonObject {
+    return this.#run.call.meta;
+  }
+
+  get progress(): Context["progress"] {
+    const run = this.#run;
+    return (progress, total, message) => run.progress(progress, total, message);
+  }
+
+  get track(): Context["track"] {
+    const run = this.#run;
+    return (items, total) => track(run, items, total);
+  }
+
+  get log(): Context["log"] {
+    const run = this.#run;
+    if (!this.#logging) return refuseLog;
+    return (level, data, logger) => log(run, { level, data, ...(logger !== undefined && { logger }) });
+  }
+
+  get ask(): Context["ask"] {
+    const run = this.#run;
+    return (message, schema, options) => ask(run, { message, schema }, options);
+  }
+
+  get askUrl(): Context["askUrl"] {
+    const run = this.#run;
+    return (message, url, options) => askUrl(run, { message, url }, options);
+  }
+
+  get elicit(): Context["elicit"] {
+    const run = this.#run;
+    return (params, options) => elicit(run, params, options);
+  }
+
+  get sample(): Context["sample"] {
+    const run = this.#run;
+    return (params, options) => sample(run, params, options);
+  }
+
+  get roots(): Context["roots"] {
+    const run = this.#run;
+    return (options) => roots(run, options);
+  }
+
+  get step(): Context["step"] {
+    const run = this.#run;
+    return (key, work) => run.step(key, work);
+  }
+}
+
+async function* track<T>(run: Execution, items: Iterable<T> | AsyncIterable<T>, total = sizeOf(items)) {
+  let done = 0;
+  for await (const item of items) {
+    run.signal.throwIfAborted();
+    yield item;
+    run.progress(++done, total);
+  }
+}
+
+function sizeOf(items: object): number | undefined {
+  if (Array.isArray(items)) return items.length;
+  return "size" in items && typeof items.size === "number" ? items.size : undefined;
+}
+
+interface LogEntry {
+  readonly level: LogLevel;
+  readonly data: unknown;
+  readonly logger?: string;
+}
+
+function log(run: Execution, { level, data, logger }: LogEntry): void {
+  const { logLevel } = run.call;
+  if (logLevel === undefined || !isAtLeast(level, logLevel)) return;
+  run.notify("notifications/message", {
+    level,
+    ...(logger !== undefined && { logger }),
+    data: (redact(data) as Json | undefined) ?? null,
+  });
+}
+
+function refuseLog(): never {
+  throw new McpError("unsupported", "cannot send log messages: createServer needs logging: true");
+}

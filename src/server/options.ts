@@ -1,0 +1,81 @@
+import type { JsonObject } from "../json/json.ts";
+import type { Icon } from "../model/content.ts";
+import type { Extensions, Implementation } from "../model/peer.ts";
+import type { Middleware } from "../model/service.ts";
+import type { Clock } from "../std/clock.ts";
+import type { Context } from "./context.ts";
+import type { Prompts } from "./define-prompt.ts";
+import type { ResourceDefinition } from "./define-resource.ts";
+import type { Tools } from "./define-tool.ts";
+import type { FaultHook } from "./faults.ts";
+
+/** A method of your own: params in, result out. */
+export type CustomMethod = (params: JsonObject, context: Context) => JsonObject | Promise<JsonObject>;
+
+export interface ServerOptions<T extends Tools = Tools> {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly websiteUrl?: string;
+  readonly icons?: readonly Icon[];
+  /** Tells the model how to use this server. */
+  readonly instructions?: string;
+
+  readonly tools?: T;
+  readonly resources?: readonly ResourceDefinition[];
+  readonly prompts?: Prompts;
+  /** Methods beyond the protocol, by name. */
+  readonly methods?: Readonly<Record<string, CustomMethod>>;
+  /** Wraps every call. The first is the outermost. */
+  readonly use?: readonly Middleware[];
+
+  /** Tells clients when lists change. Default false. */
+  readonly listChanged?: boolean;
+  /** Lets clients subscribe to resources. Default false. */
+  readonly subscribe?: boolean;
+  /** Lets handlers send log messages. Default false. */
+  readonly logging?: boolean;
+  readonly experimental?: JsonObject;
+  readonly extensions?: Extensions;
+
+  /** How long clients may keep lists and resources, and whether users may share them. Default: not at all. */
+  readonly cache?: { readonly ttlMs?: number; readonly scope?: "public" | "private" };
+  /** Items on one page of a list. Default 1000. */
+  readonly pageSize?: number;
+  /** How long a handler may go on without a result or progress. Default 30 s; 0 is off. */
+  readonly timeoutMs?: number;
+  /** Arguments that do not match are a result the model reads, or a protocol error. Default `result`. */
+  readonly inputErrors?: "result" | "protocol";
+
+  /**
+   * Secrets that seal the state of questions while a client answers them. The
+   * first seals, all open. Give the same to every process that serves this
+   * server; without, other processes cannot go on with a call.
+   */
+  readonly stateKeys?: readonly string[];
+  /** How long a client may take to answer. Default 10 min. */
+  readonly stateTtlMs?: number;
+  /** Calls that may wait for answers in memory. Default 1000; older ones are run again from their start. */
+  readonly maxParked?: number;
+
+  /** Hears of every internal error in full; the peer gets only its id. Default: `console.error`. */
+  readonly onError?: FaultHook;
+  /** For tests. */
+  readonly clock?: Clock;
+  /** The time of day in ms. For tests. */
+  readonly now?: () => number;
+}
+
+/** What a server says of itself. */
+export function infoOf(options: ServerOptions): Implementation {
+  const { name, version, title, description, websiteUrl, icons } = options;
+  return {
+    name,
+    version,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(websiteUrl !== undefined && { websiteUrl }),
+    ...(icons !== undefined && { icons }),
+  };
+}

@@ -1,0 +1,127 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import type { Result } from "../model/methods.ts";
+import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../model/prompt.ts";
+import type { Call, Outcome } from "../model/service.ts";
+import { toValidator } from "../schema/to-validator.ts";
+import type { Checked, Validator } from "../schema/validator.ts";
+import { isContent } from "./content.ts";
+import type { PromptDefinition, PromptReturn } from "./define-prompt.ts";
+import type { Environment } from "./environment.ts";
+import { handlerJob } from "./handler-job.ts";
+import { createRegistry, type Registry } from "./registry.ts";
+
+interface ReadyPrompt {
+  readonly name: string;
+  readonly definition: PromptDefinition;
+  readonly listed: Prompt;
+  readonly args: Validator | undefined;
+}
+
+/** The prompts of a server. */
+export interface PromptBook extends Registry<ReadyPrompt, Result<"prompts/list">> {
+  define(name: string, definition: PromptDefinition): void;
+  call(call: Call<"prompts/get">): Promise<Outcome<"prompts/get">>;
+}
+
+export function createPromptBook(env: Environment, onChange: () => void): PromptBook {
+  const registry = createRegistry<ReadyPrompt, Result<"prompts/list">>({
+    noun: "prompt",
+    pageSize: env.pageSize,
+    render: (items, next) => Object.freeze({ prompts: items.map((item) => item.listed), ...next, ...env.cache }),
+    onChange,
+  });
+
+  return {
+    ...registry,
+    get size() {
+      return registry.size;
+    },
+    define: (name, definition) => registry.add(name, readyPrompt(name, definition)),
+    async call(call) {
+      const { name, arguments: given = {} } = call.params;
+      const ready = registry.get(name);
+      if (ready === undefined) throw new McpError("invalid-params", `unknown prompt ${name}`, { data: { name } });
+      const args = await readArguments(ready, given);
+      const job = handlerJob(env, {
+        method: "prompts/get",
+        name,
+        run: (context) => ready.definition.get(args, context),
+        finish: (value) => ({ kind: "complete", result: toResult(value, ready) }),
+      });
+      return env.runner.run(call, job) as Outcome<"prompts/get">;
+    },
+  };
+}
+
+const MAX_NAME = 1024;
+
+function readyPrompt(name: string, definition: PromptDefinition): ReadyPrompt {
+  const { title, description, icons, meta } = definition;
+  if (name === "" || name.length > MAX_NAME) throw bad(name, `its name must be 1 to ${MAX_NAME} characters`);
+  if (typeof definition.get !== "function") throw bad(name, "get must be a function");
+  if (icons !== undefined && !Array.isArray(icons)) throw bad(name, "icons must be an array");
+  const args = validatorOf(name, definition);
+  const listed = Object.freeze({
+    name,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(icons !== undefined && { icons }),
+    ...(args !== undefined && { arguments: argumentsOf(args.json) }),
+    ...(meta !== undefined && { _meta: meta }),
+  });
+  return { name, definition, listed, args };
+}
+
+function validatorOf(name: string, { arguments: schema }: PromptDefinition): Validator | undefined {
+  if (schema === undefined) return undefined;
+  const read = toValidator(schema, { direction: "input" });
+  if (!read.ok) throw bad(name, `arguments is no usable schema: ${read.problem}`);
+  if (!isObject(read.value.json.properties)) throw bad(name, "arguments must be an object schema with properties");
+  return read.value;
+}
+
+function argumentsOf({ properties = {}, required = [] }: JsonObject): readonly PromptArgument[] {
+  const needed = new Set(Array.isArray(required) ? required : []);
+  return Object.entries(properties as JsonObject).map(([name, schema]) => {
+    const { title, description } = isObject(schema) ? schema : {};
+    return {
+      name,
+      ...(typeof title === "string" && { title }),
+      ...(typeof description === "string" && { description }),
+      ...(needed.has(name) && { required: true }),
+    };
+  });
+}
+
+async function readArguments({ name, args, listed }: ReadyPrompt, given: object): Promise<unknown> {
+  if (args === undefined) return given;
+  const missing = listed.arguments?.find((argument) => argument.required && !Object.hasOwn(given, argument.name));
+  if (missing !== undefined) {
+    const message = `prompt ${name}: argument ${missing.name} is missing`;
+    throw new McpError("invalid-params", message, { data: { name, argument: missing.name } });
+  }
+  const checked: Checked = await args.check(given);
+  if (checked.ok) return checked.value;
+  const [issue] = checked.issues;
+  const message = `prompt ${name}: ${issue?.path} ${issue?.message}`;
+  throw new McpError("invalid-params", message, { data: { issues: checked.issues as unknown as Json } });
+}
+
+function bad(name: string, problem: string): McpError {
+  return new McpError("invalid-definition", `prompt ${name}: ${problem}`);
+}
+
+function toResult(value: PromptReturn, { name, listed }: ReadyPrompt): GetPromptResult {
+  const described = listed.description === undefined ? {} : { description: listed.description };
+  if (typeof value === "string") return { ...described, messages: [fromUser({ type: "text", text: value })] };
+  if (isContent(value)) return { ...described, messages: [fromUser(value)] };
+  if (Array.isArray(value)) return { ...described, messages: value as readonly PromptMessage[] };
+  if ("messages" in value) return { ...described, ...value };
+  if ("role" in value) return { ...described, messages: [value] };
+  throw new Error(`prompt ${name} returned neither text nor messages`);
+}
+
+function fromUser(content: PromptMessage["content"]): PromptMessage {
+  return { role: "user", content };
+}

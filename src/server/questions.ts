@@ -1,0 +1,82 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  ElicitParams,
+  ElicitResult,
+  ListRootsResult,
+  Question,
+} from "../model/input.ts";
+import { type ClientCapabilities, canShowForms } from "../model/peer.ts";
+
+/** A question with what makes its answer acceptable. */
+export interface Inquiry<T = unknown> {
+  readonly question: Question;
+  /** Reads the answer; throws `invalid-params` when it is malformed. */
+  read(answer: unknown): T | Promise<T>;
+}
+
+/** Throws `missing-capability` when the client did not say that it can answer. */
+export function requireCapability(question: Question, capabilities: ClientCapabilities): void {
+  const missing = missingCapability(question, capabilities);
+  if (missing === undefined) return;
+  const message = `the client cannot answer ${question.method}: it did not declare ${describe(missing)}`;
+  throw new McpError("missing-capability", message, { data: { requiredCapabilities: missing } });
+}
+
+function missingCapability({ method, params }: Question, has: ClientCapabilities): JsonObject | undefined {
+  switch (method) {
+    case "roots/list":
+      return has.roots ? undefined : { roots: {} };
+    case "sampling/createMessage":
+      return missingSampling(params, has);
+    case "elicitation/create":
+      return missingElicitation(params, has);
+  }
+}
+
+function missingSampling({ tools, toolChoice }: CreateMessageParams, { sampling }: ClientCapabilities) {
+  if (sampling === undefined) return { sampling: {} };
+  const needsTools = tools !== undefined || toolChoice !== undefined;
+  return needsTools && sampling.tools === undefined ? { sampling: { tools: {} } } : undefined;
+}
+
+function missingElicitation({ mode }: ElicitParams, has: ClientCapabilities) {
+  if (mode === "url") return has.elicitation?.url === undefined ? { elicitation: { url: {} } } : undefined;
+  return canShowForms(has) ? undefined : { elicitation: {} };
+}
+
+/** `elicitation.url`, from the shape of the capability. */
+function describe(capability: JsonObject): string {
+  const [name, inner] = Object.entries(capability)[0] ?? [];
+  const [flag] = isObject(inner) ? Object.keys(inner) : [];
+  return flag === undefined ? `${name}` : `${name}.${flag}`;
+}
+
+export function readElicit(answer: unknown, key: string): ElicitResult {
+  if (!isObject(answer)) throw malformed(key, "it must be an object");
+  const { action, content } = answer;
+  if (action !== "accept" && action !== "decline" && action !== "cancel") {
+    throw malformed(key, '"action" must be accept, decline or cancel');
+  }
+  if (action !== "accept") return { action };
+  if (content !== undefined && !isObject(content)) throw malformed(key, '"content" must be an object');
+  return { action, ...(content !== undefined && { content }) };
+}
+
+export function readSample(answer: unknown, key: string): CreateMessageResult {
+  if (!isObject(answer)) throw malformed(key, "it must be an object");
+  if (!isObject(answer.content) && !Array.isArray(answer.content)) throw malformed(key, '"content" is missing');
+  return answer as unknown as CreateMessageResult;
+}
+
+export function readRoots(answer: unknown, key: string): ListRootsResult {
+  if (!isObject(answer) || !Array.isArray(answer.roots)) throw malformed(key, '"roots" must be an array');
+  return answer as unknown as ListRootsResult;
+}
+
+export function malformed(key: string, problem: string, data?: Json): McpError {
+  const message = `the answer to ${key} is malformed: ${problem}`;
+  return new McpError("invalid-params", message, { data: data ?? { key } });
+}

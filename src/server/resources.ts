@@ -1,0 +1,188 @@
+import { isObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import type { Cacheable, Result } from "../model/methods.ts";
+import type {
+  BlobResourceContents,
+  Resource,
+  ResourceContents,
+  ResourceTemplate,
+  TextResourceContents,
+} from "../model/resource.ts";
+import type { Call, Outcome } from "../model/service.ts";
+import { toBase64 } from "../std/base64.ts";
+import { type MatchedVariables, parseUriTemplate, type UriTemplate } from "../std/uri-template.ts";
+import type { ResourceDefinition } from "./define-resource.ts";
+import type { Environment } from "./environment.ts";
+import { handlerJob } from "./handler-job.ts";
+import { createRegistry, type Registry } from "./registry.ts";
+
+interface Fixed {
+  readonly definition: ResourceDefinition;
+  readonly listed: Resource;
+}
+
+interface Template {
+  readonly definition: ResourceDefinition;
+  readonly listed: ResourceTemplate;
+  readonly template: UriTemplate;
+}
+
+/** The resources and templates of a server. */
+export interface ResourceShelf {
+  readonly size: number;
+  readonly templates: Registry<Template, Result<"resources/templates/list">>;
+  define(definition: ResourceDefinition): void;
+  /** By URI or template. False when there is none. */
+  remove(uri: string): boolean;
+  has(uri: string): boolean;
+  uris(): readonly string[];
+  list(call: Call<"resources/list">): Outcome<"resources/list"> | Promise<Outcome<"resources/list">>;
+  read(call: Call<"resources/read">): Outcome<"resources/read"> | Promise<Outcome<"resources/read">>;
+}
+
+export function createResourceShelf(env: Environment, onChange: () => void): ResourceShelf {
+  const { pageSize, cache } = env;
+  const fixed = createRegistry<Fixed, Result<"resources/list">>({
+    noun: "resource",
+    pageSize,
+    render: (items, next) => Object.freeze({ resources: items.map((item) => item.listed), ...next, ...cache }),
+    onChange,
+  });
+  const templates = createRegistry<Template, Result<"resources/templates/list">>({
+    noun: "resource template",
+    pageSize,
+    render: (items, next) => Object.freeze({ resourceTemplates: items.map((item) => item.listed), ...next, ...cache }),
+    onChange,
+  });
+
+  /** Exact resources win over templates, earlier templates over later ones. */
+  const find = (uri: string): { definition: ResourceDefinition; variables: MatchedVariables } | undefined => {
+    const exact = fixed.get(uri);
+    if (exact !== undefined) return { definition: exact.definition, variables: {} };
+    for (const { definition, template } of templates.values()) {
+      const variables = template.match(uri);
+      if (variables !== undefined) return { definition, variables };
+    }
+    return undefined;
+  };
+
+  /** What templates list comes after the fixed resources, on the last page. */
+  const withListed = async (page: Result<"resources/list">): Promise<Outcome<"resources/list">> => {
+    const lists = await Promise.all(templates.values().map(({ definition }) => definition.list?.() ?? []));
+    return { kind: "complete", result: { ...page, resources: [...page.resources, ...lists.flat()] } };
+  };
+
+  return {
+    get size() {
+      return fixed.size + templates.size;
+    },
+    templates,
+    define(definition) {
+      if (!definition.uri.includes("{")) fixed.add(definition.uri, readyFixed(definition));
+      else templates.add(definition.uri, readyTemplate(definition));
+    },
+    remove: (uri) => fixed.remove(uri) || templates.remove(uri),
+    has: (uri) => fixed.get(uri) !== undefined || templates.get(uri) !== undefined,
+    uris: () => [...fixed.names(), ...templates.names()],
+    list(call) {
+      const page = fixed.page(call.params.cursor);
+      const listing = templates.values().some(({ definition }) => definition.list !== undefined);
+      return listing && page.nextCursor === undefined ? withListed(page) : { kind: "complete", result: page };
+    },
+    read(call) {
+      const { uri } = call.params;
+      const found = find(uri);
+      if (found === undefined) throw notFound(uri);
+      const { definition, variables } = found;
+      const job = handlerJob(env, {
+        method: "resources/read",
+        name: uri,
+        run: (context) => definition.read(variables, context),
+        finish: (value) => ({ kind: "complete", result: toResult(value, uri, { ...env.cache, ...definition }) }),
+      });
+      return env.runner.run(call, job) as Outcome<"resources/read">;
+    },
+  };
+}
+
+function readyFixed(definition: ResourceDefinition): Fixed {
+  const { uri, size } = definition;
+  if (!URL.canParse(uri)) throw bad(uri, "it is no absolute URI");
+  return { definition, listed: Object.freeze({ uri, ...describe(definition), ...(size !== undefined && { size }) }) };
+}
+
+function readyTemplate(definition: ResourceDefinition): Template {
+  const { uri } = definition;
+  const parsed = parseUriTemplate(uri);
+  if (!parsed.ok) throw bad(uri, parsed.problem);
+  return { definition, template: parsed.value, listed: Object.freeze({ uriTemplate: uri, ...describe(definition) }) };
+}
+
+function describe({
+  uri,
+  name = uri,
+  title,
+  description,
+  mimeType,
+  icons,
+  annotations,
+  meta,
+  read,
+}: ResourceDefinition) {
+  if (typeof read !== "function") throw bad(uri, "read must be a function");
+  if (icons !== undefined && !Array.isArray(icons)) throw bad(uri, "icons must be an array");
+  return {
+    name,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(mimeType !== undefined && { mimeType }),
+    ...(icons !== undefined && { icons }),
+    ...(annotations !== undefined && { annotations }),
+    ...(meta !== undefined && { _meta: meta }),
+  };
+}
+
+function bad(uri: string, problem: string): McpError {
+  return new McpError("invalid-definition", `resource ${uri}: ${problem}`);
+}
+
+function notFound(uri: string): McpError {
+  return new McpError("resource-not-found", `no resource ${uri}`, { data: { uri } });
+}
+
+type ReadSettings = Pick<Cacheable, "ttlMs" | "cacheScope"> & { readonly mimeType?: string };
+
+/** The result a returned value stands for. Nothing stands for: no such resource. */
+function toResult(
+  value: unknown,
+  uri: string,
+  { ttlMs, cacheScope, mimeType }: ReadSettings,
+): Result<"resources/read"> {
+  if (value === undefined || value === null) throw notFound(uri);
+  const parts = isObject(value) && Array.isArray(value.contents) ? value.contents : isList(value) ? value : [value];
+  return {
+    contents: parts.map((part) => toContents(part, uri, mimeType)),
+    ...(ttlMs !== undefined && { ttlMs }),
+    ...(cacheScope !== undefined && { cacheScope }),
+  };
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isContents);
+}
+
+function toContents(part: unknown, uri: string, mimeType: string | undefined): ResourceContents {
+  if (typeof part === "string") return { uri, mimeType: mimeType ?? "text/plain", text: part };
+  if (part instanceof Uint8Array) {
+    return { uri, mimeType: mimeType ?? "application/octet-stream", blob: toBase64(part) };
+  }
+  if (isContents(part)) return { ...(mimeType !== undefined && { mimeType }), ...part, uri: part.uri ?? uri };
+  return { uri, mimeType: mimeType ?? "application/json", text: JSON.stringify(part) };
+}
+
+/** Contents that may leave out their URI. */
+type Part = Omit<TextResourceContents, "uri"> | Omit<BlobResourceContents, "uri">;
+
+function isContents(value: unknown): value is Part & { readonly uri?: string } {
+  return isObject(value) && (typeof value.text === "string" || typeof value.blob === "string");
+}

@@ -1,0 +1,69 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { fromBase64Url, toBase64Url } from "../std/base64.ts";
+
+/** Turns state into a text that only its maker can read or change. */
+export interface Sealer {
+  seal(state: JsonObject): Promise<string>;
+  /** Undefined when the text was not sealed with one of the keys, or was changed. */
+  open(sealed: string): Promise<JsonObject | undefined>;
+}
+
+const IV_BYTES = 12;
+const VERSION = "1.";
+
+/**
+ * Seals with AES-256-GCM.
+ *
+ * The first key seals, all of them open, so that keys can be replaced while
+ * old state is still under way. Without keys one is made up, which other
+ * processes and a restart do not know.
+ */
+export function createSealer(secrets: readonly string[] = []): Sealer {
+  const texts = secrets.length > 0 ? secrets : [toBase64Url(crypto.getRandomValues(new Uint8Array(32)))];
+  let keys: Promise<readonly CryptoKey[]> | undefined;
+  const load = (): Promise<readonly CryptoKey[]> => {
+    keys ??= Promise.all(texts.map(importKey));
+    return keys;
+  };
+
+  return {
+    async seal(state) {
+      const [key] = await load();
+      const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+      const plain = new TextEncoder().encode(JSON.stringify(state));
+      const sealed = new Uint8Array(await crypto.subtle.encrypt({ name: "AES-GCM", iv }, key as CryptoKey, plain));
+      const bytes = new Uint8Array(IV_BYTES + sealed.length);
+      bytes.set(iv);
+      bytes.set(sealed, IV_BYTES);
+      return VERSION + toBase64Url(bytes);
+    },
+    async open(sealed) {
+      if (!sealed.startsWith(VERSION)) return undefined;
+      const bytes = fromBase64Url(sealed.slice(VERSION.length));
+      if (bytes === undefined || bytes.length <= IV_BYTES) return undefined;
+      for (const key of await load()) {
+        const state = await decrypt(key, bytes);
+        if (state !== undefined) return state;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** Any secret text becomes a key of the right length. */
+async function importKey(secret: string): Promise<CryptoKey> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret));
+  return crypto.subtle.importKey("raw", digest, "AES-GCM", false, ["encrypt", "decrypt"]);
+}
+
+async function decrypt(key: CryptoKey, bytes: Uint8Array<ArrayBuffer>): Promise<JsonObject | undefined> {
+  try {
+    const iv = bytes.subarray(0, IV_BYTES);
+    const plain = await crypto.subtle.decrypt({ name: "AES-GCM", iv }, key, bytes.subarray(IV_BYTES));
+    const state = JSON.parse(new TextDecoder().decode(plain)) as Json;
+    return isObject(state) ? state : undefined;
+  } catch {
+    // A wrong key and a changed text look the same, and both mean: not ours.
+    return undefined;
+  }
+}

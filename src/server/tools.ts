@@ -1,0 +1,200 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { McpError, toFailure } from "../model/errors.ts";
+import type { Result } from "../model/methods.ts";
+import type { Call, Outcome } from "../model/service.ts";
+import type { CallToolResult, Tool } from "../model/tool.ts";
+import type { AnySchema } from "../schema/infer.ts";
+import { toValidator } from "../schema/to-validator.ts";
+import type { Checked, Issue, Validator } from "../schema/validator.ts";
+import { isContent } from "./content.ts";
+import { RunContext } from "./context.ts";
+import type { ToolDefinition } from "./define-tool.ts";
+import type { Environment } from "./environment.ts";
+import type { Execution, Job } from "./execution.ts";
+import { isForReader } from "./faults.ts";
+import { createRegistry, type Registry } from "./registry.ts";
+
+/** A tool that is ready to be called. */
+interface ReadyTool {
+  readonly name: string;
+  readonly definition: ToolDefinition;
+  /** What lists show. */
+  readonly listed: Tool;
+  readonly input: Validator | undefined;
+  readonly output: Validator | undefined;
+  readonly timeoutMs: number;
+}
+
+/** The tools of a server. */
+export interface ToolBox extends Registry<ReadyTool, Result<"tools/list">> {
+  define(name: string, definition: ToolDefinition): void;
+  call(call: Call<"tools/call">): Outcome<"tools/call"> | Promise<Outcome<"tools/call">>;
+}
+
+export function createToolBox(env: Environment, onChange: () => void): ToolBox {
+  const registry = createRegistry<ReadyTool, Result<"tools/list">>({
+    noun: "tool",
+    pageSize: env.pageSize,
+    render: (items, next) => Object.freeze({ tools: items.map((item) => item.listed), ...next, ...env.cache }),
+    onChange,
+  });
+
+  const proceed = (tool: ReadyTool, call: Call<"tools/call">, checked: Checked) => {
+    if (!checked.ok) return refuse(tool, checked.issues, env);
+    return env.runner.run(call, new ToolJob(tool, checked.value, env)) as Outcome<"tools/call">;
+  };
+
+  return {
+    ...registry,
+    get size() {
+      return registry.size;
+    },
+    define: (name, definition) => registry.add(name, readyTool(name, definition, env)),
+    call(call) {
+      const { name, arguments: input = {} } = call.params;
+      const tool = registry.get(name);
+      if (tool === undefined) return unknownTool(name);
+      const checked = tool.input === undefined ? { ok: true as const, value: input } : tool.input.check(input);
+      return checked instanceof Promise
+        ? checked.then((settled) => proceed(tool, call, settled))
+        : proceed(tool, call, checked);
+    },
+  };
+}
+
+const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Checks a definition once, so that a bad one fails at start and names the tool. */
+function readyTool(name: string, definition: ToolDefinition, env: Environment): ReadyTool {
+  const { title, description, icons, annotations, meta, timeoutMs = env.timeoutMs } = definition;
+  if (!toolName.test(name)) throw bad(name, "its name must be 1 to 128 of A-Z a-z 0-9 _ . -");
+  if (typeof definition.run !== "function") throw bad(name, "run must be a function");
+  if (icons !== undefined && !Array.isArray(icons)) throw bad(name, "icons must be an array");
+  const input = validatorOf(name, "input", definition.input);
+  const output = validatorOf(name, "output", definition.output);
+  if (input !== undefined && input.json.type !== "object")
+    throw bad(name, 'input must have "type": "object" at its root');
+  const listed: Tool = Object.freeze({
+    name,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(icons !== undefined && { icons }),
+    inputSchema: input?.json ?? { type: "object" },
+    ...(output !== undefined && { outputSchema: output.json }),
+    ...(annotations !== undefined && { annotations }),
+    ...(meta !== undefined && { _meta: meta }),
+  });
+  return { name, definition, listed, input, output, timeoutMs };
+}
+
+function validatorOf(name: string, direction: "input" | "output", schema: AnySchema | undefined) {
+  if (schema === undefined) return undefined;
+  const read = toValidator(schema, { direction });
+  if (!read.ok) throw bad(name, `${direction} is no usable schema: ${read.problem}`);
+  return read.value;
+}
+
+function bad(name: string, problem: string): McpError {
+  return new McpError("invalid-definition", `tool ${name}: ${problem}`);
+}
+
+/** One call of one tool. */
+class ToolJob implements Job {
+  readonly timeoutMs: number;
+  readonly #tool: ReadyTool;
+  readonly #input: unknown;
+  readonly #env: Environment;
+
+  constructor(tool: ReadyTool, input: unknown, env: Environment) {
+    this.timeoutMs = tool.timeoutMs;
+    this.#tool = tool;
+    this.#input = input;
+    this.#env = env;
+  }
+
+  start(execution: Execution): unknown {
+    return this.#tool.definition.run(this.#input, new RunContext(execution, this.#env.logging));
+  }
+
+  finish(value: unknown): Outcome<"tools/call"> | Promise<Outcome<"tools/call">> {
+    const { output } = this.#tool;
+    if (output === undefined) return complete(isResult(value) ? value : toResult(value));
+    if (isResult(value) && (value.isError === true || "structuredContent" in value)) {
+      if (value.isError === true) return complete(value);
+      return this.#checked(output, value.structuredContent, value);
+    }
+    return this.#checked(output, value);
+  }
+
+  /** What the model can act on is a result; everything else fails the call. */
+  fail(error: unknown): Outcome<"tools/call"> {
+    if (error instanceof McpError && isForReader(error)) return complete(errorResult(error.message, error.data));
+    const failure = this.#env.faults.failureOf(error, "tools/call", this.#tool.name);
+    if (error instanceof McpError && failure.code === error.code) return { kind: "failed", failure };
+    return complete(errorResult(failure.message));
+  }
+
+  #checked(output: Validator, value: unknown, full?: CallToolResult) {
+    const checked = output.check(value);
+    if (checked instanceof Promise) return checked.then((settled) => this.#structured(settled, full));
+    return this.#structured(checked, full);
+  }
+
+  /** A value that breaks its own schema is a fault of the server, not something the model can mend. */
+  #structured(checked: Checked, full: CallToolResult | undefined): Outcome<"tools/call"> {
+    if (checked.ok) return complete(structured(checked.value, full));
+    const [issue] = checked.issues;
+    const problem = `tool ${this.#tool.name} returned what its output schema forbids: ${issue?.path} ${issue?.message}`;
+    const masked = this.#env.faults.failureOf(new Error(problem), "tools/call", this.#tool.name);
+    return { kind: "failed", failure: masked };
+  }
+}
+
+/** Arguments that do not match are told to the model, which can mend them. */
+function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment): Outcome<"tools/call"> {
+  const lines = issues.map(({ path, message }) => (path === "" ? message : `${path} ${message}`));
+  const text = `invalid arguments for ${name}: ${lines.join("; ")}`;
+  const data = issues as unknown as Json;
+  if (env.inputErrors === "protocol") {
+    const [{ path, keyword, message } = { path: "", keyword: "", message: "" }] = issues;
+    const failure = toFailure(new McpError("invalid-params", text, { data: { path, keyword, message, issues: data } }));
+    return { kind: "failed", failure };
+  }
+  return complete({ content: [{ type: "text", text }], isError: true, _meta: { "plugbay/issues": data } });
+}
+
+function unknownTool(name: string): Outcome<"tools/call"> {
+  return { kind: "failed", failure: { code: "invalid-params", message: `unknown tool ${name}`, data: { name } } };
+}
+
+function complete(result: CallToolResult): Outcome<"tools/call"> {
+  return { kind: "complete", result };
+}
+
+/** An object with an array of content blocks, and none of another making. */
+function isResult(value: unknown): value is CallToolResult {
+  return isObject(value) && Array.isArray(value.content) && value.content.every(isContent);
+}
+
+/** The result a plain return value stands for. */
+function toResult(value: unknown): CallToolResult {
+  if (typeof value === "string") return { content: [{ type: "text", text: value }] };
+  if (value === undefined) return { content: [] };
+  if (isContent(value)) return { content: [value] };
+  if (Array.isArray(value) && value.length > 0 && value.every(isContent)) return { content: value };
+  if (typeof value === "object" && value !== null) return structured(value);
+  return { content: [{ type: "text", text: String(value) }] };
+}
+
+/** Clients that do not read structured content get its text, unless the tool gave its own. */
+function structured(value: unknown, full?: CallToolResult): CallToolResult {
+  const structuredContent = value as Json;
+  if (full !== undefined && full.content.length > 0) return { ...full, structuredContent };
+  const text = JSON.stringify(value) ?? "null";
+  return { ...full, content: [{ type: "text", text }], structuredContent };
+}
+
+function errorResult(text: string, data?: Json): CallToolResult {
+  const meta: { _meta?: JsonObject } = data === undefined ? {} : { _meta: { "plugbay/error": data } };
+  return { content: [{ type: "text", text }], isError: true, ...meta };
+}
