@@ -32,6 +32,11 @@ function lostFailure({ reason, cause }: Lost, method: string): Failure {
       return { code: "timeout", message: `no answer to ${method} in time` };
     case "full":
       return { code: "limit-reached", message: `${method} was not sent: too many requests are unanswered` };
+    case "unsent":
+      return {
+        code: "invalid-params",
+        message: `${method} was not sent: ${cause instanceof Error ? cause.message : cause}`,
+      };
     case "closed":
       return closedFailure(cause);
   }

@@ -5,12 +5,16 @@ import type { Incoming, Message } from "./message.ts";
  *
  * Reading ends when the peer is gone; a broken channel throws from the loop.
  * There is one reader at a time, and a second one goes on where the first
- * stopped.
+ * stopped: with the next array, for an array is handed over whole.
  */
 export interface Channel {
   /** What arrived, in order. Messages that came together are yielded together. */
   readonly incoming: AsyncIterable<readonly Incoming[]>;
-  /** Writes one message. A promise means that the peer is slow: await it before sending more. */
+  /**
+   * Writes one message. A promise means that the peer is slow: await it before
+   * sending more. It never rejects; what a broken channel cannot write is lost.
+   * Throws, having written nothing, when the message is no JSON.
+   */
   send(message: Message): Promise<void> | undefined;
   /** Ends both directions, after what was sent is written. Idempotent, never rejects. */
   close(): Promise<void>;

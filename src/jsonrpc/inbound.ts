@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json/json.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Channel } from "./channel.ts";
-import { type ErrorObject, type Id, type Request, rpcCodes } from "./message.ts";
+import { type ErrorObject, type Failure, type Id, type Request, type Response, rpcCodes } from "./message.ts";
 
 /** One request of the peer, from its arrival to its answer. */
 export interface Exchange {
@@ -19,11 +19,11 @@ export interface Exchange {
 
 /** The requests of the peer that are not answered yet. */
 export interface Inbound {
-  /** Takes a request in. Undefined when its id is in use or too many are open: the refusal is sent. */
-  open(request: Request): Exchange | undefined;
+  /** Takes a request in, or says what to answer because its id is in use or too many are open. */
+  open(request: Request): Exchange | Failure;
   /** Aborts the request with this id, if it is open. The peer gets no answer to it. */
   cancel(id: Id, reason: unknown): void;
-  /** Answers everything that is open with an error, and aborts it. */
+  /** Aborts everything that is open, and answers with an error what did not answer to that at once. */
   endAll(error: ErrorObject): void;
   /** Resolves when no request is open. */
   drained(): Promise<void>;
@@ -43,11 +43,6 @@ export function createInbound(channel: Channel, maxOpen: number): Inbound {
     for (const resolve of wake) resolve();
   };
 
-  const refuse = (id: Id, message: string): undefined => {
-    channel.send({ kind: "failure", id, error: { code: rpcCodes.invalidRequest, message } });
-    return undefined;
-  };
-
   return {
     open(request) {
       const { id } = request;
@@ -64,10 +59,9 @@ export function createInbound(channel: Channel, maxOpen: number): Inbound {
       exchange.abort.abort(reason);
     },
     endAll(error) {
-      for (const exchange of [...open.values()]) {
-        exchange.fail(error);
-        exchange.abort.abort(error.message);
-      }
+      const exchanges = [...open.values()];
+      for (const { abort } of exchanges) abort.abort(error.message);
+      for (const exchange of exchanges) exchange.fail(error);
     },
     drained() {
       if (open.size === 0) return Promise.resolve();
@@ -79,6 +73,10 @@ export function createInbound(channel: Channel, maxOpen: number): Inbound {
       return open.size;
     },
   };
+}
+
+function refuse(id: Id, message: string): Failure {
+  return { kind: "failure", id, error: { code: rpcCodes.invalidRequest, message } };
 }
 
 class LiveExchange implements Exchange {
@@ -95,11 +93,11 @@ class LiveExchange implements Exchange {
   }
 
   succeed(result: JsonObject): Promise<void> | undefined {
-    return this.#end() ? this.#channel.send({ kind: "success", id: this.request.id, result }) : undefined;
+    return this.#answer({ kind: "success", id: this.request.id, result });
   }
 
   fail(error: ErrorObject): Promise<void> | undefined {
-    return this.#end() ? this.#channel.send({ kind: "failure", id: this.request.id, error }) : undefined;
+    return this.#answer({ kind: "failure", id: this.request.id, error });
   }
 
   notify(method: string, params: JsonObject): Promise<void> | undefined {
@@ -110,6 +108,15 @@ class LiveExchange implements Exchange {
     this.#end();
   }
 
+  #answer(response: Response): Promise<void> | undefined {
+    if (!this.#end()) return undefined;
+    try {
+      return this.#channel.send(response);
+    } catch {
+      return this.#channel.send({ kind: "failure", id: this.request.id, error: noJson });
+    }
+  }
+
   #end(): boolean {
     if (!this.#open) return false;
     this.#open = false;
@@ -117,3 +124,5 @@ class LiveExchange implements Exchange {
     return true;
   }
 }
+
+const noJson: ErrorObject = { code: rpcCodes.internal, message: "the answer is no JSON" };

@@ -3,8 +3,8 @@ import type { Deadline, DeadlineLimits, Deadlines } from "../std/deadlines.ts";
 import type { Channel } from "./channel.ts";
 import type { Id, Notification, Response } from "./message.ts";
 
-/** Why no response came. */
-export type LostReason = "cancelled" | "timeout" | "closed" | "full";
+/** Why no response came. `full` and `unsent` wrote nothing; the cause of `unsent` says what cannot be written. */
+export type LostReason = "cancelled" | "timeout" | "closed" | "full" | "unsent";
 
 /** A request that will never be answered. */
 export interface Lost {
@@ -94,8 +94,12 @@ export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOpti
       return new Promise((resolve) => {
         const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };
         pending.set(id, entry);
-        channel.send({ kind: "request", id, method, params: params(id) });
-        watch(id, entry);
+        try {
+          channel.send({ kind: "request", id, method, params: params(id) });
+        } catch (cause) {
+          take(id)?.resolve({ kind: "lost", reason: "unsent", cause });
+        }
+        if (pending.has(id)) watch(id, entry);
       });
     },
     settle(response) {
@@ -105,9 +109,9 @@ export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOpti
     },
     notify(id, notification) {
       const entry = pending.get(id);
-      if (entry?.options.onNotification === undefined) return false;
+      if (entry === undefined) return false;
       entry.deadline?.touch();
-      entry.options.onNotification(notification);
+      entry.options.onNotification?.(notification);
       return true;
     },
     close(cause) {

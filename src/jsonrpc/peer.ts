@@ -23,6 +23,8 @@ export interface PeerHandlers {
   correlate?(notification: Notification): Id | undefined;
   /** True while arrays of messages are allowed. Absent means never. */
   acceptsBatches?(): boolean;
+  /** The peer sends no more. What is open may still be answered. */
+  hungUp?(): void;
 }
 
 export interface PeerOptions {
@@ -48,7 +50,7 @@ export interface RpcPeer {
   notify(method: string, params: JsonObject): Promise<void> | undefined;
   /** Reads until the peer hangs up; answers what is open; closes. Resolves with the error of a broken channel. */
   run(): Promise<unknown>;
-  /** Aborts what is open, lets it answer, then closes. Idempotent, never rejects. */
+  /** Aborts what is open, answers the rest with an error, then closes. Idempotent, never rejects. */
   close(reason?: unknown): Promise<void>;
   /** Stops taking requests, answers what is open, then closes. */
   drain(): Promise<void>;
@@ -63,9 +65,9 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
   let draining = false;
   let closing: Promise<void> | undefined;
 
-  const refuse = ({ id, error, answerable }: Malformed): void => {
+  const refuse = ({ id, error, answerable }: Malformed): Promise<void> | undefined => {
     counters.malformed++;
-    if (answerable) channel.send({ kind: "failure", id, error });
+    return answerable ? channel.send({ kind: "failure", id, error }) : undefined;
   };
 
   const hear = (notification: Notification): void => {
@@ -80,17 +82,15 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
   const take = (message: Exclude<Incoming, Batch>): Promise<void> | undefined => {
     switch (message.kind) {
       case "request": {
-        const exchange = inbound.open(message);
-        if (draining) exchange?.fail(closingError);
-        else if (exchange !== undefined) return handlers.request(exchange);
-        return undefined;
+        const opened = inbound.open(message);
+        if ("kind" in opened) return channel.send(opened);
+        return draining ? opened.fail(closingError) : handlers.request(opened);
       }
       case "notification":
         hear(message);
         return undefined;
       case "malformed":
-        refuse(message);
-        return undefined;
+        return refuse(message);
       default:
         if (!outbound.settle(message)) counters.strayReplies++;
         return undefined;
@@ -126,6 +126,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
         message.kind === "batch" ? takeBatch(message) : take(message),
       );
       outbound.close(error);
+      handlers.hungUp?.();
       if (error === undefined) await settleInbound();
       else inbound.endAll(closingError);
       await shut(error);

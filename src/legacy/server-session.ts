@@ -103,7 +103,7 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
     request(exchange) {
       const { method, params } = exchange.request;
       if (method === "ping") return void exchange.succeed({});
-      if (method === "initialize") return void greet(exchange);
+      if (method === "initialize") return greet(exchange);
       if (state.status !== "ready") return refuse(exchange, "invalid-request", "not initialized");
       const { link } = state;
       const handle = own.get(method);

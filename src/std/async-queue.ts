@@ -15,9 +15,13 @@ export interface AsyncQueue<T> extends AsyncIterable<T> {
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
 export function asyncQueue<T>(): AsyncQueue<T> {
-  const backlog: T[] = [];
+  let arrived: T[] = [];
+  /** Reversed, so that the next item is the last: `shift` on a long array would move all of it. */
+  let backlog: T[] = [];
   let end: End | undefined;
   let wake: (() => void) | undefined;
+
+  const size = (): number => backlog.length + arrived.length;
 
   const settle = (how: End): void => {
     end ??= how;
@@ -25,12 +29,13 @@ export function asyncQueue<T>(): AsyncQueue<T> {
   };
 
   const next = async (): Promise<IteratorResult<T, undefined>> => {
-    while (backlog.length === 0 && end === undefined) {
+    while (size() === 0 && end === undefined) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
-    if (backlog.length > 0) return { done: false, value: backlog.shift() as T };
+    if (backlog.length === 0) [backlog, arrived] = [arrived.reverse(), []];
+    if (backlog.length > 0) return { done: false, value: backlog.pop() as T };
     if (end?.kind === "failed") throw end.error;
     return { done: true, value: undefined };
   };
@@ -38,13 +43,13 @@ export function asyncQueue<T>(): AsyncQueue<T> {
   return {
     push(item) {
       if (end !== undefined) return;
-      backlog.push(item);
+      arrived.push(item);
       wake?.();
     },
     end: () => settle({ kind: "done" }),
     fail: (error) => settle({ kind: "failed", error }),
     get size() {
-      return backlog.length;
+      return size();
     },
     [Symbol.asyncIterator]: () => ({ next, return: async () => ({ done: true, value: undefined }) }),
   };

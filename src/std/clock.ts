@@ -10,11 +10,19 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, task) {
-    const timer: unknown = setTimeout(task, ms);
-    if (hasUnref(timer)) timer.unref();
+    let timer: unknown;
+    const arm = (rest: number): void => {
+      const step = Math.min(rest, longestTimerMs);
+      timer = setTimeout(() => (rest > step ? arm(rest - step) : task()), step);
+      if (hasUnref(timer)) timer.unref();
+    };
+    arm(ms);
     return () => clearTimeout(timer as number);
   },
 };
+
+/** Platforms fire a longer timer at once. */
+const longestTimerMs = 2 ** 31 - 1;
 
 function hasUnref(timer: unknown): timer is { unref(): void } {
   return typeof timer === "object" && timer !== null && "unref" in timer;

@@ -28,9 +28,8 @@ export class LazyAbort {
     if (this.aborted) return;
     this.aborted = true;
     this.#reason = reason;
-    const listeners = this.#listeners;
+    for (const listener of this.#listeners ?? []) listener();
     this.#listeners = undefined;
-    for (const listener of listeners ?? []) listener();
     this.#controller?.abort(reason);
   }
 

@@ -68,14 +68,21 @@ function judge(line: Line, opening: Opening, reply: Reply): Promise<Link> | Link
   return retryModern(line, opening, failure);
 }
 
+type Race = { readonly link: Link } | { readonly error: unknown } | { readonly found: JsonObject };
+
+/** The first era that works wins; that one of them fails says nothing about the other. */
 async function raceEras(line: Line, opening: Opening, discovered: Promise<Reply>): Promise<Link> {
-  const greeted = greet(line, opening, newestLegacy).catch((error: unknown) => ({ error }));
-  const late = discovered.then((reply) => (reply.kind === "success" ? reply : greeted));
-  const winner = await Promise.race([greeted, late]);
-  if ("kind" in winner) return settleModern(line, opening, winner.result);
-  if (!("error" in winner)) return winner;
-  const reply = await discovered;
-  if (reply.kind === "success") return settleModern(line, opening, reply.result);
+  const greeted = greet(line, opening, newestLegacy).then<Race, Race>(
+    (link) => ({ link }),
+    (error: unknown) => ({ error }),
+  );
+  const late = discovered.then((reply): Race | Promise<Race> =>
+    reply.kind === "success" ? { found: reply.result } : greeted,
+  );
+  const first = await Promise.race([greeted, late]);
+  const winner = "error" in first ? await late : first;
+  if ("found" in winner) return settleModern(line, opening, winner.found);
+  if ("link" in winner) return winner.link;
   throw winner.error;
 }
 

@@ -78,6 +78,7 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
       request: (exchange) => (isModern(exchange.request, session) ? modern(exchange) : session.request(exchange)),
       notification: (notification) => session.notification(notification),
       acceptsBatches: () => session.acceptsBatches(),
+      hungUp: () => endListening(),
       correlate,
     },
     options,
@@ -89,7 +90,7 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
   };
 
   return {
-    ended: rpc.run().finally(endListening),
+    ended: rpc.run(),
     async drain() {
       endListening();
       await rpc.drain();

@@ -1,0 +1,15 @@
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { binary, node, root } from "./run.mjs";
+
+/** Compiles `src` to `dist`. Incremental; `--clean` starts anew. */
+export function build({ clean = false } = {}) {
+  const dist = join(root, "dist");
+  if (clean || !existsSync(join(dist, "node.tsbuildinfo"))) rmSync(dist, { recursive: true, force: true });
+  return node(binary("typescript", "tsc"), "-b", "tsconfig.node.json");
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  process.exit(build({ clean: process.argv.includes("--clean") }));
+}

@@ -1,0 +1,151 @@
+import type { JsonObject } from "../json/json.ts";
+import type { TextContent } from "../model/content.ts";
+import { McpError } from "../model/errors.ts";
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  SamplingContent,
+  SamplingMessage,
+  ToolResultContent,
+  ToolUseContent,
+} from "../model/input.ts";
+import type { CallToolResult, Tool } from "../model/tool.ts";
+import { type Clock, systemClock } from "../std/clock.ts";
+
+/** Whoever works for the loop is told when it is over. */
+export interface LoopContext {
+  readonly signal: AbortSignal;
+}
+
+export interface ToolLoopOptions extends CreateMessageParams {
+  readonly tools: readonly Tool[];
+  /** Asks the model once. */
+  sample(params: CreateMessageParams, context: LoopContext): Promise<CreateMessageResult>;
+  /** Runs one of the tools. A string is its text. What it throws is told to the model. */
+  run(name: string, input: JsonObject, context: LoopContext): Promise<CallToolResult | string>;
+  /** How often the model is asked. Default 10. In the last turn it is told to use no more tools. */
+  readonly maxTurns?: number;
+  /** For everything together. Default 5 min; 0 is off. */
+  readonly maxMs?: number;
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+}
+
+export interface ToolLoopResult {
+  /** The answer without tool use that ended the loop. */
+  readonly result: CreateMessageResult;
+  /** The whole conversation, the given messages and the answer included. */
+  readonly messages: readonly SamplingMessage[];
+  /** How often the model was asked. */
+  readonly turns: number;
+}
+
+/**
+ * Lets a model use tools until it has an answer.
+ *
+ * All tools of a turn run at the same time and their results go back in one
+ * message; a tool that fails, or that was never offered, is an error result for
+ * the model to read. Rejects with `limit-reached` naming the limit, `cancelled`
+ * when the signal aborts, or whatever `sample` rejects with.
+ */
+export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult> {
+  const { sample, run, maxTurns = 10, maxMs = 300_000, signal: given, clock = systemClock, ...params } = options;
+  const deadline = startDeadline(maxMs, clock, given);
+  const context = { signal: deadline.signal };
+  const messages: SamplingMessage[] = [...params.messages];
+  try {
+    for (let turn = 1; turn <= maxTurns; turn++) {
+      const asked = { ...params, messages: [...messages], ...(turn === maxTurns && { toolChoice: noTools }) };
+      const result = await deadline.limit(() => sample(asked, context));
+      messages.push({ role: "assistant", content: result.content });
+      const uses = usesIn(result.content);
+      if (uses.length === 0) return { result, messages, turns: turn };
+      if (turn === maxTurns) break;
+      const results = await deadline.limit(() => Promise.all(uses.map((use) => runTool(use, options, context))));
+      messages.push({ role: "user", content: results });
+    }
+  } finally {
+    deadline.stop();
+  }
+  throw new McpError("limit-reached", `the model still wants tools after maxTurns ${maxTurns}`);
+}
+
+const noTools = { mode: "none" } as const;
+
+function usesIn(content: CreateMessageResult["content"]): readonly ToolUseContent[] {
+  const blocks: readonly SamplingContent[] = [content].flat();
+  return blocks.filter((block) => block.type === "tool_use");
+}
+
+async function runTool(
+  use: ToolUseContent,
+  options: ToolLoopOptions,
+  context: LoopContext,
+): Promise<ToolResultContent> {
+  const { id, name, input } = use;
+  if (!options.tools.some((tool) => tool.name === name)) return failed(id, `unknown tool ${name}`);
+  try {
+    const output = await options.run(name, input, context);
+    return typeof output === "string" ? toolResult(id, { content: [toText(output)] }) : toolResult(id, output);
+  } catch (error) {
+    return failed(id, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function failed(id: string, message: string): ToolResultContent {
+  return toolResult(id, { content: [toText(message)], isError: true });
+}
+
+function toText(text: string): TextContent {
+  return { type: "text", text };
+}
+
+function toolResult(toolUseId: string, { content, structuredContent, isError }: CallToolResult): ToolResultContent {
+  return {
+    type: "tool_result",
+    toolUseId,
+    content,
+    ...(structuredContent !== undefined && { structuredContent }),
+    ...(isError === true && { isError }),
+  };
+}
+
+/** The time a loop has. */
+interface LoopDeadline {
+  readonly signal: AbortSignal;
+  /** Settles as `work` does, or rejects at once when the time is over: not everybody listens to a signal. */
+  limit<T>(work: () => Promise<T>): Promise<T>;
+  stop(): void;
+}
+
+function startDeadline(maxMs: number, clock: Clock, given: AbortSignal | undefined): LoopDeadline {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const end = (error: McpError): void => controller.abort(error);
+  const expire = (): void => end(new McpError("limit-reached", `the tool loop took longer than maxMs ${maxMs}`));
+  const cancel = (): void => end(new McpError("cancelled", "the tool loop was cancelled", { cause: given?.reason }));
+  const stopTimer = maxMs > 0 ? clock.after(maxMs, expire) : undefined;
+  if (given?.aborted) cancel();
+  given?.addEventListener("abort", cancel, { once: true });
+
+  return {
+    signal,
+    async limit(work) {
+      signal.throwIfAborted();
+      let onAbort = (): void => {};
+      const over = new Promise<never>((_, reject) => {
+        onAbort = () => reject(signal.reason);
+      });
+      signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        return await Promise.race([work(), over]);
+      } finally {
+        signal.removeEventListener("abort", onAbort);
+      }
+    },
+    stop() {
+      stopTimer?.();
+      given?.removeEventListener("abort", cancel);
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { isObject, type JsonObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import type { CallToolResult, Tool } from "../model/tool.ts";
+import { toValidator } from "../schema/to-validator.ts";
+import type { Checked, Validator } from "../schema/validator.ts";
+import { breach } from "./breach.ts";
+import type { Warn } from "./warning.ts";
+
+/** What is known of the tools of one server: what their results have to look like. */
+export interface OutputChecks {
+  /** Takes a complete list of tools. Returns those that are well formed. */
+  learn(tools: readonly Tool[]): readonly Tool[];
+  /** True when results of the tool can be checked. */
+  knows(name: string): boolean;
+  /**
+   * The result itself when it is what the tool promised. Throws or rejects with
+   * `invalid-response` when it is not; `data` lists the issues. Results that
+   * report a failure promise nothing.
+   */
+  check(name: string, result: CallToolResult): CallToolResult | Promise<CallToolResult>;
+  /** The tools have changed: what was known may be wrong. */
+  forget(): void;
+}
+
+interface Known {
+  readonly schema: JsonObject;
+  /** Compiled when first needed. */
+  compiled?: { readonly validator: Validator | undefined };
+}
+
+/** Checks by the output schemas in tool lists. A schema is compiled once; what it refers to is never fetched. */
+export function createOutputChecks(warn: Warn): OutputChecks {
+  let known = new Map<string, Known>();
+
+  return {
+    learn(tools) {
+      const usable = tools.filter((tool) => isTool(tool) || leaveOut(tool, warn));
+      const entries = usable.flatMap(({ name, outputSchema }) =>
+        outputSchema === undefined ? [] : [[name, remember(known.get(name), outputSchema)] as const],
+      );
+      known = new Map(entries);
+      return usable;
+    },
+    knows: (name) => known.has(name),
+    check(name, result) {
+      const entry = known.get(name);
+      if (entry === undefined || result.isError === true) return result;
+      entry.compiled ??= { validator: compile(name, entry.schema, warn) };
+      return entry.compiled.validator === undefined ? result : checkWith(entry.compiled.validator, name, result);
+    },
+    forget: () => known.clear(),
+  };
+}
+
+function remember(before: Known | undefined, schema: JsonObject): Known {
+  return before?.schema === schema ? before : { schema };
+}
+
+/** What a server sends is not always what the type says. */
+function isTool(tool: unknown): boolean {
+  if (!isObject(tool)) return false;
+  const { name, inputSchema, outputSchema } = tool;
+  const hasOutput = outputSchema === undefined || isObject(outputSchema);
+  return typeof name === "string" && name !== "" && isObject(inputSchema) && hasOutput;
+}
+
+function leaveOut(tool: unknown, warn: Warn): false {
+  const name = isObject(tool) && typeof tool.name === "string" ? tool.name : "without a name";
+  warn({ kind: "tool-left-out", message: `tool ${name} is left out: its entry in the list is malformed` });
+  return false;
+}
+
+function compile(name: string, schema: JsonObject, warn: Warn): Validator | undefined {
+  const compiled = toValidator(schema, { direction: "output" });
+  if (compiled.ok) return compiled.value;
+  warn({ kind: "output-unchecked", message: `results of tool ${name} are not checked: ${compiled.problem}` });
+  return undefined;
+}
+
+function checkWith(
+  validator: Validator,
+  name: string,
+  result: CallToolResult,
+): CallToolResult | Promise<CallToolResult> {
+  if (result.structuredContent === undefined) {
+    throw new McpError("invalid-response", `tool ${name} promised structured content and gave none`);
+  }
+  const checked = validator.check(result.structuredContent);
+  return checked instanceof Promise
+    ? checked.then((later) => accept(later, name, result))
+    : accept(checked, name, result);
+}
+
+function accept(checked: Checked, name: string, result: CallToolResult): CallToolResult {
+  if (checked.ok) return result;
+  throw breach(`structured content of tool ${name} does not match its output schema`, checked.issues);
+}

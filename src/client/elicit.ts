@@ -1,0 +1,123 @@
+import { isObject, type JsonObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import type { ElicitFormParams, ElicitResult, ElicitUrlParams } from "../model/input.ts";
+import { checkFormSchema, fillDefaults } from "../schema/form.ts";
+import { toValidator } from "../schema/to-validator.ts";
+import { breach } from "./breach.ts";
+
+/** A form for the user to fill. */
+export interface ElicitForm {
+  readonly message: string;
+  /** A flat object of primitive fields. */
+  readonly requestedSchema: JsonObject;
+}
+
+/** A page for the user to open. Show the whole URL and ask before opening it; do not fetch it. */
+export interface ElicitLink {
+  readonly message: string;
+  readonly url: URL;
+  /** The host in ASCII: `xn--pple-43d.com` where the letters only look like a well-known name. */
+  readonly host: string;
+  /** Resolves when the server says that the user is done there. Only legacy servers ever do. */
+  readonly completed: Promise<void> | undefined;
+}
+
+/**
+ * What a handler may return: a full result, one word, or just the content of an
+ * accepted form. An object with `action` and no members but those of a result
+ * is taken for a result, so a form with a field of that name needs the full one.
+ */
+export type ElicitReply = ElicitResult | ElicitResult["action"] | JsonObject;
+
+/** Has a form filled. Content leaves only with `accept`, completed by the defaults of the schema and checked against it. */
+export async function elicitForm(
+  { message, requestedSchema }: ElicitFormParams,
+  fill: (form: ElicitForm) => ElicitReply | Promise<ElicitReply>,
+): Promise<ElicitResult> {
+  const schema = isObject(requestedSchema) ? requestedSchema : anyForm;
+  const problem = checkFormSchema(schema);
+  if (problem !== undefined) throw new McpError("invalid-params", `requestedSchema is not a form: ${problem}`);
+  const { content, ...reply } = toResult(await fill({ message, requestedSchema: schema }));
+  if (reply.action !== "accept") return reply;
+  return { ...reply, content: await checkContent(schema, fillDefaults(schema, content ?? {})) };
+}
+
+const anyForm: JsonObject = { type: "object", properties: {} };
+
+async function checkContent(schema: JsonObject, content: JsonObject): Promise<JsonObject> {
+  const validator = toValidator(schema, { direction: "input" });
+  if (!validator.ok) throw new McpError("invalid-params", `requestedSchema cannot be checked: ${validator.problem}`);
+  const checked = await validator.value.check(content);
+  if (checked.ok) return content;
+  throw breach("the content given by onElicit does not match the form", checked.issues);
+}
+
+/** Has a page opened by the user. Refuses what may not be shown before anybody sees it. */
+export async function elicitLink(
+  { message, url: text, elicitationId }: ElicitUrlParams,
+  visits: Visits,
+  open: (link: ElicitLink) => ElicitReply | Promise<ElicitReply>,
+): Promise<ElicitResult> {
+  const url = readLink(text);
+  const completed = elicitationId === undefined ? undefined : visits.start(elicitationId);
+  const { content: _, ...reply } = toResult(await open({ message, url, host: url.hostname, completed }));
+  return reply;
+}
+
+function readLink(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined) throw new McpError("invalid-params", "the url to open is malformed");
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+    throw new McpError("invalid-params", `the url to open must be https, not ${url.protocol}//${url.host}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new McpError("invalid-params", `the url to open must not hold credentials: ${url.host}`);
+  }
+  return url;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function toResult(reply: ElicitReply): ElicitResult {
+  if (isAction(reply)) return { action: reply };
+  if (!isObject(reply))
+    throw new McpError("invalid-response", "the elicitation handler returned neither word nor object");
+  return isResult(reply) ? reply : { action: "accept", content: reply };
+}
+
+function isResult(reply: JsonObject): reply is ElicitResult & JsonObject {
+  return isAction(reply.action) && Object.keys(reply).every((key) => resultKeys.has(key));
+}
+
+const resultKeys: ReadonlySet<string> = new Set(["action", "content", "_meta"]);
+
+function isAction(value: unknown): value is ElicitResult["action"] {
+  return value === "accept" || value === "decline" || value === "cancel";
+}
+
+/** The pages users were sent to, until their servers say that they are done there. */
+export interface Visits {
+  start(id: string): Promise<void>;
+  /** Has an effect once for an id that was started, and none for any other. */
+  complete(id: unknown): void;
+}
+
+export function createVisits(): Visits {
+  const waiting = new Map<unknown, () => void>();
+  return {
+    start(id) {
+      const [oldest] = waiting.keys();
+      if (waiting.size >= maxVisits) waiting.delete(oldest);
+      return new Promise((resolve) => waiting.set(id, resolve));
+    },
+    complete(id) {
+      waiting.get(id)?.();
+      waiting.delete(id);
+    },
+  };
+}
+
+/** A server that starts more is forgetting them too. */
+const maxVisits = 100;

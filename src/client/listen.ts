@@ -1,0 +1,176 @@
+import { isObject, type JsonObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import { type Change, isWanted, type ListenFilter } from "../model/subscription.ts";
+import type { Clock } from "../std/clock.ts";
+import type { CallOptions } from "./call-options.ts";
+import { createChangeQueue } from "./change-queue.ts";
+import { cancelled } from "./exchange.ts";
+import type { Requests } from "./request.ts";
+import { onSignal } from "./shared-signal.ts";
+import type { Warn } from "./warning.ts";
+
+/**
+ * Changes as they come, until the reader leaves the loop, the signal aborts or
+ * the client is closed. The loop throws when the connection breaks.
+ *
+ * Listening starts when the watch is made and goes on until it ends, read or
+ * not. Changes that nobody has read yet are kept; several of the same thing
+ * count as one. One reader at a time.
+ */
+export interface Watch<T> extends AsyncIterable<T>, AsyncDisposable {
+  /** Resolves when the server listens: no later change is missed. Rejects when it never does. */
+  readonly ready: Promise<void>;
+}
+
+export interface WatchOptions extends Pick<CallOptions, "signal" | "meta"> {
+  /** How long the server may take to confirm. Default 30 s; 0 is off. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** What listening needs of a client. */
+export interface Listener {
+  readonly send: Requests["send"];
+  readonly clock: Clock;
+  readonly confirmMs: number;
+  readonly warn: Warn;
+  /** True once this side has closed the connection. */
+  isClosed(): boolean;
+  /** Hears of a change before any reader does. */
+  onChange(change: Change): void;
+}
+
+const method = "subscriptions/listen";
+
+/** A reader that is this far behind has lost interest, or its server its mind. */
+const maxUnread = 1024;
+
+/** What to listen for. */
+export interface Subscription<T> {
+  readonly filter: ListenFilter;
+  /** Makes of a change what the reader gets. */
+  pick(change: Change): T;
+  /** Why the server need not even be asked. */
+  readonly refusal?: McpError | undefined;
+}
+
+/** Opens a subscription. Whatever ends it early reaches both `ready` and the loop. */
+export function listen<T>(listener: Listener, subscription: Subscription<T>, options: WatchOptions = {}): Watch<T> {
+  const { filter, pick, refusal } = subscription;
+  const { signal, meta, timeoutMs = listener.confirmMs } = options;
+  const changes = createChangeQueue(maxUnread);
+  const ready = deferred();
+  const call = new AbortController();
+  let confirmed = false;
+
+  /** The first reason wins. Without an error the loop just ends. */
+  const end = (error?: McpError): void => {
+    if (call.signal.aborted) return;
+    call.abort(error);
+    changes.end(error);
+    ready.reject(error ?? cancelled(method, signal ?? call.signal));
+  };
+
+  const confirm = (honoured: unknown): void => {
+    confirmed = true;
+    const missing = isObject(honoured) ? missingFrom(honoured, filter) : [];
+    const message = `the server does not announce changes of ${missing.join(", ")}`;
+    if (missing.length === namesOf(filter).length) end(new McpError("unsupported", message));
+    else if (missing.length > 0) listener.warn({ kind: "not-honoured", message });
+    ready.resolve();
+  };
+
+  const pass = (change: Change): void => {
+    listener.onChange(change);
+    if (!changes.push(change)) end(new McpError("limit-reached", `more than ${maxUnread} changes wait to be read`));
+  };
+
+  const hear = (notification: string, params: JsonObject): void => {
+    if (call.signal.aborted) return;
+    const change = toChange(notification, params);
+    if (change !== undefined && isAsked(change, filter)) pass(change);
+    else if (notification === "notifications/subscriptions/acknowledged") confirm(params.notifications);
+  };
+
+  if (signal?.aborted) end();
+  else if (signal !== undefined)
+    cleanUp(
+      call,
+      onSignal(signal, () => end()),
+    );
+  if (timeoutMs > 0)
+    cleanUp(
+      call,
+      listener.clock.after(timeoutMs, () => confirmed || end(unconfirmed(timeoutMs))),
+    );
+
+  const unlimited = { signal: call.signal, meta, timeoutMs: 0, maxTotalMs: 0 };
+  const sent = refusal
+    ? Promise.reject(refusal)
+    : listener.send(method, { notifications: filter }, unlimited, { hear });
+  sent.then(
+    () => end(confirmed ? undefined : new McpError("invalid-response", `${method} ended before it was confirmed`)),
+    (error: McpError) => end(listener.isClosed() ? undefined : error),
+  );
+
+  return {
+    ready: ready.promise,
+    [Symbol.asyncIterator]: () => changes.read(pick, end),
+    [Symbol.asyncDispose]: async () => end(),
+  };
+}
+
+function cleanUp(call: AbortController, task: () => void): void {
+  call.signal.addEventListener("abort", task, { once: true });
+}
+
+function unconfirmed(timeoutMs: number): McpError {
+  return new McpError("timeout", `${method} was not confirmed within ${timeoutMs} ms`);
+}
+
+/** A promise to settle later. It may be ignored, also when it rejects: the loop says the same. */
+function deferred(): { promise: Promise<void>; resolve: () => void; reject: (error: McpError) => void } {
+  let resolve: () => void = () => {};
+  let reject: (error: McpError) => void = () => {};
+  const promise = new Promise<void>((...settle) => {
+    [resolve, reject] = settle;
+  });
+  promise.catch(() => {});
+  return { promise, resolve, reject };
+}
+
+/** What was asked for and is not honoured. */
+function missingFrom(honoured: ListenFilter, asked: ListenFilter): readonly string[] {
+  const names = new Set(namesOf(honoured));
+  return namesOf(asked).filter((name) => !names.has(name));
+}
+
+function namesOf(filter: ListenFilter): readonly string[] {
+  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions } = filter;
+  return [
+    ...(toolsListChanged === true ? ["tools"] : []),
+    ...(promptsListChanged === true ? ["prompts"] : []),
+    ...(resourcesListChanged === true ? ["resources"] : []),
+    ...(Array.isArray(resourceSubscriptions) ? resourceSubscriptions : []),
+  ];
+}
+
+function toChange(notification: string, { uri }: JsonObject): Change | undefined {
+  switch (notification) {
+    case "notifications/tools/list_changed":
+      return { kind: "tools" };
+    case "notifications/prompts/list_changed":
+      return { kind: "prompts" };
+    case "notifications/resources/list_changed":
+      return { kind: "resources" };
+    case "notifications/resources/updated":
+      return typeof uri === "string" ? { kind: "resource", uri } : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** An update may name a part of the resource that is watched, so any URI counts. */
+function isAsked(change: Change, filter: ListenFilter): boolean {
+  if (change.kind === "resource") return (filter.resourceSubscriptions ?? []).length > 0;
+  return isWanted(change, filter);
+}

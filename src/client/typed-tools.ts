@@ -1,0 +1,61 @@
+import type { Json } from "../json/json.ts";
+import type { Content } from "../model/content.ts";
+import { McpError } from "../model/errors.ts";
+import type { ToolShape, ToolShapes } from "../model/shape.ts";
+import type { CallToolResult } from "../model/tool.ts";
+import type { CallOptions } from "./call-options.ts";
+
+/** The tools of a server as functions, by name. */
+export type Tools<T extends ToolShapes> = { readonly [N in keyof T]: ToolFunction<T[N]> };
+
+/**
+ * Calls one tool and returns what it gives: its structured content, else its
+ * text when that is all there is, else its content blocks. Throws `tool-error`
+ * when the tool says that it failed.
+ */
+export type ToolFunction<S extends ToolShape> = object extends S["input"]
+  ? (input?: S["input"], options?: CallOptions) => Promise<S["output"]>
+  : (input: S["input"], options?: CallOptions) => Promise<S["output"]>;
+
+type CallTool = (name: string, input?: object, options?: CallOptions) => Promise<CallToolResult>;
+type UntypedFunction = (input?: object, options?: CallOptions) => Promise<unknown>;
+
+/** Functions for tools, made when first used. What they take and give exists only in their types. */
+export function createTools<T extends ToolShapes>(callTool: CallTool): Tools<T> {
+  const functions = new Map<string, UntypedFunction>();
+
+  const functionOf = (name: string): UntypedFunction => {
+    const known = functions.get(name);
+    if (known !== undefined) return known;
+    const made: UntypedFunction = async (input, options) => toValue(await callTool(name, input, options));
+    if (functions.size >= maxFunctions) functions.clear();
+    functions.set(name, made);
+    return made;
+  };
+
+  return new Proxy(Object.freeze(Object.create(null)), {
+    get: (_, name) => (typeof name === "symbol" || notTools.has(name) ? undefined : functionOf(name)),
+  });
+}
+
+/** What the language looks for on any object: whoever awaits or prints the tools must not call one. */
+const notTools: ReadonlySet<string> = new Set(["then", "toJSON"]);
+
+/** Names may come from a model, which can invent any number of them. */
+const maxFunctions = 10_000;
+
+/** The value in a result. Throws `tool-error` for one that reports a failure. */
+export function toValue({ content, structuredContent, isError, _meta }: CallToolResult): unknown {
+  if (isError === true) {
+    const data: Json | undefined = _meta?.["plugbay/error"];
+    throw new McpError("tool-error", textOf(content), data === undefined ? {} : { data });
+  }
+  if (structuredContent !== undefined) return structuredContent;
+  const [first] = content;
+  return content.length === 1 && first?.type === "text" ? first.text : content;
+}
+
+function textOf(content: readonly Content[]): string {
+  const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  return texts.length > 0 ? texts.join("\n") : "the tool failed without saying why";
+}

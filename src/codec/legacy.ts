@@ -1,0 +1,105 @@
+import { asJson, type JsonObject } from "../json/json.ts";
+import type { Id, Request } from "../jsonrpc/message.ts";
+import { metaOf } from "../model/meta.ts";
+import { methodRow } from "../model/methods.ts";
+import { isSince, type Revision } from "../model/revision.ts";
+import type { Call } from "../model/service.ts";
+import { unreachable } from "../std/unreachable.ts";
+import type { Codec, Decoded, Session, WireCall } from "./codec.ts";
+import { decodeQuestion } from "./shared/decode-question.ts";
+import { decodeComplete } from "./shared/decode-result.ts";
+import type { Dialect } from "./shared/dialect.ts";
+import { encodeParams } from "./shared/encode-params.ts";
+import { createAnswerWriter, createQuestionWriter } from "./shared/encode-question.ts";
+import { createResultWriter } from "./shared/encode-result.ts";
+import { decodeFailure, encodeFailure } from "./shared/errors.ts";
+import { decodeHello, decodeWelcome, encodeHello, encodeWelcome } from "./shared/handshake.ts";
+import { createMemory } from "./shared/memory.ts";
+import { ownMeta, readProgressToken } from "./shared/meta.ts";
+import { createNotificationWriter, decodeNotification } from "./shared/notifications.ts";
+import { paramsProblem } from "./shared/params.ts";
+import { refuse } from "./shared/refuse.ts";
+import { asMethod, asParams } from "./shared/unchecked.ts";
+
+/**
+ * The codec of a revision with sessions: a handshake says who speaks, a result
+ * is always complete, and the server asks by requests of its own.
+ */
+export function createLegacyCodec(dialect: Dialect): Codec {
+  return {
+    revision: dialect.revision,
+    decodeCall: (request, session) => decodeCall(dialect.revision, request, session),
+    encodeOutcome: createOutcomeWriter(dialect),
+    encodeCall: (call, progressToken) => encodeCall(dialect, call, progressToken),
+    decodeResult: decodeComplete,
+
+    encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
+    decodeFailure,
+    encodeNotification: createNotificationWriter(dialect),
+    decodeNotification,
+
+    encodeQuestion: createQuestionWriter(dialect),
+    decodeQuestion,
+    encodeAnswer: createAnswerWriter(dialect),
+    decodeAnswer: (_method, answer) => answer,
+
+    encodeHello: (hello) => encodeHello(dialect, hello),
+    decodeHello: (params) => decodeHello(dialect, params),
+    encodeWelcome: (server) => encodeWelcome(dialect, server),
+    decodeWelcome,
+  };
+}
+
+/** Everything a request does not say about its sender, the session knows. */
+function decodeCall(revision: Revision, { method, params }: Request, session?: Session): Decoded<WireCall> {
+  if (session === undefined) return refuse("invalid-request", "not initialized");
+  const { since } = methodRow(method);
+  if (since !== undefined && !isSince(revision, since)) return refuse("method-not-found", `unknown method ${method}`);
+  const meta = metaOf(params);
+  const token = readProgressToken(meta);
+  if (!token.ok) return token;
+  const problem = paramsProblem(method, params);
+  if (problem !== undefined) return refuse("invalid-params", problem);
+  return {
+    ok: true,
+    value: {
+      method: asMethod(method),
+      params: asParams(params),
+      peer: session.peer,
+      meta,
+      progressToken: token.value,
+      logLevel: session.logLevel,
+      answers: undefined,
+      state: undefined,
+    },
+  };
+}
+
+function createOutcomeWriter(dialect: Dialect): Codec["encodeOutcome"] {
+  const resultChange = createResultWriter(dialect);
+  const remember = createMemory();
+
+  return (method, outcome) => {
+    switch (outcome.kind) {
+      case "complete": {
+        const result = asJson(outcome.result);
+        return { ok: true, value: remember(method, result, undefined, () => resultChange(method)(result)) };
+      }
+      case "input-required":
+        return refuse("internal", `${method} ended with questions, which must be asked while it runs`);
+      case "task":
+        return refuse("internal", `${method} ended with a task, which revision ${dialect.revision} cannot follow`);
+      case "failed":
+        return { ok: false, failure: outcome.failure };
+      default:
+        return unreachable(outcome);
+    }
+  };
+}
+
+function encodeCall(dialect: Dialect, call: Call, progressToken: Id | undefined): JsonObject {
+  const params = encodeParams(dialect, call);
+  const meta = dialect.callerMeta(ownMeta(call.meta));
+  if (progressToken !== undefined) return { ...params, _meta: { ...meta, progressToken } };
+  return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
+}

@@ -1,0 +1,108 @@
+import { asJson, isObject, type JsonObject } from "../json/json.ts";
+import type { Request } from "../jsonrpc/message.ts";
+import { McpError } from "../model/errors.ts";
+import { metaKeys, withMeta } from "../model/meta.ts";
+import { methodRow } from "../model/methods.ts";
+import type { Revision } from "../model/revision.ts";
+import type { Codec, Decoded, WireCall } from "./codec.ts";
+import { anObject, aString, optional, type Problem } from "./shared/check.ts";
+import { decodeQuestion } from "./shared/decode-question.ts";
+import { decodeModernResult } from "./shared/decode-result.ts";
+import type { Dialect } from "./shared/dialect.ts";
+import { createOutcomeWriter } from "./shared/encode-outcome.ts";
+import { encodeParams } from "./shared/encode-params.ts";
+import { createAnswerWriter, createQuestionWriter } from "./shared/encode-question.ts";
+import { readEnvelope, writeEnvelope } from "./shared/envelope.ts";
+import { decodeFailure, encodeFailure } from "./shared/errors.ts";
+import { createNotificationWriter, decodeNotification } from "./shared/notifications.ts";
+import { paramsProblem } from "./shared/params.ts";
+import { refuse } from "./shared/refuse.ts";
+import { asMethod, asParams } from "./shared/unchecked.ts";
+
+/**
+ * The codec of a stateless revision: every request says who sends it, every
+ * result says how the call ended, and the server asks by ending the call.
+ */
+export function createModernCodec(dialect: Dialect): Codec {
+  const encodeQuestion = createInputRequestWriter(dialect);
+
+  return {
+    revision: dialect.revision,
+    decodeCall: (request) => decodeCall(dialect.revision, request),
+    encodeOutcome: createOutcomeWriter(dialect, encodeQuestion),
+    encodeCall: (call, progressToken) => ({
+      ...encodeParams(dialect, call),
+      ...(call.answers !== undefined && { inputResponses: asJson(call.answers) }),
+      ...(call.state !== undefined && { requestState: call.state }),
+      _meta: writeEnvelope(dialect, call, progressToken),
+    }),
+    decodeResult: decodeModernResult,
+
+    encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
+    decodeFailure,
+    encodeNotification: createTaggedWriter(dialect),
+    decodeNotification,
+
+    encodeQuestion,
+    decodeQuestion,
+    encodeAnswer: createAnswerWriter(dialect),
+    decodeAnswer: (_method, answer) => answer,
+
+    encodeHello: noHandshake,
+    decodeHello: noHandshake,
+    encodeWelcome: noHandshake,
+    decodeWelcome: () => refuse("invalid-response", `revision ${dialect.revision} has no handshake`),
+  };
+}
+
+/** The request brings everything: who sends it, and the answers to what an earlier one was asked. */
+function decodeCall(revision: Revision, { method, params }: Request): Decoded<WireCall> {
+  const envelope = readEnvelope(revision, params._meta);
+  if (!envelope.ok) return envelope;
+  const asks = methodRow(method).asks === true;
+  const problem = paramsProblem(method, params) ?? (asks ? retryProblem(params) : undefined);
+  if (problem !== undefined) return refuse("invalid-params", problem);
+  const { inputResponses, requestState } = params;
+  return {
+    ok: true,
+    value: {
+      method: asMethod(method),
+      params: asParams(params),
+      ...envelope.value,
+      answers: asks && isObject(inputResponses) ? inputResponses : undefined,
+      state: asks && typeof requestState === "string" ? requestState : undefined,
+    },
+  };
+}
+
+/** What a call that was asked something carries when it is made again. */
+function retryProblem(params: JsonObject): Problem {
+  const problem = aRetry(params);
+  return problem === undefined ? undefined : `params${problem}`;
+}
+
+const aRetry = anObject({ inputResponses: optional(anObject()), requestState: optional(aString) });
+
+/** A question is an entry of `inputRequests`: it says what is asked, and has no id. */
+function createInputRequestWriter(dialect: Dialect): Codec["encodeQuestion"] {
+  const writeParams = createQuestionWriter(dialect);
+  return (question) => {
+    const params = writeParams(question);
+    return params.ok ? { ok: true, value: { method: question.method, params: params.value } } : params;
+  };
+}
+
+/** A notification on a subscription says which. */
+function createTaggedWriter(dialect: Dialect): Codec["encodeNotification"] {
+  const write = createNotificationWriter(dialect);
+  return (method, params, scope) => {
+    const said = write(method, params, scope);
+    const id = scope?.subscriptionId;
+    return said === undefined || id === undefined ? said : withMeta(said, metaKeys.subscriptionId, id);
+  };
+}
+
+/** Nothing is left to shake hands about, so whoever gets here has mixed up the eras. */
+function noHandshake(): never {
+  throw new McpError("unsupported", "a stateless revision has no handshake");
+}

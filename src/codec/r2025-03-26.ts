@@ -1,0 +1,38 @@
+import { r2025_06_18 } from "./r2025-06-18.ts";
+import { type Change, dropMeta, inEach, inMember, inOrder, keeping, ofType, without } from "./shared/change.ts";
+import { type Attempt, type Dialect, derive } from "./shared/dialect.ts";
+import { refuseFor } from "./shared/refuse.ts";
+import { structuredAsText } from "./shared/structured.ts";
+
+/** A link was not a kind of content. A reader can follow it all the same. */
+const linkAsText: Change = ({ name, uri, annotations }) => ({
+  type: "text",
+  text: `${name}: ${uri}`,
+  ...(annotations !== undefined && { annotations }),
+});
+
+const undated = inMember("annotations", without("lastModified"));
+
+const noElicitation: Attempt = () => refuseFor("elicitation/create", "2025-06-18", { elicitation: {} });
+
+/**
+ * 2025-03-26 had names but no titles, tools without structured output, no links
+ * in content, no elicitation, and `_meta` only on whole messages.
+ *
+ * The `_meta` of a request was for the progress token. Trace context goes with
+ * it nonetheless: the type was open, and a trace should not end at an old peer.
+ */
+export const r2025_03_26: Dialect = derive("2025-03-26", r2025_06_18, {
+  implementation: without("title"),
+  clientCapabilities: without("elicitation"),
+  tool: without("title", "outputSchema", "_meta"),
+  resource: inOrder(without("title", "_meta"), undated),
+  contents: dropMeta,
+  prompt: inOrder(without("title", "_meta"), inEach("arguments", without("title"))),
+  block: inOrder(ofType("resource_link", linkAsText), dropMeta, undated),
+  root: dropMeta,
+  toolResult: structuredAsText,
+  callerMeta: keeping("traceparent", "tracestate", "baggage"),
+  completion: inOrder(without("context"), inMember("ref", without("title"))),
+  elicitation: noElicitation,
+});

@@ -1,0 +1,42 @@
+import { isObject } from "../json/json.ts";
+import { rpcCodes } from "../jsonrpc/message.ts";
+import { type Change, inOrder, without, withoutMeta } from "./shared/change.ts";
+import { always, asModeled, type Dialect, derive } from "./shared/dialect.ts";
+import { modernKeys } from "./shared/meta.ts";
+import { structuredAsText } from "./shared/structured.ts";
+
+/** Since 2026-07-28 the output of a tool may be any JSON. Before, it was an object. */
+const objectOutput: Change = (tool) =>
+  isObject(tool.outputSchema) && tool.outputSchema.type === "object" ? tool : withoutOutput(tool);
+const withoutOutput = without("outputSchema");
+
+const objectResult: Change = (result) =>
+  result.structuredContent === undefined || isObject(result.structuredContent) ? result : structuredAsText(result);
+
+/** A page to open has an id, so that the server can tell when the user is done with it. */
+const withElicitationId: Change = (params) =>
+  params.mode === "url" && params.elicitationId === undefined
+    ? { ...params, elicitationId: crypto.randomUUID() }
+    : params;
+
+/**
+ * 2025-11-25, the last revision with sessions.
+ *
+ * Its results do not say how a call ended nor how long they may be kept, and
+ * its `_meta` does not say who speaks: the handshake did.
+ */
+export const r2025_11_25: Dialect = derive("2025-11-25", asModeled, {
+  result: inOrder(without("resultType", "ttlMs", "cacheScope"), withoutMeta(...modernKeys)),
+  notification: withoutMeta(...modernKeys),
+  tool: objectOutput,
+  toolResult: objectResult,
+  elicitation: always(withElicitationId),
+  notifications: { "notifications/subscriptions/acknowledged": false },
+  errors: {
+    "resource-not-found": -32002,
+    "url-elicitation-required": -32042,
+    "header-mismatch": rpcCodes.invalidRequest,
+    "missing-capability": rpcCodes.invalidParams,
+    "unsupported-revision": rpcCodes.invalidParams,
+  },
+});

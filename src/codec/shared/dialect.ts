@@ -1,0 +1,124 @@
+import type { JsonObject } from "../../json/json.ts";
+import type { Revision } from "../../model/revision.ts";
+import type { Decoded } from "../codec.ts";
+import { type Change, inOrder, same } from "./change.ts";
+import { type ErrorNumbers, errorNumbers } from "./errors.ts";
+
+/** Like a {@link Change}, for what a peer may be unable to understand in any words. */
+export type Attempt = (params: JsonObject) => Decoded<JsonObject>;
+
+/**
+ * How one revision says each part of the vocabulary.
+ *
+ * A dialect only says: what is heard is understood as it comes, in every
+ * revision alike.
+ */
+export interface Dialect {
+  readonly revision: Revision;
+
+  readonly implementation: Change;
+  readonly clientCapabilities: Change;
+  readonly serverCapabilities: Change;
+  readonly tool: Change;
+  /** Resources, resource templates and links to resources. */
+  readonly resource: Change;
+  /** What is in a resource. */
+  readonly contents: Change;
+  readonly prompt: Change;
+  /** A block of content, wherever it stands. */
+  readonly block: Change;
+  readonly root: Change;
+
+  /** Any result of a method of the protocol. */
+  readonly result: Change;
+  /** The result of a tool, also where a sampling message repeats it. */
+  readonly toolResult: Change;
+  /** What a caller put in `_meta` for itself. */
+  readonly callerMeta: Change;
+  /** Params of `completion/complete`. */
+  readonly completion: Change;
+  /** Params of any notification. */
+  readonly notification: Change;
+  /** Params of `notifications/progress`. */
+  readonly progress: Change;
+
+  /** Params of `elicitation/create`. */
+  readonly elicitation: Attempt;
+  /** Params of `sampling/createMessage`. */
+  readonly sampling: Attempt;
+  /** The answer to `sampling/createMessage`. */
+  readonly sampled: Change;
+
+  /** Whether it has a notification that not every revision has. One that is not listed is in all of them. */
+  readonly notifications: Readonly<Record<string, boolean>>;
+  readonly errors: ErrorNumbers;
+}
+
+/** What sets a revision apart from the dialect it is derived from. */
+export type Difference = Partial<Omit<Dialect, "revision" | "errors">> & {
+  readonly errors?: Partial<ErrorNumbers>;
+};
+
+/** An attempt that cannot fail. */
+export function always(change: Change): Attempt {
+  return (params) => ({ ok: true, value: change(params) });
+}
+
+/** The dialect that says everything as the model has it. No revision speaks it. */
+export const asModeled: Omit<Dialect, "revision"> = {
+  implementation: same,
+  clientCapabilities: same,
+  serverCapabilities: same,
+  tool: same,
+  resource: same,
+  contents: same,
+  prompt: same,
+  block: same,
+  root: same,
+  result: same,
+  toolResult: same,
+  callerMeta: same,
+  completion: same,
+  notification: same,
+  progress: same,
+  elicitation: always(same),
+  sampling: always(same),
+  sampled: same,
+  notifications: {},
+  errors: errorNumbers,
+};
+
+/** A dialect that says things the way of `from`, and then puts that in its own words. */
+export function derive(revision: Revision, from: Omit<Dialect, "revision">, to: Difference): Dialect {
+  return {
+    revision,
+    implementation: inOrder(from.implementation, to.implementation),
+    clientCapabilities: inOrder(from.clientCapabilities, to.clientCapabilities),
+    serverCapabilities: inOrder(from.serverCapabilities, to.serverCapabilities),
+    tool: inOrder(from.tool, to.tool),
+    resource: inOrder(from.resource, to.resource),
+    contents: inOrder(from.contents, to.contents),
+    prompt: inOrder(from.prompt, to.prompt),
+    block: inOrder(from.block, to.block),
+    root: inOrder(from.root, to.root),
+    result: inOrder(from.result, to.result),
+    toolResult: inOrder(from.toolResult, to.toolResult),
+    callerMeta: inOrder(from.callerMeta, to.callerMeta),
+    completion: inOrder(from.completion, to.completion),
+    notification: inOrder(from.notification, to.notification),
+    progress: inOrder(from.progress, to.progress),
+    elicitation: attemptInOrder(from.elicitation, to.elicitation),
+    sampling: attemptInOrder(from.sampling, to.sampling),
+    sampled: inOrder(from.sampled, to.sampled),
+    notifications: { ...from.notifications, ...to.notifications },
+    errors: { ...from.errors, ...to.errors },
+  };
+}
+
+function attemptInOrder(first: Attempt, second: Attempt | undefined): Attempt {
+  if (second === undefined) return first;
+  return (params) => {
+    const said = first(params);
+    return said.ok ? second(said.value) : said;
+  };
+}

@@ -1,0 +1,102 @@
+import { asJson, type Json, type JsonObject } from "../../json/json.ts";
+import type { Question } from "../../model/input.ts";
+import { metaKeys, metaOf, withMeta } from "../../model/meta.ts";
+import { methodRow } from "../../model/methods.ts";
+import type { Implementation } from "../../model/peer.ts";
+import { unreachable } from "../../std/unreachable.ts";
+import type { Codec, Decoded } from "../codec.ts";
+import type { Dialect } from "./dialect.ts";
+import { createResultWriter } from "./encode-result.ts";
+import { createMemory } from "./memory.ts";
+import { refuse } from "./refuse.ts";
+
+type WriteQuestion = (question: Question) => Decoded<JsonObject>;
+
+/** How a stateless dialect says the end of a call: complete, asking for input, or as a task to follow. */
+export function createOutcomeWriter(dialect: Dialect, writeQuestion: WriteQuestion): Codec["encodeOutcome"] {
+  const resultChange = createResultWriter(dialect);
+  const remember = createMemory();
+
+  return (method, outcome, server) => {
+    switch (outcome.kind) {
+      case "complete": {
+        const result = asJson(outcome.result);
+        const encode = () => complete(method, resultChange(method)(result), server);
+        return { ok: true, value: remember(method, result, server, encode) };
+      }
+      case "input-required": {
+        const problem = askingProblem(method, outcome);
+        if (problem !== undefined) return refuse("internal", `${method} ${problem}`);
+        const inputRequests = encodeEach(outcome.questions, writeQuestion);
+        if (!inputRequests.ok) return inputRequests;
+        return { ok: true, value: signed(inputRequired(inputRequests.value, outcome.state), server) };
+      }
+      case "task":
+        return { ok: true, value: signed({ ...outcome.task, resultType: "task" }, server) };
+      case "failed":
+        return { ok: false, failure: outcome.failure };
+      default:
+        return unreachable(outcome);
+    }
+  };
+}
+
+/** One new object, whatever is added to it: every call passes here. */
+function complete(method: string, result: JsonObject, server: Implementation | undefined): JsonObject {
+  if (method === "server/discover") return discovered(result, server);
+  const wire: Draft = { ...result, resultType: "complete" };
+  if (methodRow(method).cacheable === true) addCacheFields(wire);
+  if (server !== undefined) wire._meta = { ...metaOf(result), [metaKeys.serverInfo]: asJson(server) };
+  return wire;
+}
+
+type Draft = Record<string, Json | undefined>;
+
+/** The model has the server in a place of its own; on the wire it signs like everywhere. */
+function discovered({ serverInfo, ...result }: JsonObject, server: Implementation | undefined): JsonObject {
+  const wire: Draft = { ...result, resultType: "complete" };
+  addCacheFields(wire);
+  const signer = server === undefined ? serverInfo : asJson(server);
+  return signer === undefined ? wire : withMeta(wire, metaKeys.serverInfo, signer);
+}
+
+/** By default nobody keeps a result. Time is in whole milliseconds. */
+function addCacheFields(wire: Draft): void {
+  const { ttlMs, cacheScope } = wire;
+  wire.ttlMs = typeof ttlMs === "number" && ttlMs > 0 ? Math.min(Math.trunc(ttlMs), Number.MAX_SAFE_INTEGER) : 0;
+  wire.cacheScope = cacheScope === "public" ? "public" : "private";
+}
+
+function inputRequired(inputRequests: JsonObject, state: string | undefined): JsonObject {
+  return {
+    resultType: "input_required",
+    ...(Object.keys(inputRequests).length > 0 && { inputRequests }),
+    ...(state !== undefined && { requestState: state }),
+  };
+}
+
+/** Why a call cannot end by asking, if it cannot. */
+function askingProblem(method: string, { questions, state }: Asking): string | undefined {
+  if (methodRow(method).asks !== true) return "must not ask for input";
+  const empty = Object.keys(questions).length === 0 && state === undefined;
+  return empty ? "asks for input without a question or a state" : undefined;
+}
+
+interface Asking {
+  readonly questions: Readonly<Record<string, Question>>;
+  readonly state?: string;
+}
+
+function encodeEach(questions: Asking["questions"], write: WriteQuestion): Decoded<JsonObject> {
+  const requests: [string, JsonObject][] = [];
+  for (const [key, question] of Object.entries(questions)) {
+    const request = write(question);
+    if (!request.ok) return request;
+    requests.push([key, request.value]);
+  }
+  return { ok: true, value: Object.fromEntries(requests) };
+}
+
+function signed(wire: JsonObject, server: Implementation | undefined): JsonObject {
+  return server === undefined ? wire : withMeta(wire, metaKeys.serverInfo, asJson(server));
+}

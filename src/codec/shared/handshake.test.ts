@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../json/json.ts";
+import { codecFor } from "../select.ts";
+
+const info = { name: "p", version: "1", title: "P", description: "d", websiteUrl: "w", icons: [{ src: "i" }] };
+const { icons: _i, description: _d, websiteUrl: _w, ...titled } = info;
+const plain = { name: "p", version: "1" };
+
+describe("hello", () => {
+  const capabilities = {
+    roots: { listChanged: true },
+    sampling: { tools: {}, context: {} },
+    elicitation: { form: {}, url: {} },
+    extensions: { "com.example/x": {} },
+    own: { a: 1 },
+  };
+  const { elicitation: _, ...older } = { ...capabilities, sampling: {} };
+
+  it.each([
+    ["2025-11-25", info, capabilities],
+    ["2025-06-18", titled, { ...older, elicitation: {} }],
+    ["2025-03-26", plain, older],
+    ["2024-11-05", plain, older],
+  ] as const)("is said in the words of %s", (protocolVersion, clientInfo, said) => {
+    const codec = codecFor(protocolVersion);
+    const hello = codec.encodeHello({ info, capabilities });
+    expect(hello).toEqual({ protocolVersion, clientInfo, capabilities: said });
+    expect(codec.decodeHello(hello)).toEqual({ info: clientInfo, capabilities: said });
+  });
+
+  it("does not count capabilities that came later", () => {
+    const params = { capabilities: { elicitation: { url: {} }, sampling: { tools: {} } } };
+    expect(codecFor("2024-11-05").decodeHello(params).capabilities).toEqual({ sampling: {} });
+    expect(codecFor("2025-06-18").decodeHello(params).capabilities).toEqual({ sampling: {} });
+    expect(codecFor("2025-11-25").decodeHello(params).capabilities).toBe(params.capabilities);
+  });
+
+  it.each([{}, { capabilities: [], clientInfo: null }])("is heard from %j", (params: JsonObject) => {
+    expect(codecFor("2025-11-25").decodeHello(params)).toEqual({
+      info: { name: "unknown", version: "" },
+      capabilities: {},
+    });
+  });
+});
+
+describe("welcome", () => {
+  const capabilities = { completions: {}, tools: { listChanged: true }, extensions: {}, own: 1 };
+  const server = { supportedVersions: ["2026-07-28"], capabilities, serverInfo: info, instructions: "i", ttlMs: 1 };
+  const { completions: _, ...first } = capabilities;
+
+  it.each([
+    ["2025-11-25", info, capabilities],
+    ["2025-06-18", titled, capabilities],
+    ["2025-03-26", plain, capabilities],
+    ["2024-11-05", plain, first],
+  ] as const)("is said in the words of %s", (protocolVersion, serverInfo, said) => {
+    const codec = codecFor(protocolVersion);
+    const welcome = codec.encodeWelcome(server);
+    expect(welcome).toEqual({ protocolVersion, serverInfo, capabilities: said, instructions: "i" });
+    expect(codec.decodeWelcome(welcome)).toEqual({
+      ok: true,
+      value: { supportedVersions: [protocolVersion], serverInfo, capabilities: said, instructions: "i" },
+    });
+  });
+
+  it("is heard without capabilities or a name", () => {
+    const wire = { protocolVersion: "2020-01-01", capabilities: null, serverInfo: { name: "s" }, _meta: { a: 1 } };
+    expect(codecFor("2025-11-25").decodeWelcome(wire)).toEqual({
+      ok: true,
+      value: {
+        supportedVersions: ["2020-01-01"],
+        capabilities: {},
+        serverInfo: { name: "s", version: "" },
+        _meta: { a: 1 },
+      },
+    });
+  });
+
+  it.each([{}, { protocolVersion: 1 }, [], null, "x"])("is not heard from %j", (wire) => {
+    expect(codecFor("2025-11-25").decodeWelcome(wire as JsonObject)).toMatchObject({
+      ok: false,
+      failure: { code: "invalid-response" },
+    });
+  });
+});

@@ -1,0 +1,30 @@
+import type { JsonObject } from "../../json/json.ts";
+import type { Id } from "../../jsonrpc/message.ts";
+import { metaKeys } from "../../model/meta.ts";
+import type { Decoded } from "../codec.ts";
+import { type Change, without } from "./change.ts";
+import { refuse } from "./refuse.ts";
+
+/** The keys of `_meta` that came with 2026-07-28. */
+export const modernKeys: readonly string[] = [
+  metaKeys.protocolVersion,
+  metaKeys.clientCapabilities,
+  metaKeys.clientInfo,
+  metaKeys.serverInfo,
+  metaKeys.logLevel,
+  metaKeys.subscriptionId,
+];
+
+/** Leaves in `_meta` what is the caller's own: reserved keys are written by codecs alone. */
+export const ownMeta: Change = without(...Object.values(metaKeys));
+
+/** The progress token of a request, with its JSON type. */
+export function readProgressToken(meta: JsonObject): Decoded<Id | undefined> {
+  const token = meta[metaKeys.progressToken];
+  if (token === undefined || isToken(token)) return { ok: true, value: token };
+  return refuse("invalid-params", "params._meta.progressToken must be a string or an integer");
+}
+
+function isToken(value: unknown): value is Id {
+  return typeof value === "string" || Number.isSafeInteger(value);
+}

@@ -1,0 +1,57 @@
+import type { JsonObject } from "../../json/json.ts";
+import type { Method, Params } from "../../model/methods.ts";
+import {
+  aBoolean,
+  aListOf,
+  anObject,
+  aRecordOf,
+  aString,
+  byType,
+  type Members,
+  optional,
+  type Problem,
+} from "./check.ts";
+
+/**
+ * What is wrong with the params of a request, naming the member, or undefined.
+ *
+ * Params are looked at, never copied: what passes goes on as it came, with
+ * every unknown member. A method nobody described is not looked at.
+ */
+export function paramsProblem(method: string, params: JsonObject): Problem {
+  const problem = checks.get(method)?.(params);
+  return problem === undefined ? undefined : `params${problem}`;
+}
+
+const page: Members<Params<"tools/list">> = { cursor: optional(aString) };
+
+const aReference = byType({
+  "ref/prompt": anObject({ name: aString }),
+  "ref/resource": anObject({ uri: aString }),
+});
+
+const members: { readonly [M in Method]: Members<Params<M>> } = {
+  "server/discover": {},
+  "tools/list": page,
+  "tools/call": { name: aString, arguments: optional(anObject()) },
+  "resources/list": page,
+  "resources/templates/list": page,
+  "resources/read": { uri: aString },
+  "prompts/list": page,
+  "prompts/get": { name: aString, arguments: optional(aRecordOf(aString)) },
+  "completion/complete": {
+    ref: aReference,
+    argument: anObject({ name: aString, value: aString }),
+    context: optional(anObject({ arguments: optional(aRecordOf(aString)) })),
+  },
+  "subscriptions/listen": {
+    notifications: anObject({
+      toolsListChanged: optional(aBoolean),
+      promptsListChanged: optional(aBoolean),
+      resourcesListChanged: optional(aBoolean),
+      resourceSubscriptions: optional(aListOf(aString)),
+    } satisfies Members<Params<"subscriptions/listen">["notifications"]>),
+  },
+};
+
+const checks = new Map(Object.entries(members).map(([method, row]) => [method, anObject(row)]));

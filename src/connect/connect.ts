@@ -1,0 +1,68 @@
+import { createAnswerDesk } from "../client/answers.ts";
+import { type Client, type ClientOptions, createClient } from "../client/client.ts";
+import type { Connection, Opening } from "../model/connection.ts";
+import { McpError } from "../model/errors.ts";
+import type { Implementation } from "../model/peer.ts";
+import type { Revision } from "../model/revision.ts";
+import type { Service } from "../model/service.ts";
+import type { Shaped, ShapesOf, ToolShapes } from "../model/shape.ts";
+import { systemClock } from "../std/clock.ts";
+import { openInProcess } from "./in-process.ts";
+import { type Place, readTarget, type Target } from "./target.ts";
+
+export interface ConnectOptions extends ClientOptions {
+  /** What the client says of itself. Default: this package. */
+  readonly info?: Implementation;
+  /** The revision to speak. Default: the newest both sides know. */
+  readonly revision?: Revision;
+  /** How long one step of connecting may take. Default 30 s. */
+  readonly connectTimeoutMs?: number;
+  /** How long a server may ignore the modern opening before the older one is tried. Default 3 s. */
+  readonly probeMs?: number;
+  /** Ends the attempt to connect. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Connects to a server and returns a client for it.
+ *
+ * The era is found out, and nothing of it shows. Give the type of a server to
+ * have its tools typed: `connect<typeof shop>("node shop.js")`; a server given
+ * as a value brings its types along.
+ */
+export function connect<T extends ToolShapes>(
+  server: Service & Shaped<T>,
+  options?: ConnectOptions,
+): Promise<Client<T>>;
+export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<ShapesOf<S>>>;
+export async function connect(target: Target, options: ConnectOptions = {}): Promise<Client> {
+  const desk = createAnswerDesk(options);
+  const connection = await open(readTarget(target), options, {
+    info: options.info ?? ownInfo,
+    capabilities: desk.capabilities,
+    answer: desk.answer,
+    notified: desk.notified,
+    timeoutMs: options.connectTimeoutMs ?? 30_000,
+    clock: options.clock ?? systemClock,
+    ...(options.revision !== undefined && { revision: options.revision }),
+    ...(options.signal !== undefined && { signal: options.signal }),
+  });
+  return createClient(connection, desk, options);
+}
+
+const ownInfo: Implementation = { name: "plugbay", version: "0.1.0" };
+
+async function open(place: Place, { probeMs }: ConnectOptions, opening: Opening): Promise<Connection> {
+  opening.signal?.throwIfAborted();
+  switch (place.kind) {
+    case "service":
+      return openInProcess(place.service, opening);
+    case "command": {
+      // Only who starts programs needs the platform for it.
+      const { openCommand } = await import("../transport/node/open-command.ts");
+      return openCommand(place.command, opening, probeMs === undefined ? {} : { probeMs });
+    }
+    case "url":
+      throw new McpError("unsupported", `cannot connect to ${place.url.origin}: this version speaks stdio only`);
+  }
+}

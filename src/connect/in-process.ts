@@ -1,0 +1,39 @@
+import type { Connection, Ending, Opening } from "../model/connection.ts";
+import { eraOf, newest } from "../model/revision.ts";
+import type { Service } from "../model/service.ts";
+import { memoryChannels } from "../transport/memory.ts";
+import { openChannel } from "../transport/open-channel.ts";
+import { describe, serveChannel } from "../transport/serve-channel.ts";
+
+/**
+ * Connects to a service in this process.
+ *
+ * Calls go to it by reference, with nothing between. Where an older revision is
+ * asked for, the two ends speak that revision over a channel in memory.
+ */
+export async function openInProcess(service: Service, opening: Opening): Promise<Connection> {
+  const { revision = newest, info, capabilities } = opening;
+  if (eraOf(revision) === "legacy") return openInMemory(service, opening);
+  const server = await describe(service);
+  let end = (_ending: Ending): void => {};
+  const ended = new Promise<Ending>((resolve) => {
+    end = resolve;
+  });
+  return {
+    service,
+    revision,
+    server,
+    peer: { revision, info, capabilities },
+    ended,
+    async close() {
+      end(undefined);
+    },
+  };
+}
+
+/** Connects to a service in this process over the wire of a revision. */
+export function openInMemory(service: Service, opening: Opening): Promise<Connection> {
+  const [here, there] = memoryChannels();
+  serveChannel(there, service, { clock: opening.clock });
+  return openChannel(here, opening);
+}

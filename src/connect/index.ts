@@ -1,0 +1,10 @@
+export { type ToolLoopOptions, toolLoop } from "../bridge/tool-loop.ts";
+export type { AnswerContext } from "../client/answers.ts";
+export type { CachedCallOptions, CallOptions, LogEntry, Progress } from "../client/call-options.ts";
+export type { Client, ClientOptions } from "../client/client.ts";
+export type { ElicitForm, ElicitLink, ElicitReply } from "../client/elicit.ts";
+export type { ClientWarning } from "../client/warning.ts";
+export { McpError } from "../model/errors.ts";
+export type { Command } from "../transport/node/command.ts";
+export { type ConnectOptions, connect } from "./connect.ts";
+export type { ConfigEntry, Target } from "./target.ts";

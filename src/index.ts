@@ -1,0 +1,14 @@
+export { type ToolLoopOptions, toolLoop } from "./bridge/tool-loop.ts";
+export type { Json, JsonObject } from "./json/json.ts";
+export type * from "./model/content.ts";
+export { type ErrorCode, type Failure, fail, McpError } from "./model/errors.ts";
+export type * from "./model/input.ts";
+export type { LogLevel } from "./model/logging.ts";
+export type { Method, Methods, Params, Result } from "./model/methods.ts";
+export type { Auth, ClientCapabilities, Implementation, Peer, ServerCapabilities } from "./model/peer.ts";
+export type * from "./model/prompt.ts";
+export type * from "./model/resource.ts";
+export { type Revision, revisions } from "./model/revision.ts";
+export { type Call, compose, type Middleware, type Outcome, type Service, withCall } from "./model/service.ts";
+export type { Change } from "./model/subscription.ts";
+export type * from "./model/tool.ts";

@@ -1,0 +1,207 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { compositionProblem } from "./composition.ts";
+import type { Effort, PatternCost } from "./pattern-cost.ts";
+import { pointerKeys, token } from "./pointer.ts";
+import { safePattern } from "./safe-pattern.ts";
+import { entries, vocabulary } from "./vocabulary.ts";
+
+/** Bounds on one plain JSON Schema. */
+export interface SchemaLimits {
+  /** Nesting of subschemas, and references in a row. */
+  readonly maxDepth: number;
+  /** Subschemas in all, and subschemas applied to one value when references are followed. */
+  readonly maxSubschemas: number;
+}
+
+export const defaultSchemaLimits: SchemaLimits = { maxDepth: 64, maxSubschemas: 10_000 };
+
+/** A plain JSON Schema that is known to be well-formed, closed and bounded. */
+export interface Inspected {
+  readonly root: JsonObject;
+  /** What every `$ref` and `$dynamicRef` leads to. */
+  readonly targets: ReadonlyMap<string, Json>;
+  /** The worst case of every `pattern`. */
+  readonly patterns: ReadonlyMap<string, PatternCost>;
+}
+
+export type Inspection =
+  | { readonly ok: true; readonly value: Inspected }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Inspects a plain JSON Schema before anything is done with it.
+ *
+ * Keywords must have values of the right shape, references must stay in the
+ * document and lead somewhere, patterns must be safe to match, and nothing may
+ * exceed the limits. A problem names the place as `#` and a JSON Pointer.
+ */
+export function inspectSchema(root: JsonObject, limits: SchemaLimits = defaultSchemaLimits): Inspection {
+  const walk: Walk = {
+    limits,
+    draft7: root.$schema === draft7,
+    schemas: new Map(),
+    references: new Map(),
+    anchors: new Map(),
+    targets: new Map(),
+    patterns: new Map(),
+    effort: { left: 3_000_000 },
+    count: 0,
+  };
+  const problem = visit(walk, root, "#", 0) ?? resolve(walk, root) ?? compositionProblem({ ...walk, ...limits });
+  return problem === undefined ? { ok: true, value: { ...walk, root } } : { ok: false, problem };
+}
+
+interface Walk {
+  readonly limits: SchemaLimits;
+  readonly draft7: boolean;
+  /** Everything below is filled on the way. Schemas and references with the place where they were first met. */
+  readonly schemas: Map<Json, string>;
+  readonly references: Map<string, string>;
+  readonly anchors: Map<string, Json>;
+  readonly targets: Map<string, Json>;
+  readonly patterns: Map<string, PatternCost>;
+  readonly effort: Effort;
+  count: number;
+}
+
+function visit(walk: Walk, schema: Json, at: string, depth: number): string | undefined {
+  const { maxDepth, maxSubschemas } = walk.limits;
+  if (walk.schemas.has(schema)) return undefined;
+  if (++walk.count > maxSubschemas) return `${at} is one subschema too many: the limit is ${maxSubschemas}`;
+  if (depth > maxDepth) return `${at} is nested deeper than ${maxDepth} levels`;
+  if (typeof schema === "boolean") return undefined;
+  if (!isObject(schema)) return `${at} must be a schema, which is an object or a boolean`;
+  walk.schemas.set(schema, at);
+  for (const [name, value] of entries(schema)) {
+    const problem = visitKeyword(walk, { schema, name, value, at: at + token(name), depth });
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+interface Use {
+  readonly schema: JsonObject;
+  readonly name: string;
+  readonly value: Json;
+  readonly at: string;
+  readonly depth: number;
+}
+
+function visitKeyword(walk: Walk, use: Use): string | undefined {
+  const keyword = vocabulary.get(use.name);
+  if (keyword === undefined) return undefined;
+  if (!keyword.fits(use.value)) return `${use.at} must be ${keyword.expected}`;
+  const broken = rules.get(use.name)?.(walk, use);
+  if (broken !== undefined) return broken;
+  for (const [below, subschema] of keyword.subschemas(use.value)) {
+    const problem = visit(walk, subschema, use.at + below, use.depth + 1);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+/** A rule beyond the shape of the value. Also notes what is needed later. */
+type Rule = (walk: Walk, use: Use) => string | undefined;
+
+const draft7 = "http://json-schema.org/draft-07/schema#";
+const dialects = ["https://json-schema.org/draft/2020-12/schema", draft7];
+
+const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
+  ["$schema", dialectRule],
+  ["$id", idRule],
+  ["$ref", referenceRule],
+  ["$dynamicRef", referenceRule],
+  ["$anchor", anchorRule],
+  ["$dynamicAnchor", anchorRule],
+  ["pattern", patternRule],
+  ["patternProperties", propertyPatternRule],
+  ["items", tupleRule],
+  ["properties", (_, { value, at }) => inheritedName(Object.keys(Object(value)), at)],
+  ["dependentSchemas", (_, { value, at }) => inheritedName(Object.keys(Object(value)), at)],
+  ["dependentRequired", (_, { value, at }) => inheritedName(Object.keys(Object(value)), at)],
+  ["required", (_, { value, at }) => inheritedName(Object.values(Object(value)), at)],
+]);
+
+function dialectRule(_: Walk, { value, at }: Use): string | undefined {
+  if (dialects.some((dialect) => dialect === value || dialect === `${value}#`)) return undefined;
+  return `${at} names the dialect ${value}; supported are ${dialects.join(" and ")}`;
+}
+
+/** Draft 7 writes an anchor as `$id: "#name"`. Any other inner `$id` would give `#…` another meaning below it. */
+function idRule(walk: Walk, use: Use): string | undefined {
+  if (use.depth === 0) return undefined;
+  if (!String(use.value).startsWith("#")) return `${use.at} starts a document of its own; use $defs and "#/$defs/…"`;
+  return anchorRule(walk, { ...use, value: String(use.value).slice(1) });
+}
+
+function referenceRule(walk: Walk, { value, at }: Use): string | undefined {
+  const reference = String(value);
+  if (!reference.startsWith("#")) return `${at} must point into this schema ("#…"), not to ${reference}`;
+  if (!walk.references.has(reference)) walk.references.set(reference, at);
+  return undefined;
+}
+
+function anchorRule(walk: Walk, { schema, value, at }: Use): string | undefined {
+  const anchor = `#${value}`;
+  if ((walk.anchors.get(anchor) ?? schema) !== schema) return `${at} gives the name ${value} to a second schema`;
+  walk.anchors.set(anchor, schema);
+  return undefined;
+}
+
+function patternRule(walk: Walk, { value, at }: Use): string | undefined {
+  const source = String(value);
+  if (walk.patterns.has(source)) return undefined;
+  const safe = safePattern(source, walk.effort);
+  if (!safe.ok) return `${at} cannot be used: ${safe.problem}`;
+  walk.patterns.set(source, safe.cost);
+  return undefined;
+}
+
+/** Names of properties have no limit of length, so their patterns must be linear. */
+function propertyPatternRule(walk: Walk, { value, at }: Use): string | undefined {
+  for (const [source] of entries(value)) {
+    const safe = safePattern(source, walk.effort);
+    const problem = safe.ok ? safe.cost.degree > 1 && "it is not linear; start it with ^" : safe.problem;
+    if (problem) return `${at + token(source)} cannot be used: ${problem}`;
+  }
+  return undefined;
+}
+
+function tupleRule(walk: Walk, { value, at }: Use): string | undefined {
+  return Array.isArray(value) && !walk.draft7 ? `${at} must be a schema; use prefixItems for a tuple` : undefined;
+}
+
+/** The compiler would find these names in every object. */
+function inheritedName(names: readonly string[], at: string): string | undefined {
+  const name = names.find((candidate) => candidate in {} && candidate !== "__proto__" && candidate !== "constructor");
+  return name === undefined ? undefined : `${at} names the property ${name}, which every JavaScript object has`;
+}
+
+/** Finds what the references lead to. That may be a place no keyword knows, so it is visited, too. */
+function resolve(walk: Walk, root: JsonObject): string | undefined {
+  for (const [reference, at] of walk.references) {
+    const target =
+      reference === "#" || reference.startsWith("#/") ? follow(root, reference) : walk.anchors.get(reference);
+    if (target === undefined) return `${at} leads nowhere: there is no ${reference}`;
+    walk.targets.set(reference, target);
+    const problem = visit(walk, target, reference, 1);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function follow(root: JsonObject, reference: string): Json | undefined {
+  let target: Json | undefined = root;
+  for (const key of pointerKeys(decode(reference))) {
+    target = new Map(entries(target ?? null)).get(key);
+  }
+  return target;
+}
+
+function decode(reference: string): string {
+  try {
+    return decodeURIComponent(reference);
+  } catch {
+    return reference;
+  }
+}

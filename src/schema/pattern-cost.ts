@@ -1,0 +1,176 @@
+import { type CharSet, charSet, intersection, overlap } from "./char-set.ts";
+import { buildGraph, type Loop, type PatternGraph, type Position } from "./pattern-graph.ts";
+import type { PatternNode } from "./pattern-syntax.ts";
+
+/** Worst case of matching a text of length n: about `2 ** bits * n ** degree` steps. */
+export interface PatternCost {
+  readonly bits: number;
+  readonly degree: number;
+}
+
+/** How much work proofs may still take, in comparisons. Below 0 they end without a result. */
+export interface Effort {
+  left: number;
+}
+
+/**
+ * Bounds the number of ways in which a backtracking matcher can match the
+ * prefixes of a text, or says why there is no bound.
+ *
+ * The number is exponential if and only if some loop can take the same text from
+ * a position to itself in two ways. It is a power of the length if a loop can
+ * hand over to a later one anywhere in a run of the same text.
+ */
+export function patternCost(node: PatternNode, anchored: boolean, effort: Effort): PatternCost | string {
+  const built = buildGraph(node, anchored);
+  if (!built.ok) return built.problem;
+  const graph = built.value;
+  for (const loop of graph.loops) {
+    if (isAmbiguous(loop, effort)) return `${loop.source} can match the same text in exponentially many ways`;
+  }
+  const outer: PatternCost = { bits: choiceBits(graph, effort), degree: loopDegree(graph, effort) };
+  const cost = withLooks(outer, looks(node, anchored), effort);
+  return effort.left < 0 ? "it is too complex to be proved safe" : cost;
+}
+
+/** Adds what looking around costs: once if it happens at the very start, otherwise again and again. */
+function withLooks(outer: PatternCost, inner: Iterable<Look>, effort: Effort): PatternCost | string {
+  let { bits, degree } = outer;
+  for (const { body, once } of inner) {
+    const cost = patternCost(body, true, effort);
+    if (typeof cost === "string") return cost;
+    bits = Math.max(bits, outer.bits + cost.bits);
+    degree = Math.max(degree, once ? cost.degree : outer.degree + cost.degree);
+  }
+  return { bits, degree };
+}
+
+interface Look {
+  readonly body: PatternNode;
+  readonly once: boolean;
+}
+
+function* looks(node: PatternNode, once: boolean): Generator<Look> {
+  if (node.kind === "look") yield { body: node.body, once };
+  if (node.kind === "choice") for (const option of node.options) yield* looks(option, once);
+  if (node.kind === "repeat") yield* looks(node.body, false);
+  if (node.kind !== "sequence") return;
+  let still = once;
+  for (const item of node.items) {
+    yield* looks(item, still);
+    still &&= item.kind === "look" || item.kind === "edge";
+  }
+}
+
+function isAmbiguous({ positions }: Loop, effort: Effort): boolean {
+  const twice = positions.some(({ loop, next }) => [...next].some(([to, ways]) => ways > 1 && to.loop === loop));
+  return twice || rivals(positions, effort).size > 0;
+}
+
+/**
+ * Pairs of different positions that two runs over the same text can be at, when
+ * both come from one position and can come together again without leaving
+ * `positions`.
+ */
+function rivals(positions: readonly Position[], effort: Effort): ReadonlySet<string> {
+  const inside = new Set(positions);
+  const before = new Map<string, string[]>();
+  const meeting = new Set<string>();
+  const open = positions.map((position): Pair => [position, position]);
+  for (let pair = open.pop(); pair !== undefined && effort.left >= 0; pair = open.pop()) {
+    const from = pairKey(pair);
+    for (const to of steps(pair, inside, effort)) {
+      const key = pairKey(to);
+      if (to[0] === to[1]) meeting.add(from);
+      else if (before.has(key)) before.get(key)?.push(from);
+      else {
+        before.set(key, [from]);
+        open.push(to);
+      }
+    }
+  }
+  // Grows while it is read: what leads to a pair that can meet can meet, too.
+  for (const pair of meeting) for (const earlier of before.get(pair) ?? []) meeting.add(earlier);
+  return new Set([...meeting].filter((pair) => before.has(pair)));
+}
+
+type Pair = readonly [Position, Position];
+
+/** Where two runs can go with the same character. */
+function* steps([a, b]: Pair, inside: ReadonlySet<Position>, effort: Effort): Generator<Pair> {
+  for (const left of a.next.keys()) {
+    for (const right of b.next.keys()) {
+      effort.left--;
+      if (inside.has(left) && inside.has(right) && overlap(left.set, right.set)) yield [left, right];
+    }
+  }
+}
+
+/** The same for both orders. */
+function pairKey([a, b]: Pair): string {
+  return a.index < b.index ? `${a.index} ${b.index}` : `${b.index} ${a.index}`;
+}
+
+/** How many times, in bits, the runs over one text can split and come together again outside of loops. */
+function choiceBits({ positions }: PatternGraph, effort: Effort): number {
+  const pairs = rivals(positions, effort);
+  const bits = new Map<Position, number>();
+  for (const position of positions) {
+    const sofar = bits.get(entry(position)) ?? 0;
+    for (const [target, ways] of position.next) {
+      if (entry(target) === entry(position)) continue;
+      const others = [...position.next.keys()].filter((other) => pairs.has(pairKey([target, other])));
+      raise(bits, entry(target), sofar + Math.log2(ways + others.length));
+    }
+  }
+  return Math.max(0, ...bits.values());
+}
+
+/** One for the first loop, and one for every loop that can take over from an earlier one. */
+function loopDegree({ positions, loops }: PatternGraph, effort: Effort): number {
+  const handovers = new Map<Position, number>();
+  for (const position of positions) {
+    const sofar = handovers.get(entry(position)) ?? 0;
+    for (const target of position.next.keys()) {
+      if (entry(target) !== entry(position)) raise(handovers, entry(target), sofar);
+    }
+    for (const later of successors(position, loops, effort)) raise(handovers, later, sofar + 1);
+  }
+  return loops.length === 0 ? 0 : 1 + Math.max(0, ...handovers.values());
+}
+
+/** The entries of the loops that the loop which starts here can hand over to. */
+function successors({ index, loop }: Position, loops: readonly Loop[], effort: Effort): readonly Position[] {
+  const [first] = loop?.positions ?? [];
+  if (loop === undefined || first?.index !== index) return [];
+  const later = loops.slice(loops.indexOf(loop) + 1).filter((other) => handsOver(loop, other, effort));
+  return later.flatMap(({ positions }) => positions.slice(0, 1));
+}
+
+/** True if a text that both loops can take may lead from one to the other. Wrong only on the safe side. */
+function handsOver(from: Loop, to: Loop, effort: Effort): boolean {
+  const common = intersection(alphabet(from), alphabet(to));
+  const reached = new Set(from.positions.filter(({ set }) => overlap(set, common)));
+  for (const position of reached) {
+    for (const target of position.next.keys()) {
+      effort.left--;
+      if (effort.left < 0 || !overlap(target.set, common)) continue;
+      if (target.loop === to) return true;
+      reached.add(target);
+    }
+  }
+  return false;
+}
+
+function alphabet(loop: Loop): CharSet {
+  return charSet(loop.positions.flatMap(({ set }) => set));
+}
+
+/** One position for all of a loop, the position itself elsewhere. */
+function entry(position: Position): Position {
+  return position.loop?.positions[0] ?? position;
+}
+
+function raise(values: Map<Position, number>, key: Position, value: number): void {
+  values.set(key, Math.max(value, values.get(key) ?? 0));
+}

@@ -1,0 +1,163 @@
+import { anyChar, type CharSet, charSet, classEscapes, complement, dot, propertySet, type Range } from "./char-set.ts";
+
+/** A regular expression, reduced to what decides how long matching can take. */
+export type PatternNode =
+  | { readonly kind: "chars"; readonly set: CharSet }
+  | { readonly kind: "sequence"; readonly items: readonly PatternNode[] }
+  | { readonly kind: "choice"; readonly options: readonly PatternNode[] }
+  | Repeat
+  /** `(?=…)`, `(?!…)`, `(?<=…)` and `(?<!…)`. */
+  | { readonly kind: "look"; readonly body: PatternNode }
+  /** `^` is a start; `$`, `\b` and `\B` are not. */
+  | { readonly kind: "edge"; readonly start: boolean };
+
+export interface Repeat {
+  readonly kind: "repeat";
+  readonly body: PatternNode;
+  readonly min: number;
+  readonly max: number;
+  /** The text of this part, quantifier included. */
+  readonly source: string;
+}
+
+export type ParsedPattern =
+  | { readonly ok: true; readonly value: PatternNode }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Parses a pattern that `new RegExp(source, "u")` accepts; what that refuses
+ * need not be noticed here. Back references and inline modifiers are a problem:
+ * no bound can be given for them.
+ */
+export function parsePattern(source: string): ParsedPattern {
+  const cursor: Cursor = { source, at: 0, nesting: 0, problem: undefined };
+  const value = readChoice(cursor);
+  return cursor.problem === undefined ? { ok: true, value } : { ok: false, problem: cursor.problem };
+}
+
+interface Cursor {
+  readonly source: string;
+  at: number;
+  nesting: number;
+  /** The first one; reading goes on, so that no caller has to look. */
+  problem: string | undefined;
+}
+
+const maxNesting = 50;
+
+function readChoice(cursor: Cursor): PatternNode {
+  const first = readSequence(cursor);
+  const options = [first];
+  while (eat(cursor, "|")) options.push(readSequence(cursor));
+  return options.length === 1 ? first : { kind: "choice", options };
+}
+
+function readSequence(cursor: Cursor): PatternNode {
+  const items: PatternNode[] = [];
+  while (cursor.at < cursor.source.length && !/[|)]/.test(cursor.source.charAt(cursor.at))) {
+    const start = cursor.at;
+    items.push(readQuantifier(cursor, readAtom(cursor), start));
+  }
+  return { kind: "sequence", items };
+}
+
+function readQuantifier(cursor: Cursor, body: PatternNode, start: number): PatternNode {
+  const [text, least = "", comma, most = ""] = take(cursor, /[*+?]|\{(\d+)(,?)(\d*)\}/y) ?? [];
+  if (text === undefined) return body;
+  eat(cursor, "?");
+  const min = least === "" ? Number(text === "+") : Number(least);
+  const max = text === "?" ? 1 : comma === "" ? min : most === "" ? Infinity : Number(most);
+  return { kind: "repeat", body, min, max, source: cursor.source.slice(start, cursor.at) };
+}
+
+function readAtom(cursor: Cursor): PatternNode {
+  if (eat(cursor, "^")) return { kind: "edge", start: true };
+  if (eat(cursor, "$") || eat(cursor, "\\b") || eat(cursor, "\\B")) return { kind: "edge", start: false };
+  if (eat(cursor, "(")) return readGroup(cursor);
+  if (eat(cursor, "[")) return { kind: "chars", set: readClass(cursor) };
+  if (eat(cursor, ".")) return { kind: "chars", set: dot };
+  const [reference] = take(cursor, /\\(?:[1-9]\d*|k<[^>]*>)/y) ?? [];
+  if (reference === undefined) return { kind: "chars", set: readCharacter(cursor) };
+  cursor.problem ??= `the back reference ${reference} is not supported`;
+  return { kind: "chars", set: anyChar };
+}
+
+function readGroup(cursor: Cursor): PatternNode {
+  const [opening = ""] = take(cursor, /\?(?:[:=!]|<[=!]|<[^>]*>|[a-z-]*:)/y) ?? [];
+  if (/^\?[a-z-]/.test(opening)) cursor.problem ??= `the inline modifier (${opening} is not supported`;
+  if (++cursor.nesting > maxNesting) {
+    cursor.problem ??= `groups are nested deeper than ${maxNesting} levels`;
+    cursor.at = cursor.source.length;
+  }
+  const body = readChoice(cursor);
+  cursor.nesting--;
+  eat(cursor, ")");
+  return /^\?<?[=!]$/.test(opening) ? { kind: "look", body } : body;
+}
+
+function readClass(cursor: Cursor): CharSet {
+  const negated = eat(cursor, "^");
+  const ranges: Range[] = [];
+  while (cursor.at < cursor.source.length && !eat(cursor, "]")) {
+    const from = readCharacter(cursor);
+    ranges.push(...from);
+    if (take(cursor, /-(?!\])/y) === undefined) continue;
+    const to = readCharacter(cursor);
+    const [low, high] = [from[0]?.[0], to[0]?.[1]];
+    if (low !== undefined && high !== undefined) ranges.push([low, high]);
+  }
+  return negated ? complement(charSet(ranges)) : charSet(ranges);
+}
+
+/** One character, or the characters of `\d`, `\p{…}` and their like. */
+function readCharacter(cursor: Cursor): CharSet {
+  const [property] = take(cursor, /\\p\{[^}]*\}/iy) ?? [];
+  if (property !== undefined) return propertySet(property);
+  const [, letter = ""] = take(cursor, /\\([dws])/iy) ?? [];
+  const code = letter === "" ? readCodePoint(cursor) : 0;
+  return classEscapes.get(letter) ?? [[code, code]];
+}
+
+function readCodePoint(cursor: Cursor): number {
+  const [, lead = "", trail = ""] = take(cursor, /\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})/iy) ?? [];
+  if (lead !== "") return String.fromCharCode(hex(lead), hex(trail)).codePointAt(0) ?? 0;
+  const [, braced, four = braced, digits = four] =
+    take(cursor, /\\(?:u\{([0-9a-f]+)\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/iy) ?? [];
+  if (digits !== undefined) return hex(digits);
+  const [, control] = take(cursor, /\\c([a-z])/iy) ?? [];
+  if (control !== undefined) return control.charCodeAt(0) % 32;
+  const escaped = eat(cursor, "\\");
+  const code = cursor.source.codePointAt(cursor.at) ?? 0;
+  const char = String.fromCodePoint(code);
+  cursor.at += char.length;
+  return escaped ? (controlEscapes.get(char) ?? code) : code;
+}
+
+/** `\b` is here for classes, where it is the backspace. */
+const controlEscapes: ReadonlyMap<string, number> = new Map([
+  ["0", 0],
+  ["b", 8],
+  ["t", 9],
+  ["n", 10],
+  ["v", 11],
+  ["f", 12],
+  ["r", 13],
+]);
+
+function hex(digits: string): number {
+  return Number.parseInt(digits, 16);
+}
+
+function eat(cursor: Cursor, text: string): boolean {
+  const found = cursor.source.startsWith(text, cursor.at);
+  if (found) cursor.at += text.length;
+  return found;
+}
+
+/** Matches a sticky expression at the cursor and moves behind it. */
+function take(cursor: Cursor, expression: RegExp): RegExpExecArray | undefined {
+  expression.lastIndex = cursor.at;
+  const found = expression.exec(cursor.source) ?? undefined;
+  cursor.at += found?.[0].length ?? 0;
+  return found;
+}

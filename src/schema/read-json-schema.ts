@@ -1,0 +1,36 @@
+import { isObject } from "../json/json.ts";
+import { copyJson } from "./copy-json.ts";
+import { type Engine, loadEngine, loadedEngine } from "./engine.ts";
+import { inspectSchema, type SchemaLimits } from "./inspect.ts";
+import { type Checked, type ReadSchema, refused } from "./validator.ts";
+
+/** Reads a plain JSON Schema. It is inspected now and compiled at the first check. */
+export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSchema {
+  const copied = copyJson(schema);
+  if (!copied.ok) return copied;
+  const json = copied.value;
+  if (!isObject(json)) return { ok: false, problem: "# must be a Standard Schema or a JSON Schema object" };
+  const inspection = inspectSchema(json, limits);
+  if (!inspection.ok) return inspection;
+
+  let run: ((value: unknown) => Checked) | undefined;
+  const compileOnce = (engine: Engine): ((value: unknown) => Checked) => {
+    run ??= engine.compile(inspection.value);
+    return run;
+  };
+
+  return {
+    ok: true,
+    value: {
+      json,
+      check(value) {
+        const engine = loadedEngine();
+        if (engine !== undefined) return compileOnce(engine)(value);
+        return loadEngine().then(
+          (loaded) => compileOnce(loaded)(value),
+          () => refused("schema", "cannot be checked: typebox could not be loaded"),
+        );
+      },
+    },
+  };
+}

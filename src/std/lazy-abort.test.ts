@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import { LazyAbort } from "./lazy-abort.ts";
+
+describe("LazyAbort", () => {
+  it("aborts its signal with the reason", () => {
+    const abort = new LazyAbort();
+    const { signal } = abort;
+    expect([abort.aborted, signal.aborted]).toEqual([false, false]);
+    abort.abort("enough");
+    expect([abort.aborted, abort.reason]).toEqual([true, "enough"]);
+    expect([signal.aborted, signal.reason]).toEqual([true, "enough"]);
+  });
+
+  it("makes one signal, when it is first read, even after the abort", () => {
+    const abort = new LazyAbort();
+    abort.abort("enough");
+    const { signal } = abort;
+    expect([signal.aborted, signal.reason]).toEqual([true, "enough"]);
+    expect(abort.signal).toBe(signal);
+  });
+
+  it("keeps the first reason", () => {
+    const abort = new LazyAbort();
+    const heard: unknown[] = [];
+    abort.onAbort(() => heard.push(abort.reason));
+    abort.abort("first");
+    abort.abort("second");
+    expect(heard).toEqual(["first"]);
+    expect(abort.reason).toBe("first");
+    expect(abort.signal.reason).toBe("first");
+  });
+
+  it("without a reason gives the signal one, as AbortController does", () => {
+    const abort = new LazyAbort();
+    abort.abort(undefined);
+    expect(abort.reason).toBeUndefined();
+    expect(abort.signal.reason).toMatchObject({ name: "AbortError" });
+  });
+
+  it("tells its listeners in order, then its signal", () => {
+    const abort = new LazyAbort();
+    const log: string[] = [];
+    abort.signal.addEventListener("abort", () => log.push("signal"));
+    abort.onAbort(() => log.push("first"));
+    abort.onAbort(() => log.push("second"));
+    abort.abort("enough");
+    expect(log).toEqual(["first", "second", "signal"]);
+  });
+
+  it("tells a listener that comes too late at once", () => {
+    const abort = new LazyAbort();
+    const heard: unknown[] = [];
+    abort.abort("enough");
+    const stop = abort.onAbort(() => heard.push(abort.reason));
+    expect(heard).toEqual(["enough"]);
+    stop();
+  });
+
+  it("does not tell who has stopped listening, not even if that was by an earlier listener", () => {
+    const abort = new LazyAbort();
+    const log: string[] = [];
+    const stopBefore = abort.onAbort(() => log.push("stopped before"));
+    abort.onAbort(() => {
+      log.push("stays");
+      stopOnTheWay();
+    });
+    const stopOnTheWay = abort.onAbort(() => log.push("stopped on the way"));
+    stopBefore();
+    stopBefore();
+    abort.abort("enough");
+    stopBefore();
+    expect(log).toEqual(["stays"]);
+  });
+});

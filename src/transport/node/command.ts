@@ -1,0 +1,69 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { ChildEnv } from "./child-env.ts";
+import { hideSecretArgs } from "./hide-secrets.ts";
+
+/** A program to start as a server. */
+export interface Command extends ChildEnv {
+  /** A file, or a name that is looked up in `PATH`. Never a shell line. */
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly cwd?: string;
+  /**
+   * Where its stderr goes. `keep` (the default) remembers the end of it for
+   * error messages; a function gets all of it as well; `inherit` mixes it into
+   * ours and remembers nothing.
+   */
+  readonly stderr?: "keep" | "inherit" | ((text: string) => void);
+}
+
+/** The command as a person would type it, shortened, without secrets. */
+export function commandText({ command, args = [] }: Command): string {
+  const text = [command, ...hideSecretArgs(args)].join(" ");
+  return text.length > maxTextChars ? `${text.slice(0, maxTextChars)}...` : text;
+}
+
+const maxTextChars = 200;
+
+export interface Program {
+  readonly file: string;
+  readonly args: readonly string[];
+}
+
+export interface System {
+  readonly platform: NodeJS.Platform;
+  readonly execPath: string;
+}
+
+/**
+ * What the system can start without a shell.
+ *
+ * On Windows `npm` and `npx` are batch files, and those run only in a shell,
+ * which would interpret the arguments; so Node runs their scripts itself.
+ */
+export function toProgram({ command, args = [] }: Command, system: System = process): Program {
+  const name = system.platform === "win32" ? /^(npm|npx)(\.cmd)?$/i.exec(command)?.[1] : undefined;
+  if (name === undefined) return { file: command, args };
+  const script = join(dirname(system.execPath), "node_modules", "npm", "bin", `${name.toLowerCase()}-cli.js`);
+  return existsSync(script) ? { file: system.execPath, args: [script, ...args] } : { file: command, args };
+}
+
+/** Why a command could not be started, for people. `code` is the one of the system. */
+export function startProblem({ command, cwd }: Command, { code, message }: NodeJS.ErrnoException): string {
+  if (cwd !== undefined && !existsSync(cwd)) return `working directory "${cwd}" does not exist`;
+  if (code === "EINVAL" && /\.(cmd|bat)$/i.test(command)) return "a batch file needs a shell; start what it runs";
+  return (code && startProblems[code]) ?? code ?? message;
+}
+
+const startProblems: Readonly<Record<string, string>> = {
+  ENOENT: "command not found",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  ENOTDIR: "its path, or the working directory, is not a directory",
+  ENOEXEC: "not an executable file",
+  E2BIG: "arguments and environment are too long",
+  EAGAIN: "too many processes",
+  EMFILE: "too many open files",
+  ENFILE: "too many open files",
+  ENOMEM: "out of memory",
+};

@@ -1,0 +1,175 @@
+import { finished, type Readable, type Writable } from "node:stream";
+import type { JsonLimits } from "../../json/parse.ts";
+import type { Channel } from "../../jsonrpc/channel.ts";
+import { encodeMessage, type Incoming, type Message, parseText, rpcCodes } from "../../jsonrpc/message.ts";
+import { McpError } from "../../model/errors.ts";
+import { asyncQueue } from "../../std/async-queue.ts";
+import { createLineSplitter, defaultMaxLineBytes, type LineFault } from "../../std/lines.ts";
+
+export interface LineChannelOptions {
+  /** Bytes of one incoming line, 16 MiB unless given; 0 is no limit. A longer line is malformed and the next is read. */
+  readonly maxLineBytes?: number;
+  readonly jsonLimits?: JsonLimits;
+}
+
+/** A {@link Channel} over two streams, whose directions can be ended one by one. */
+export interface LineChannel extends Channel {
+  /** Ends `incoming` after what has arrived. Whatever else the peer writes is read and dropped. */
+  endInput(): void;
+  /** Ends the writing side after what was sent is written, or when that fails. Never rejects. */
+  endOutput(): Promise<void>;
+}
+
+/**
+ * Speaks JSON-RPC over two streams, one message to a line.
+ *
+ * A reader that falls behind pauses the readable. What is sent in one tick is
+ * written at once, in order. A write that fails is not an error: the peer is
+ * gone, messages to it are dropped, and the end of `incoming` tells.
+ */
+export function lineChannel(readable: Readable, writable: Writable, options: LineChannelOptions = {}): LineChannel {
+  const input = openInput(readable, options);
+  const output = openOutput(writable);
+
+  return {
+    incoming: input.incoming,
+    send: output.send,
+    endInput: input.end,
+    endOutput: output.end,
+    async close() {
+      input.end();
+      await output.end();
+      readable.destroy();
+    },
+  };
+}
+
+interface Input {
+  readonly incoming: AsyncIterable<readonly Incoming[]>;
+  end(): void;
+}
+
+function openInput(readable: Readable, options: LineChannelOptions): Input {
+  const { maxLineBytes = defaultMaxLineBytes, jsonLimits } = options;
+  const splitter = createLineSplitter({ maxBytes: maxLineBytes });
+  const batches = asyncQueue<readonly Incoming[]>();
+  const batch = batches[Symbol.asyncIterator]();
+  let ended = false;
+
+  const end = (): void => {
+    ended = true;
+    batches.end();
+    readable.resume();
+  };
+
+  readable.on("data", (chunk: Uint8Array | string) => {
+    if (ended) return;
+    const lines = splitter.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
+    if (lines.length === 0) return;
+    batches.push(
+      lines.map((line) => (typeof line === "string" ? parseText(line, jsonLimits) : refused(line, maxLineBytes))),
+    );
+    if (batches.size >= maxBatches) readable.pause();
+  });
+  readable.on("end", end);
+  readable.on("close", end);
+  readable.on("error", (error: NodeJS.ErrnoException) => {
+    if (!isHangUp(error))
+      batches.fail(new McpError("connection-closed", `cannot read: ${error.message}`, { cause: error }));
+    end();
+  });
+
+  const next = (): ReturnType<typeof batch.next> => {
+    if (readable.isPaused()) readable.resume();
+    return batch.next();
+  };
+  return { incoming: { [Symbol.asyncIterator]: () => ({ next }) }, end };
+}
+
+/** How many chunks may wait for the reader before the peer has to. */
+const maxBatches = 2;
+
+function refused(fault: LineFault, maxBytes: number): Incoming {
+  const reason = fault.kind === "too-long" ? `line longer than ${maxBytes} bytes` : "not valid UTF-8";
+  return {
+    kind: "malformed",
+    id: null,
+    error: { code: rpcCodes.parseError, message: `parse error: ${reason}` },
+    answerable: true,
+  };
+}
+
+/** True for the ways a system says that the other end was closed. */
+function isHangUp(error: NodeJS.ErrnoException): boolean {
+  return error.code === "EPIPE" || error.code === "ECONNRESET" || error.code === "EOF" || error.code === "EIO";
+}
+
+interface Output {
+  send(message: Message): Promise<void> | undefined;
+  end(): Promise<void>;
+}
+
+function openOutput(writable: Writable): Output {
+  const room = createGate();
+  let outbox = "";
+  let scheduled = false;
+
+  const flush = (): void => {
+    scheduled = false;
+    const text = outbox;
+    outbox = "";
+    if (text !== "" && writable.writable) writable.write(text);
+  };
+
+  for (const event of ["drain", "finish", "close", "error"]) writable.on(event, room.open);
+
+  return {
+    send(message) {
+      if (!writable.writable) return undefined;
+      outbox += `${encodeMessage(message)}\n`;
+      if (outbox.length >= flushChars) {
+        flush();
+      } else if (!scheduled) {
+        scheduled = true;
+        // Runs when the microtasks of this turn are done, so the answers of one chunk become one write.
+        process.nextTick(flush);
+      }
+      return writable.writableNeedDrain ? room.wait() : undefined;
+    },
+    end() {
+      flush();
+      return new Promise((resolve) => {
+        finished(writable, { readable: false }, () => resolve());
+        writable.end();
+      });
+    },
+  };
+}
+
+/** Text of this length is handed to the stream at once, which then knows whether the peer is slow. */
+const flushChars = 65_536;
+
+interface Gate {
+  /** Resolves when the gate is next opened. */
+  wait(): Promise<void>;
+  open(): void;
+}
+
+/** Lets everybody who waits pass at the same moment, with one promise for all of them. */
+function createGate(): Gate {
+  let waiting: Promise<void> | undefined;
+  let release: (() => void) | undefined;
+
+  return {
+    wait() {
+      waiting ??= new Promise((resolve) => {
+        release = resolve;
+      });
+      return waiting;
+    },
+    open() {
+      waiting = undefined;
+      release?.();
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { Connection, Opening } from "../../model/connection.ts";
+import { type Era, eraOf } from "../../model/revision.ts";
+import type { NegotiateOptions } from "../negotiate.ts";
+import { openChannel } from "../open-channel.ts";
+import { type Command, commandText } from "./command.ts";
+import { spawnChannel } from "./stdio-client.ts";
+
+/** What commands spoke when they were last started by this process. */
+const eras = new Map<string, Era>();
+
+/** Starts a server as a child process and connects to it. The child ends with the connection. */
+export async function openCommand(
+  command: Command,
+  opening: Opening,
+  options: Pick<NegotiateOptions, "probeMs">,
+): Promise<Connection> {
+  const key = `${command.cwd ?? ""}\0${commandText(command)}`;
+  const era = opening.revision === undefined ? eras.get(key) : undefined;
+  try {
+    const connection = await openChannel(spawnChannel(command, { clock: opening.clock }), opening, { ...options, era });
+    eras.set(key, eraOf(connection.revision));
+    return connection;
+  } catch (error) {
+    eras.delete(key);
+    if (era !== "legacy" || opening.signal?.aborted) throw error;
+    return openCommand(command, opening, options);
+  }
+}

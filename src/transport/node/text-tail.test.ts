@@ -1,0 +1,34 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createTextTail } from "./text-tail.ts";
+
+describe("createTextTail", () => {
+  it.each<[text: string, kept: string]>([
+    ["", ""],
+    ["a\nb", "a\nb"],
+    ["a\nb\nc\nd", "b\nc\nd"],
+    ["a\nb\nc\nd\n", "b\nc\nd\n"],
+    ["\n\n\n\n\n", "\n\n\n"],
+    ["0123456789abc", "3456789abc"],
+    ["xx😀12345678", "😀12345678"],
+    ["xx😀123456789", "123456789"],
+  ])("%j", (text, kept) => {
+    const tail = createTextTail({ maxChars: 10, maxLines: 3 });
+    tail.append(text);
+    expect(tail.text()).toBe(kept);
+  });
+
+  it("keeps the same end however the text is cut", () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: "grapheme", maxLength: 8 })), (parts) => {
+        const [cut, whole] = [createTextTail(limits), createTextTail(limits)];
+        for (const part of parts) cut.append(part);
+        whole.append(parts.join(""));
+        expect(cut.text()).toBe(whole.text());
+        expect(cut.text().isWellFormed()).toBe(true);
+      }),
+    );
+  });
+});
+
+const limits = { maxChars: 12, maxLines: 4 };

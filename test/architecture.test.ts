@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { describe, expect, it } from "vitest";
+
+/** What each folder of `src` may import, besides itself. Read top-down: nothing points up. */
+const layers: Readonly<Record<string, readonly string[]>> = {
+  std: [],
+  json: ["std"],
+  jsonrpc: ["std", "json"],
+  schema: ["std", "json", "typebox"],
+  model: ["std", "json"],
+  codec: ["std", "json", "jsonrpc", "model"],
+  server: ["std", "json", "schema", "model"],
+  client: ["std", "json", "schema", "model"],
+  bridge: ["std", "json", "model"],
+  legacy: ["std", "json", "jsonrpc", "model", "codec"],
+  transport: ["std", "json", "jsonrpc", "model", "codec", "legacy"],
+  connect: ["std", "json", "model", "bridge", "client", "transport"],
+  testing: ["std", "json", "jsonrpc", "model", "codec", "legacy", "transport", "client", "connect"],
+};
+
+/** Where the platform may be used. Everything else runs anywhere. */
+const platform = /^src\/(transport\/node|testing)\//;
+
+const MAX_LINES = 300;
+
+const files = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .map((file) => join("src", file).split(sep).join("/"))
+  .filter((file) => /^src\/.+\/.+\.ts$/.test(file) && !/\.test(-d)?\.ts$/.test(file));
+
+describe("architecture", () => {
+  it("sees the source", () => {
+    expect(files.length).toBeGreaterThan(60);
+    expect(new Set(files.map(layerOf))).toEqual(new Set(Object.keys(layers)));
+  });
+
+  it.each(files)("%s imports only from the layers below it", (file) => {
+    const layer = layerOf(file);
+    const allowed = new Set([layer, ...(layers[layer] ?? [])]);
+    const forbidden = importsOf(file).filter(
+      (target) => !allowed.has(target) && !(target.startsWith("node:") && platform.test(file)),
+    );
+    expect(forbidden).toEqual([]);
+  });
+
+  it.each(files)("%s fits on a few screens", (file) => {
+    expect(readFileSync(file, "utf8").split("\n").length).toBeLessThanOrEqual(MAX_LINES);
+  });
+});
+
+/** The folder under `src` that a file is in. */
+function layerOf(file: string): string {
+  return relative("src", file).split(/[\\/]/)[0] ?? "";
+}
+
+/** What a file imports: folders of `src`, or packages. Static and dynamic imports count alike. */
+function importsOf(file: string): readonly string[] {
+  const source = readFileSync(file, "utf8");
+  const statics = source.matchAll(/^(?:import|export)\b[^"';]*?from\s*["']([^"']+)["']/gms);
+  const dynamics = source.matchAll(/\bimport\(\s*["']([^"']+)["']\s*\)/g);
+  return [...statics, ...dynamics].map(([, specifier = ""]) => {
+    if (specifier.startsWith(".")) return layerOf(relative(".", resolve(dirname(file), specifier)));
+    return specifier.startsWith("node:") ? specifier : (specifier.split("/")[0] ?? "");
+  });
+}

@@ -1,0 +1,145 @@
+import * as core from "@modelcontextprotocol/core";
+import * as sdk from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it } from "vitest";
+import { codecFor } from "../../src/codec/select.ts";
+import type { JsonObject } from "../../src/json/json.ts";
+import type { Question, QuestionMethod } from "../../src/model/input.ts";
+import type { Method } from "../../src/model/methods.ts";
+import { type Revision, revisions } from "../../src/model/revision.ts";
+import {
+  answers,
+  callOf,
+  client,
+  clientCapabilities,
+  notifications,
+  params,
+  plainQuestions,
+  results,
+  richQuestions,
+  server,
+} from "./examples.ts";
+
+// The schemas of the official packages judge everything that our codecs say:
+// those of version 1 where there are sessions, those of version 2 where not.
+
+interface Schema {
+  parse(value: unknown): unknown;
+}
+
+const methods = Object.keys(params) as Method[];
+
+const requestSchemas: { readonly [M in Method]: Schema } = {
+  "server/discover": core.DiscoverRequestSchema,
+  "tools/list": core.ListToolsRequestSchema,
+  "tools/call": core.CallToolRequestSchema,
+  "resources/list": core.ListResourcesRequestSchema,
+  "resources/templates/list": core.ListResourceTemplatesRequestSchema,
+  "resources/read": core.ReadResourceRequestSchema,
+  "prompts/list": core.ListPromptsRequestSchema,
+  "prompts/get": core.GetPromptRequestSchema,
+  "completion/complete": core.CompleteRequestSchema,
+  "subscriptions/listen": core.SubscriptionsListenRequestSchema,
+};
+
+const resultSchemas: { readonly [M in Method]: Schema } = {
+  "server/discover": core.DiscoverResultSchema,
+  "tools/list": core.ListToolsResultSchema,
+  "tools/call": core.CallToolResultSchema,
+  "resources/list": core.ListResourcesResultSchema,
+  "resources/templates/list": core.ListResourceTemplatesResultSchema,
+  "resources/read": core.ReadResourceResultSchema,
+  "prompts/list": core.ListPromptsResultSchema,
+  "prompts/get": core.GetPromptResultSchema,
+  "completion/complete": core.CompleteResultSchema,
+  "subscriptions/listen": core.SubscriptionsListenResultSchema,
+};
+
+const legacySchemas: { readonly [M in Method]?: readonly [request: Schema, result: Schema] } = {
+  "tools/list": [sdk.ListToolsRequestSchema, sdk.ListToolsResultSchema],
+  "tools/call": [sdk.CallToolRequestSchema, sdk.CallToolResultSchema],
+  "resources/list": [sdk.ListResourcesRequestSchema, sdk.ListResourcesResultSchema],
+  "resources/templates/list": [sdk.ListResourceTemplatesRequestSchema, sdk.ListResourceTemplatesResultSchema],
+  "resources/read": [sdk.ReadResourceRequestSchema, sdk.ReadResourceResultSchema],
+  "prompts/list": [sdk.ListPromptsRequestSchema, sdk.ListPromptsResultSchema],
+  "prompts/get": [sdk.GetPromptRequestSchema, sdk.GetPromptResultSchema],
+  "completion/complete": [sdk.CompleteRequestSchema, sdk.CompleteResultSchema],
+};
+
+function schemasOf(revision: Revision, method: Method): readonly [Schema, Schema] | undefined {
+  return revision === "2026-07-28" ? [requestSchemas[method], resultSchemas[method]] : legacySchemas[method];
+}
+
+function accepts(schema: Schema, value: JsonObject): void {
+  expect(() => schema.parse(JSON.parse(JSON.stringify(value)))).not.toThrow();
+}
+
+describe.each(revisions)("the official schemas accept what %s says", (revision) => {
+  const codec = codecFor(revision);
+  const known = methods.filter((method) => schemasOf(revision, method) !== undefined);
+
+  it.each(known)("in a request for %s", (method) => {
+    const [request] = schemasOf(revision, method) ?? [];
+    if (request) accepts(request, { method, params: codec.encodeCall(callOf(method, revision), "token") });
+  });
+
+  it.each(known)("in the result of %s", (method) => {
+    const encoded = codec.encodeOutcome(method, { kind: "complete", result: results[method] }, server);
+    const [, result] = schemasOf(revision, method) ?? [];
+    if (result && encoded.ok) accepts(result, encoded.value);
+    else expect.unreachable();
+  });
+
+  it.each(questionsOf(revision))("in a question, $method", (question) => {
+    const encoded = codec.encodeQuestion(question);
+    if (!encoded.ok) return expect.unreachable(encoded.failure.message);
+    const [request] = questionSchemas(revision)[question.method];
+    const { method } = question;
+    return accepts(request, revision === "2026-07-28" ? encoded.value : { method, params: encoded.value });
+  });
+
+  it.each(Object.entries(answers))("in an answer, %s", (method, answer) => {
+    const [, result] = questionSchemas(revision)[method as QuestionMethod];
+    accepts(result, codec.encodeAnswer(method as QuestionMethod, answer));
+  });
+
+  it.each(notifications.map((row) => ({ row })))("in a notification, $row.0", ({ row: [method, given, scope] }) => {
+    const said = codec.encodeNotification(method, given, scope);
+    if (said !== undefined) accepts(notificationSchema(revision), { method, params: said });
+  });
+});
+
+describe.each(revisions.filter((revision) => revision !== "2026-07-28"))("the handshake of %s", (revision) => {
+  const codec = codecFor(revision);
+
+  it("is accepted from both sides", () => {
+    const hello = codec.encodeHello({ info: client, capabilities: clientCapabilities });
+    accepts(sdk.InitializeRequestSchema, { method: "initialize", params: hello });
+    accepts(sdk.InitializeResultSchema, codec.encodeWelcome(results["server/discover"]));
+  });
+});
+
+/** The schemas of version 2 still want an id for a page; the client of version 2 does not, and judges that one. */
+function questionsOf(revision: Revision): readonly Question[] {
+  const [form, ...plain] = plainQuestions;
+  if (form === undefined || revision < "2025-06-18") return plain;
+  if (revision < "2025-11-25") return plainQuestions;
+  const [page, ...rich] = richQuestions;
+  return page === undefined || revision === "2026-07-28"
+    ? [...plainQuestions, ...rich]
+    : [...plainQuestions, page, ...rich];
+}
+
+function questionSchemas(revision: Revision): { readonly [Q in QuestionMethod]: readonly [Schema, Schema] } {
+  const from = revision === "2026-07-28" ? core : sdk;
+  return {
+    "elicitation/create": [from.ElicitRequestSchema, from.ElicitResultSchema],
+    "sampling/createMessage": [from.CreateMessageRequestSchema, from.CreateMessageResultSchema],
+    "roots/list": [from.ListRootsRequestSchema, from.ListRootsResultSchema],
+  };
+}
+
+function notificationSchema(revision: Revision): Schema {
+  return revision === "2026-07-28"
+    ? core.ServerNotificationSchema.or(core.SubscriptionsAcknowledgedNotificationSchema)
+    : sdk.ServerNotificationSchema.or(sdk.ClientNotificationSchema);
+}
