@@ -100,6 +100,6 @@ function createOutcomeWriter(dialect: Dialect): Codec["encodeOutcome"] {
 function encodeCall(dialect: Dialect, call: Call, progressToken: Id | undefined): JsonObject {
   const params = encodeParams(dialect, call);
   const meta = dialect.callerMeta(ownMeta(call.meta));
-  if (progressToken !== undefined) return { ...params, _meta: { ...meta, progressToken } };
-  return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
+  if (progressToken !== undefined) return { _meta: { progressToken, ...meta }, ...params };
+  return Object.keys(meta).length === 0 ? params : { _meta: meta, ...params };
 }

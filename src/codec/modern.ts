@@ -1,14 +1,16 @@
 import { asJson, isObject, type JsonObject } from "../json/json.ts";
-import type { Request } from "../jsonrpc/message.ts";
+import type { Id, Request } from "../jsonrpc/message.ts";
 import { McpError } from "../model/errors.ts";
 import { metaKeys, withMeta } from "../model/meta.ts";
 import { methodRow } from "../model/methods.ts";
 import type { Revision } from "../model/revision.ts";
+import type { Call } from "../model/service.ts";
 import type { Codec, Decoded, WireCall } from "./codec.ts";
 import { anObject, aString, optional, type Problem } from "./shared/check.ts";
 import { decodeQuestion } from "./shared/decode-question.ts";
 import { decodeModernResult } from "./shared/decode-result.ts";
 import type { Dialect } from "./shared/dialect.ts";
+import type { Draft } from "./shared/draft.ts";
 import { createOutcomeWriter } from "./shared/encode-outcome.ts";
 import { encodeParams } from "./shared/encode-params.ts";
 import { createAnswerWriter, createQuestionWriter } from "./shared/encode-question.ts";
@@ -30,12 +32,7 @@ export function createModernCodec(dialect: Dialect): Codec {
     revision: dialect.revision,
     decodeCall: (request) => decodeCall(dialect.revision, request),
     encodeOutcome: createOutcomeWriter(dialect, encodeQuestion),
-    encodeCall: (call, progressToken) => ({
-      ...encodeParams(dialect, call),
-      ...(call.answers !== undefined && { inputResponses: asJson(call.answers) }),
-      ...(call.state !== undefined && { requestState: call.state }),
-      _meta: writeEnvelope(dialect, call, progressToken),
-    }),
+    encodeCall: (call, progressToken) => encodeCall(dialect, call, progressToken),
     decodeResult: decodeModernResult,
 
     encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
@@ -62,13 +59,17 @@ function decodeCall(revision: Revision, { method, params }: Request): Decoded<Wi
   const asks = methodRow(method).asks === true;
   const problem = paramsProblem(method, params) ?? (asks ? retryProblem(params) : undefined);
   if (problem !== undefined) return refuse("invalid-params", problem);
+  const { peer, meta, progressToken, logLevel } = envelope.value;
   const { inputResponses, requestState } = params;
   return {
     ok: true,
     value: {
       method: asMethod(method),
       params: asParams(params),
-      ...envelope.value,
+      peer,
+      meta,
+      progressToken,
+      logLevel,
       answers: asks && isObject(inputResponses) ? inputResponses : undefined,
       state: asks && typeof requestState === "string" ? requestState : undefined,
     },
@@ -82,6 +83,13 @@ function retryProblem(params: JsonObject): Problem {
 }
 
 const aRetry = anObject({ inputResponses: optional(anObject()), requestState: optional(aString) });
+
+function encodeCall(dialect: Dialect, call: Call, progressToken: Id | undefined): JsonObject {
+  const params: Draft = { _meta: writeEnvelope(dialect, call, progressToken), ...encodeParams(dialect, call) };
+  if (call.answers !== undefined) params.inputResponses = asJson(call.answers);
+  if (call.state !== undefined) params.requestState = call.state;
+  return params;
+}
 
 /** A question is an entry of `inputRequests`: it says what is asked, and has no id. */
 function createInputRequestWriter(dialect: Dialect): Codec["encodeQuestion"] {

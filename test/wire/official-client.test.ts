@@ -5,7 +5,8 @@ import type { JsonObject } from "../../src/json/json.ts";
 import { encodeMessage, type Message, parseText, type Request } from "../../src/jsonrpc/message.ts";
 import type { Method } from "../../src/model/methods.ts";
 import type { Outcome } from "../../src/model/service.ts";
-import { answers, params, plainQuestions, results, richQuestions, server } from "./examples.ts";
+import { answers, plainQuestions, richQuestions } from "./example-questions.ts";
+import { params, results, server } from "./examples.ts";
 
 // The official client of version 2 checks every result of 2026-07-28 with its
 // own schemas. It talks to our codec here, and gets a rich example of each.

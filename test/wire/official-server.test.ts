@@ -5,7 +5,8 @@ import { isObject, type JsonObject } from "../../src/json/json.ts";
 import { parseText } from "../../src/jsonrpc/message.ts";
 import { methodRow } from "../../src/model/methods.ts";
 import type { Call, Outcome } from "../../src/model/service.ts";
-import { answers, callOf, client, clientCapabilities, results, serverCapabilities } from "./examples.ts";
+import { answers } from "./example-questions.ts";
+import { callOf, client, clientCapabilities, results, serverCapabilities } from "./examples.ts";
 
 // The official server of version 2 checks every request of 2026-07-28 with its
 // own schemas. Our codec makes the requests here, and reads the results.

@@ -6,18 +6,8 @@ import type { JsonObject } from "../../src/json/json.ts";
 import type { Question, QuestionMethod } from "../../src/model/input.ts";
 import type { Method } from "../../src/model/methods.ts";
 import { type Revision, revisions } from "../../src/model/revision.ts";
-import {
-  answers,
-  callOf,
-  client,
-  clientCapabilities,
-  notifications,
-  params,
-  plainQuestions,
-  results,
-  richQuestions,
-  server,
-} from "./examples.ts";
+import { answers, plainQuestions, richQuestions } from "./example-questions.ts";
+import { callOf, client, clientCapabilities, notifications, params, results, server } from "./examples.ts";
 
 // The schemas of the official packages judge everything that our codecs say:
 // those of version 1 where there are sessions, those of version 2 where not.

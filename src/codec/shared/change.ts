@@ -22,18 +22,22 @@ function followedBy(first: Change, second: Change = same): Change {
 
 /** Leaves out members. */
 export function without(...names: readonly string[]): Change {
-  return (value) =>
-    names.some((name) => Object.hasOwn(value, name)) ? only(value, (name) => !names.includes(name)) : value;
+  return (value) => names.reduce(omit, value);
+}
+
+function omit(value: JsonObject, name: string): JsonObject {
+  if (!Object.hasOwn(value, name)) return value;
+  const { [name]: _, ...rest } = value;
+  return rest;
 }
 
 /** Leaves out every member but these. */
 export function keeping(...names: readonly string[]): Change {
-  return (value) =>
-    Object.keys(value).every((name) => names.includes(name)) ? value : only(value, (name) => names.includes(name));
-}
-
-function only(value: JsonObject, wanted: (name: string) => boolean): JsonObject {
-  return Object.fromEntries(Object.entries(value).filter(([name]) => wanted(name)));
+  return (value) => {
+    const entries = Object.entries(value);
+    const kept = entries.filter(([name]) => names.includes(name));
+    return kept.length === entries.length ? value : Object.fromEntries(kept);
+  };
 }
 
 /** Changes one member that is an object. */

@@ -10,8 +10,8 @@ export type Attempt = (params: JsonObject) => Decoded<JsonObject>;
 /**
  * How one revision says each part of the vocabulary.
  *
- * A dialect only says: what is heard is understood as it comes, in every
- * revision alike.
+ * A dialect is for saying. What is heard is understood as it comes, in every
+ * revision alike; only capabilities count no further than the revision goes.
  */
 export interface Dialect {
   readonly revision: Revision;
@@ -55,7 +55,7 @@ export interface Dialect {
 }
 
 /** What sets a revision apart from the dialect it is derived from. */
-export type Difference = Partial<Omit<Dialect, "revision" | "errors">> & {
+type Difference = Partial<Omit<Dialect, "revision" | "errors">> & {
   readonly errors?: Partial<ErrorNumbers>;
 };
 

@@ -101,6 +101,7 @@ describe("encodeOutcome", () => {
   it.each([
     ["tools/list", { kind: "input-required", questions: { a: ask } }],
     ["tools/call", { kind: "input-required", questions: {} }],
+    ["resources/read", { kind: "task", task: {} }],
   ] as const)("does not let %s end with %j", (method, outcome) => {
     expect(codec.encodeOutcome(method, outcome)).toMatchObject({ ok: false, failure: { code: "internal" } });
   });

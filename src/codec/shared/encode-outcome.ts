@@ -1,4 +1,4 @@
-import { asJson, type Json, type JsonObject } from "../../json/json.ts";
+import { asJson, type JsonObject } from "../../json/json.ts";
 import type { Question } from "../../model/input.ts";
 import { metaKeys, metaOf, withMeta } from "../../model/meta.ts";
 import { methodRow } from "../../model/methods.ts";
@@ -6,6 +6,7 @@ import type { Implementation } from "../../model/peer.ts";
 import { unreachable } from "../../std/unreachable.ts";
 import type { Codec, Decoded } from "../codec.ts";
 import type { Dialect } from "./dialect.ts";
+import type { Draft } from "./draft.ts";
 import { createResultWriter } from "./encode-result.ts";
 import { createMemory } from "./memory.ts";
 import { refuse } from "./refuse.ts";
@@ -32,6 +33,7 @@ export function createOutcomeWriter(dialect: Dialect, writeQuestion: WriteQuesti
         return { ok: true, value: signed(inputRequired(inputRequests.value, outcome.state), server) };
       }
       case "task":
+        if (method !== "tools/call") return refuse("internal", `${method} must not end with a task`);
         return { ok: true, value: signed({ ...outcome.task, resultType: "task" }, server) };
       case "failed":
         return { ok: false, failure: outcome.failure };
@@ -44,13 +46,12 @@ export function createOutcomeWriter(dialect: Dialect, writeQuestion: WriteQuesti
 /** One new object, whatever is added to it: every call passes here. */
 function complete(method: string, result: JsonObject, server: Implementation | undefined): JsonObject {
   if (method === "server/discover") return discovered(result, server);
-  const wire: Draft = { ...result, resultType: "complete" };
+  const wire: Draft = { resultType: "complete", ...result };
+  wire.resultType = "complete"; // also over one that was passed on
   if (methodRow(method).cacheable === true) addCacheFields(wire);
   if (server !== undefined) wire._meta = { ...metaOf(result), [metaKeys.serverInfo]: asJson(server) };
   return wire;
 }
-
-type Draft = Record<string, Json | undefined>;
 
 /** The model has the server in a place of its own; on the wire it signs like everywhere. */
 function discovered({ serverInfo, ...result }: JsonObject, server: Implementation | undefined): JsonObject {

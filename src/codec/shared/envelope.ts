@@ -2,17 +2,19 @@ import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts
 import type { Id } from "../../jsonrpc/message.ts";
 import { isLogLevel } from "../../model/logging.ts";
 import { metaKeys } from "../../model/meta.ts";
+import type { Peer } from "../../model/peer.ts";
 import type { Revision } from "../../model/revision.ts";
 import type { Call } from "../../model/service.ts";
 import type { Decoded, WireCall } from "../codec.ts";
 import { supportedRevisions } from "../supported.ts";
 import type { Dialect } from "./dialect.ts";
+import type { Draft } from "./draft.ts";
 import { ownMeta, readProgressToken } from "./meta.ts";
 import { readClientCapabilities, readImplementation } from "./peer.ts";
 import { type Refusal, refuse } from "./refuse.ts";
 
 /** What every modern request states about itself in `_meta`. */
-export type Envelope = Pick<WireCall, "peer" | "meta" | "progressToken" | "logLevel">;
+type Envelope = Pick<WireCall, "peer" | "meta" | "progressToken" | "logLevel">;
 
 /** Reads the `_meta` of a request in this revision. The version is judged only when nothing is missing. */
 export function readEnvelope(revision: Revision, meta: Json | undefined): Decoded<Envelope> {
@@ -28,10 +30,14 @@ export function readEnvelope(revision: Revision, meta: Json | undefined): Decode
   if (logLevel !== undefined && !isLogLevel(logLevel)) return badKey(metaKeys.logLevel, "is no known log level");
   if (!token.ok) return token;
 
-  const info = readImplementation(meta[metaKeys.clientInfo]);
-  const stated = { revision, capabilities: readClientCapabilities(capabilities) };
-  const peer = info === undefined ? stated : { ...stated, info };
+  const peer = readPeer(revision, capabilities, meta[metaKeys.clientInfo]);
   return { ok: true, value: { peer, meta, progressToken: token.value, logLevel } };
+}
+
+function readPeer(revision: Revision, stated: JsonObject, program: Json | undefined): Peer {
+  const capabilities = readClientCapabilities(stated);
+  const info = readImplementation(program);
+  return info === undefined ? { revision, capabilities } : { revision, info, capabilities };
 }
 
 function badKey(key: string, problem: string): Refusal {
@@ -43,15 +49,16 @@ function unsupported(requested: string): Refusal {
   return refuse("unsupported-revision", `unsupported protocol version ${requested}`, data);
 }
 
-/** The `_meta` of a call: what the caller put there for itself, and what this revision must state. */
+/** The `_meta` of a call: what this revision must state, and what the caller put there for itself. */
 export function writeEnvelope(dialect: Dialect, call: Call, progressToken: Id | undefined): JsonObject {
   const { info, capabilities } = call.peer;
-  return {
-    ...dialect.callerMeta(ownMeta(call.meta)),
+  const meta: Draft = {
     [metaKeys.protocolVersion]: dialect.revision,
     [metaKeys.clientCapabilities]: dialect.clientCapabilities(asJson(capabilities)),
-    ...(info !== undefined && { [metaKeys.clientInfo]: dialect.implementation(asJson(info)) }),
-    ...(call.logLevel !== undefined && { [metaKeys.logLevel]: call.logLevel }),
-    ...(progressToken !== undefined && { [metaKeys.progressToken]: progressToken }),
+    ...dialect.callerMeta(ownMeta(call.meta)),
   };
+  if (info !== undefined) meta[metaKeys.clientInfo] = dialect.implementation(asJson(info));
+  if (call.logLevel !== undefined) meta[metaKeys.logLevel] = call.logLevel;
+  if (progressToken !== undefined) meta[metaKeys.progressToken] = progressToken;
+  return meta;
 }

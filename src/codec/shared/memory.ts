@@ -4,7 +4,7 @@ import { methodRow } from "../../model/methods.ts";
 import type { Implementation } from "../../model/peer.ts";
 
 /** Encodes a result, or finds what it encoded before. */
-export type Remember = (
+type Remember = (
   method: string,
   result: JsonObject,
   server: Implementation | undefined,

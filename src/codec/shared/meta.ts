@@ -16,7 +16,13 @@ export const modernKeys: readonly string[] = [
 ];
 
 /** Leaves in `_meta` what is the caller's own: reserved keys are written by codecs alone. */
-export const ownMeta: Change = without(...Object.values(metaKeys));
+export const ownMeta: Change = (meta) => without(...Object.keys(meta).filter(isReserved))(meta);
+
+function isReserved(key: string): boolean {
+  return reserved.has(key);
+}
+
+const reserved: ReadonlySet<string> = new Set(Object.values(metaKeys));
 
 /** The progress token of a request, with its JSON type. */
 export function readProgressToken(meta: JsonObject): Decoded<Id | undefined> {

@@ -5,11 +5,7 @@ import { type Change, inOrder, without, withoutMeta } from "./change.ts";
 import type { Dialect } from "./dialect.ts";
 
 /** Params of a notification as a dialect says them, or undefined when it has no such notification. */
-export type WriteNotification = (
-  method: string,
-  params: JsonObject,
-  scope?: NotificationScope,
-) => JsonObject | undefined;
+type WriteNotification = (method: string, params: JsonObject, scope?: NotificationScope) => JsonObject | undefined;
 
 /** How a dialect says notifications. One that nobody described is said as it is. */
 export function createNotificationWriter(dialect: Dialect): WriteNotification {

@@ -49,3 +49,8 @@ it.each<[string, Json, string]>([
 ])("refuses %s", (_, messages, problem) => {
   expect(problemOf(messages)).toBe(problem);
 });
+
+it("judges a crowded conversation in linear time", () => {
+  const ids = Array.from({ length: 40_000 }, (_, index) => String(index));
+  expect(problemOf([assistant(ids.map(use)), user(ids.reverse().map(answer))])).toBeUndefined();
+});

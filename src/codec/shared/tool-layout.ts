@@ -25,25 +25,32 @@ function mixedProblem(message: JsonObject): Problem {
 }
 
 function pairingProblem(message: JsonObject, before: JsonObject | undefined): Problem {
-  const asked = before === undefined ? [] : idsOf(before, "tool_use", "id");
+  const asked = before === undefined ? noIds : idsOf(before, "tool_use", "id");
   const answered = idsOf(message, "tool_result", "toolUseId");
-  const missing = asked.find((id) => !answered.includes(id));
+  const missing = firstOutside(asked, answered);
   if (missing !== undefined) return ` does not answer the tool call ${missing}`;
-  const extra = answered.find((id) => !asked.includes(id));
+  const extra = firstOutside(answered, asked);
   return extra === undefined ? undefined : ` answers ${extra}, which the message before did not call`;
 }
 
 function danglingProblem(messages: readonly JsonObject[]): Problem {
   const last = messages.at(-1);
-  const [id] = last === undefined ? [] : idsOf(last, "tool_use", "id");
+  const id = last === undefined ? undefined : firstOutside(idsOf(last, "tool_use", "id"), noIds);
   return id === undefined ? undefined : `.messages ends before the tool call ${id} is answered`;
 }
 
-function idsOf(message: JsonObject, type: string, member: string): readonly string[] {
-  return blocksOf(message).flatMap((block) => {
-    const id = block[member];
-    return block.type === type && typeof id === "string" ? [id] : [];
-  });
+type Ids = ReadonlySet<string>;
+
+const noIds: Ids = new Set();
+
+function idsOf(message: JsonObject, type: string, member: string): Ids {
+  const ids = blocksOf(message).map((block) => (block.type === type ? block[member] : undefined));
+  return new Set(ids.filter((id) => typeof id === "string"));
+}
+
+function firstOutside(ids: Ids, others: Ids): string | undefined {
+  for (const id of ids) if (!others.has(id)) return id;
+  return undefined;
 }
 
 function blocksOf({ content }: JsonObject): readonly JsonObject[] {
