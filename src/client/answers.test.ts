@@ -35,9 +35,13 @@ const ask = (options: AnswerOptions, question: Question) => createAnswerDesk(opt
 describe("what a client declares", () => {
   it.each<[string, AnswerOptions, object]>([
     ["nothing", {}, {}],
-    ["a form handler", { onElicit: () => "cancel" }, { elicitation: { form: {} } }],
-    ["a url handler", { onElicitUrl: () => "cancel" }, { elicitation: { url: {} } }],
-    ["both", { onElicit: () => "cancel", onElicitUrl: () => "cancel" }, { elicitation: { form: {}, url: {} } }],
+    ["a form handler", { onElicit: () => ({ action: "cancel" }) }, { elicitation: { form: {} } }],
+    ["a url handler", { onElicitUrl: () => ({ action: "cancel" }) }, { elicitation: { url: {} } }],
+    [
+      "both",
+      { onElicit: () => ({ action: "cancel" }), onElicitUrl: () => ({ action: "cancel" }) },
+      { elicitation: { form: {}, url: {} } },
+    ],
     ["sampling without tools", { onSample: () => sampled }, { sampling: {} }],
     ["C53: an empty list of roots", { roots: [] }, { roots: { listChanged: true } }],
     ["roots by function", { roots: () => [] }, { roots: {} }],
@@ -78,7 +82,7 @@ describe("what a client refuses", () => {
   });
 
   it("C50, C51: an undeclared mode is invalid-params; no mode means form, and {} means forms only", async () => {
-    const onElicit = () => "decline" as const;
+    const onElicit = () => ({ action: "decline" }) as const;
     const both = { onElicit, onElicitUrl: onElicit };
     await expect(ask({ onElicit }, link("https://example.com"))).rejects.toMatchObject({
       code: "invalid-params",
@@ -114,7 +118,7 @@ describe("forms", () => {
   });
 
   it.each<[string, ElicitReply]>([
-    ["decline", "decline"],
+    ["decline", { action: "decline" }],
     ["cancel", { action: "cancel", content: { sku: "A", qty: 1 } }],
     ["decline", { action: "decline", content: {} }],
   ])("C82: content leaves only with accept: %s", async (action, reply) => {
@@ -138,7 +142,7 @@ describe("forms", () => {
     };
     const onElicit = () => {
       seen++;
-      return "accept" as const;
+      return { action: "accept" } as const;
     };
     await expect(ask({ onElicit }, question)).rejects.toMatchObject({
       code: "invalid-params",
@@ -147,15 +151,16 @@ describe("forms", () => {
     expect(seen).toBe(0);
   });
 
-  it("C86: without a schema any object will do", async () => {
-    const question = { method: "elicitation/create", params: { message: "Go on?" } } as unknown as Question;
+  it.each([[undefined], [{ type: "object" }]])("C86: with the schema %j any object will do", async (schema) => {
+    const params = { message: "Go on?", requestedSchema: schema };
+    const question = { method: "elicitation/create", params } as unknown as Question;
     const seen: unknown[] = [];
-    const onElicit: AnswerOptions["onElicit"] = ({ requestedSchema: schema }) => {
-      seen.push(schema);
-      return "accept";
+    const onElicit: AnswerOptions["onElicit"] = (asked) => {
+      seen.push(asked.requestedSchema);
+      return { any: "thing" };
     };
-    expect(await ask({ onElicit }, question)).toEqual({ action: "accept", content: {} });
-    expect(seen).toEqual([{ type: "object", properties: {} }]);
+    expect(await ask({ onElicit }, question)).toEqual({ action: "accept", content: { any: "thing" } });
+    expect(seen).toEqual([{ type: "object" }]);
   });
 
   it("takes an object with an action for a full result only if it has no other fields", async () => {
@@ -168,7 +173,7 @@ describe("forms", () => {
     expect(await ask({ onElicit: () => ({ action: "decline" }) }, question)).toEqual({ action: "decline" });
   });
 
-  it("refuses a reply that is neither word nor object", async () => {
+  it("refuses a reply that is no object", async () => {
     const onElicit = () => 42 as unknown as ElicitReply;
     await expect(ask({ onElicit }, form)).rejects.toMatchObject({ code: "invalid-response" });
   });
@@ -208,7 +213,7 @@ describe("links", () => {
     let seen = 0;
     const onElicitUrl = () => {
       seen++;
-      return "accept" as const;
+      return { action: "accept" } as const;
     };
     await expect(ask({ onElicitUrl }, link(url))).rejects.toMatchObject({ code: "invalid-params" });
     expect(seen).toBe(0);
@@ -220,7 +225,7 @@ describe("links", () => {
     const desk = createAnswerDesk({
       onElicitUrl: (page) => {
         completed = page.completed;
-        return "accept";
+        return { action: "accept" };
       },
       onNotification: (notification) => heard.push(notification),
     });
@@ -312,7 +317,7 @@ describe("roots", () => {
 });
 
 describe("notifications that belong to no call", () => {
-  it("go to onLog when they are log messages, else to onNotification", () => {
+  it("C19: go to onLog when they are log messages, else to onNotification", () => {
     const logs: unknown[] = [];
     const rest: unknown[] = [];
     const desk = createAnswerDesk({
@@ -321,11 +326,15 @@ describe("notifications that belong to no call", () => {
     });
     desk.notified("notifications/message", { level: "info", data: "up" });
     desk.notified("notifications/custom", { a: 1 });
+    desk.notified("notifications/progress", { progressToken: 7, progress: 1 });
     expect(logs).toEqual([{ level: "info", data: "up" }]);
-    expect(rest).toEqual([{ method: "notifications/custom", params: { a: 1 } }]);
+    expect(rest).toEqual([
+      { method: "notifications/custom", params: { a: 1 } },
+      { method: "notifications/progress", params: { progressToken: 7, progress: 1 } },
+    ]);
   });
 
-  it("never break the reader: what a callback throws is a warning", () => {
+  it("never break the reader: what a callback throws, now or later, is a warning", async () => {
     const warnings: ClientWarning[] = [];
     const cause = new Error("callback");
     const desk = createAnswerDesk({
@@ -339,5 +348,12 @@ describe("notifications that belong to no call", () => {
     });
     desk.notified("notifications/custom", {});
     expect(warnings).toEqual([{ kind: "callback-failed", message: "onNotification threw", cause }]);
+    const later = createAnswerDesk({
+      onNotification: () => Promise.reject(cause),
+      onWarning: (warning) => warnings.push(warning),
+    });
+    later.notified("notifications/custom", {});
+    await null;
+    expect(warnings).toHaveLength(2);
   });
 });

@@ -67,7 +67,7 @@ export function createCalls({ server, requests, cache, maxPages }: CallsOptions)
 
 async function gather<P, I>(pages: AsyncIterable<P>, items: (page: P) => readonly I[]): Promise<readonly I[]> {
   const all: I[] = [];
-  for await (const page of pages) all.push(...items(page));
+  for await (const page of pages) for (const item of items(page)) all.push(item);
   return all;
 }
 

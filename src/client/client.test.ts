@@ -54,7 +54,8 @@ const giving =
   async () =>
     ({ kind: "complete", result: result as JsonObject & { content: [] } }) as unknown as Outcome;
 
-const hang: Script = () => new Promise(() => {});
+const never = new Promise<Outcome>(() => {});
+const hang: Script = () => never;
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
@@ -240,15 +241,13 @@ describe("rounds of input", () => {
   });
 
   it("calls again with the answers and the very state, everything else unchanged", async () => {
-    const script: Script = async ({ state }) => {
-      if (state === undefined)
-        return { kind: "input-required", questions: { q1: question("one") }, state: "s=1 \u00e9" };
-      if (state === "s=1 \u00e9") return { kind: "input-required", questions: { q2: question("two") } };
-      return { kind: "complete", result: { content: [] } };
-    };
-    let rounds = 0;
-    const twice: Script = (call) => (++rounds === 3 ? script({ ...call, state: "end" }) : script(call));
-    const { calls, client } = setUp(twice, { onElicit: ({ message }) => (message === "one" ? "accept" : "decline") });
+    const outcomes: Outcome[] = [
+      { kind: "input-required", questions: { q1: question("one") }, state: "s=1 \u00e9" },
+      { kind: "input-required", questions: { q2: question("two") } },
+      { kind: "complete", result: { content: [] } },
+    ];
+    const onElicit: ClientOptions["onElicit"] = ({ message }) => ({ action: message === "one" ? "accept" : "decline" });
+    const { calls, client } = setUp(async () => outcomes.shift() ?? never, { onElicit });
     const meta = { trace: "t" };
     expect(await client.callTool("buy", { sku: "A" }, { meta, onProgress: () => {} })).toEqual({ content: [] });
     expect(calls.map(({ answers, state }) => ({ answers, state }))).toEqual([
@@ -270,7 +269,7 @@ describe("rounds of input", () => {
         return { kind: "complete", result: { content: [{ type: "text", text: call.state }] } };
       return { kind: "input-required", questions: { q: question(name) }, state: `state of ${name}` };
     };
-    const { client } = setUp(script, { onElicit: () => "accept" });
+    const { client } = setUp(script, { onElicit: () => ({ action: "accept" }) });
     const names = ["a", "b", "c"];
     const results = await Promise.all(names.map((name) => client.callTool(name)));
     expect(results.map(({ content: [block] }) => block?.type === "text" && block.text)).toEqual(
@@ -280,7 +279,7 @@ describe("rounds of input", () => {
 
   it("ends after maxRounds", async () => {
     const { calls, client } = setUp(async () => ({ kind: "input-required", questions: { q: question("more") } }), {
-      onElicit: () => "decline",
+      onElicit: () => ({ action: "decline" }),
       maxRounds: 3,
     });
     await expect(client.callTool("buy")).rejects.toMatchObject({
@@ -335,20 +334,18 @@ describe("rounds of input", () => {
   });
 
   it("counts all rounds, but not the user's thinking as silence", async () => {
-    let answer = (_: "accept"): void => {};
+    let answer = (_: JsonObject): void => {};
     const onElicit = () =>
-      new Promise<"accept">((resolve) => {
+      new Promise<JsonObject>((resolve) => {
         answer = resolve;
       });
     const script: Script = async (call) =>
-      call.answers === undefined
-        ? { kind: "input-required", questions: { q: question("?") } }
-        : new Promise<Outcome>(() => {});
+      call.answers === undefined ? { kind: "input-required", questions: { q: question("?") } } : never;
     const { calls, client, clock } = setUp(script, { onElicit });
     const code = codeOf(client.callTool("x", {}, { timeoutMs: 100, maxTotalMs: 1_000 }));
     await settled();
     clock.advance(900);
-    answer("accept");
+    answer({});
     await settled();
     expect(calls).toHaveLength(2);
     clock.advance(99);
@@ -362,7 +359,7 @@ describe("rounds of input", () => {
       const said = await call.ask?.(question("live?"));
       return { kind: "complete", result: { content: [], structuredContent: said ?? null } };
     };
-    expect(await setUp(script, { onElicit: () => "decline" }).client.callTool("x")).toMatchObject({
+    expect(await setUp(script, { onElicit: () => ({ action: "decline" }) }).client.callTool("x")).toMatchObject({
       structuredContent: { action: "decline" },
     });
     expect(await setUp(script).client.callTool("x")).toMatchObject({ structuredContent: null });
@@ -380,7 +377,7 @@ describe("rounds of input", () => {
     const { client } = setUp(script, {
       onElicit: async () => {
         await clients[0]?.callTool("inner");
-        return "accept";
+        return { action: "accept" };
       },
     });
     clients.push(client);
@@ -396,7 +393,7 @@ describe("rounds of input", () => {
       answers === undefined
         ? { kind: "input-required", questions: { q: question("?") } }
         : { kind: "complete", result: { contents: [], ttlMs: 1_000 } };
-    const { calls, client } = setUp(script, { onElicit: () => "decline" });
+    const { calls, client } = setUp(script, { onElicit: () => ({ action: "decline" }) });
     await client.readResource("a://b");
     await client.readResource("a://b");
     expect(calls).toHaveLength(4);
@@ -508,7 +505,7 @@ describe("the end", () => {
   it("C10: a connection that breaks fails what is open, but not before what has arrived", async () => {
     let answer = (_: Outcome): void => {};
     const script: Script = async ({ params }) => {
-      if ((params as { readonly name: string }).name === "hangs") return hang({} as Call);
+      if ((params as { readonly name: string }).name === "hangs") return never;
       const outcome = await new Promise<Outcome>((resolve) => {
         answer = resolve;
       });

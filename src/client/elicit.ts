@@ -23,11 +23,11 @@ export interface ElicitLink {
 }
 
 /**
- * What a handler may return: a full result, one word, or just the content of an
- * accepted form. An object with `action` and no members but those of a result
- * is taken for a result, so a form with a field of that name needs the full one.
+ * What a handler may return: a full result, or just the content of an accepted
+ * form. An object with `action` and no members but those of a result is taken
+ * for a result, so a form whose only field has that name needs the full one.
  */
-export type ElicitReply = ElicitResult | ElicitResult["action"] | JsonObject;
+export type ElicitReply = ElicitResult | JsonObject;
 
 /** Has a form filled. Content leaves only with `accept`, completed by the defaults of the schema and checked against it. */
 export async function elicitForm(
@@ -35,14 +35,14 @@ export async function elicitForm(
   fill: (form: ElicitForm) => ElicitReply | Promise<ElicitReply>,
 ): Promise<ElicitResult> {
   const schema = isObject(requestedSchema) ? requestedSchema : anyForm;
-  const problem = checkFormSchema(schema);
+  const problem = checkFormSchema({ properties: {}, ...schema });
   if (problem !== undefined) throw new McpError("invalid-params", `requestedSchema is not a form: ${problem}`);
   const { content, ...reply } = toResult(await fill({ message, requestedSchema: schema }));
   if (reply.action !== "accept") return reply;
   return { ...reply, content: await checkContent(schema, fillDefaults(schema, content ?? {})) };
 }
 
-const anyForm: JsonObject = { type: "object", properties: {} };
+const anyForm: JsonObject = { type: "object" };
 
 async function checkContent(schema: JsonObject, content: JsonObject): Promise<JsonObject> {
   const validator = toValidator(schema, { direction: "input" });
@@ -81,21 +81,17 @@ function isLoopback(host: string): boolean {
 }
 
 function toResult(reply: ElicitReply): ElicitResult {
-  if (isAction(reply)) return { action: reply };
-  if (!isObject(reply))
-    throw new McpError("invalid-response", "the elicitation handler returned neither word nor object");
+  if (!isObject(reply)) throw new McpError("invalid-response", "the handler of elicitation/create returned no object");
   return isResult(reply) ? reply : { action: "accept", content: reply };
 }
 
 function isResult(reply: JsonObject): reply is ElicitResult & JsonObject {
-  return isAction(reply.action) && Object.keys(reply).every((key) => resultKeys.has(key));
+  const { action } = reply;
+  const isAction = action === "accept" || action === "decline" || action === "cancel";
+  return isAction && Object.keys(reply).every((key) => resultKeys.has(key));
 }
 
 const resultKeys: ReadonlySet<string> = new Set(["action", "content", "_meta"]);
-
-function isAction(value: unknown): value is ElicitResult["action"] {
-  return value === "accept" || value === "decline" || value === "cancel";
-}
 
 /** The pages users were sent to, until their servers say that they are done there. */
 export interface Visits {

@@ -77,6 +77,7 @@ class Exchange<M extends Method> implements OpenExchange {
   /** Ends what is under way now: a call, or the answering of questions. */
   #abort = new LazyAbort();
   #rounds = 0;
+  /** How many questions had been answered when the idle time last began. */
   #served: number;
   #settled = false;
 
@@ -88,6 +89,7 @@ class Exchange<M extends Method> implements OpenExchange {
     this.#notify = request.hear === undefined ? ignore : (method, params) => this.#hear(method, params);
     this.#served = line.desk.activity.served;
     this.#deadline = line.deadlines.start(request.limits, () => this.#expire());
+    // Starting the deadline has just read the clock.
     this.#startedAt = line.clock.last;
     this.#unlisten = request.signal && this.#follow(request.signal);
     line.open.add(this);
@@ -146,11 +148,13 @@ class Exchange<M extends Method> implements OpenExchange {
     const { desk, clock, maxRounds } = this.#line;
     const abort = new LazyAbort();
     this.#abort = abort;
+    this.#deadline.touch();
     try {
       const next = await nextRound(asked, { method, desk, clock, abort, round: ++this.#rounds, maxRounds });
       if (this.#settled) return;
       this.#abort = new LazyAbort();
       this.#deadline.touch();
+      this.#served = desk.activity.served;
       this.call(next);
     } catch (error) {
       this.fail(broken(method, error));

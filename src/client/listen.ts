@@ -4,7 +4,7 @@ import { type Change, isWanted, type ListenFilter } from "../model/subscription.
 import type { Clock } from "../std/clock.ts";
 import type { CallOptions } from "./call-options.ts";
 import { createChangeQueue } from "./change-queue.ts";
-import { cancelled } from "./exchange.ts";
+import { cancelled, type Hear } from "./exchange.ts";
 import type { Requests } from "./request.ts";
 import { onSignal } from "./shared-signal.ts";
 import type { Warn } from "./warning.ts";
@@ -69,45 +69,29 @@ export function listen<T>(listener: Listener, subscription: Subscription<T>, opt
     changes.end(error);
     ready.reject(error ?? cancelled(method, signal ?? call.signal));
   };
-
-  const confirm = (honoured: unknown): void => {
-    confirmed = true;
-    const missing = isObject(honoured) ? missingFrom(honoured, filter) : [];
-    const message = `the server does not announce changes of ${missing.join(", ")}`;
-    if (missing.length === namesOf(filter).length) end(new McpError("unsupported", message));
-    else if (missing.length > 0) listener.warn({ kind: "not-honoured", message });
-    ready.resolve();
-  };
-
-  const pass = (change: Change): void => {
-    listener.onChange(change);
-    if (!changes.push(change)) end(new McpError("limit-reached", `more than ${maxUnread} changes wait to be read`));
-  };
-
-  const hear = (notification: string, params: JsonObject): void => {
-    if (call.signal.aborted) return;
-    const change = toChange(notification, params);
-    if (change !== undefined && isAsked(change, filter)) pass(change);
-    else if (notification === "notifications/subscriptions/acknowledged") confirm(params.notifications);
-  };
-
+  const whenOver = (task: () => void): void => call.signal.addEventListener("abort", task, { once: true });
+  const stopTimer = timeoutMs > 0 ? listener.clock.after(timeoutMs, () => end(unconfirmed(timeoutMs))) : () => {};
+  whenOver(stopTimer);
   if (signal?.aborted) end();
-  else if (signal !== undefined)
-    cleanUp(
-      call,
-      onSignal(signal, () => end()),
-    );
-  if (timeoutMs > 0)
-    cleanUp(
-      call,
-      listener.clock.after(timeoutMs, () => confirmed || end(unconfirmed(timeoutMs))),
-    );
+  else if (signal) whenOver(onSignal(signal, () => end()));
 
-  const unlimited = { signal: call.signal, meta, timeoutMs: 0, maxTotalMs: 0 };
-  const sent = refusal
-    ? Promise.reject(refusal)
-    : listener.send(method, { notifications: filter }, unlimited, { hear });
-  sent.then(
+  const hear = reader(filter, {
+    confirm(missing) {
+      confirmed = true;
+      stopTimer();
+      const message = `the server does not announce changes of ${missing.join(", ")}`;
+      if (missing.length === namesOf(filter).length) end(new McpError("unsupported", message));
+      else if (missing.length > 0) listener.warn({ kind: "not-honoured", message });
+      ready.resolve();
+    },
+    change(change) {
+      if (call.signal.aborted) return;
+      listener.onChange(change);
+      if (!changes.push(change)) end(new McpError("limit-reached", `more than ${maxUnread} changes wait to be read`));
+    },
+  });
+
+  open(listener, { filter, refusal, hear, meta, signal: call.signal }).then(
     () => end(confirmed ? undefined : new McpError("invalid-response", `${method} ended before it was confirmed`)),
     (error: McpError) => end(listener.isClosed() ? undefined : error),
   );
@@ -119,12 +103,37 @@ export function listen<T>(listener: Listener, subscription: Subscription<T>, opt
   };
 }
 
-function cleanUp(call: AbortController, task: () => void): void {
-  call.signal.addEventListener("abort", task, { once: true });
+interface ListenCall extends Pick<CallOptions, "signal" | "meta"> {
+  readonly filter: ListenFilter;
+  readonly refusal: McpError | undefined;
+  readonly hear: Hear;
+}
+
+/** The call that stays open for as long as somebody listens. */
+function open(listener: Listener, { filter, refusal, hear, meta, signal }: ListenCall): Promise<unknown> {
+  if (refusal !== undefined) return Promise.reject(refusal);
+  return listener.send(method, { notifications: filter }, { signal, meta, timeoutMs: 0, maxTotalMs: 0 }, { hear });
 }
 
 function unconfirmed(timeoutMs: number): McpError {
   return new McpError("timeout", `${method} was not confirmed within ${timeoutMs} ms`);
+}
+
+interface Ear {
+  /** The server listens, but not for what is missing. */
+  confirm(missing: readonly string[]): void;
+  change(change: Change): void;
+}
+
+/** Understands what a subscription says, and leaves out what was not asked for. */
+function reader(filter: ListenFilter, ear: Ear): Hear {
+  return (notification, params) => {
+    if (notification === "notifications/subscriptions/acknowledged") {
+      ear.confirm(isObject(params.notifications) ? missingFrom(params.notifications, filter) : []);
+    }
+    const change = toChange(notification, params);
+    if (change !== undefined && isAsked(change, filter)) ear.change(change);
+  };
 }
 
 /** A promise to settle later. It may be ignored, also when it rejects: the loop says the same. */

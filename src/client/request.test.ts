@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Connection } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
+import type { ElicitResult } from "../model/input.ts";
 import { abortReason, type Call, type Outcome, onAbort, type Service } from "../model/service.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { createManualClock } from "../testing/clock.ts";
@@ -281,7 +282,7 @@ describe("time limits", () => {
   });
 
   it("does not count the time a question waits for the user as silence, but as part of the total", async () => {
-    let answerUser = (_: "decline"): void => {};
+    let answerUser = (_: ElicitResult): void => {};
     const { clock, desk, requests, send } = setUp(never, {
       onElicit: () =>
         new Promise((resolve) => {
@@ -296,7 +297,7 @@ describe("time limits", () => {
     clock.advance(750);
     expect(requests.size).toBe(1);
     await settled();
-    answerUser("decline");
+    answerUser({ action: "decline" });
     await answer;
     clock.advance(99);
     expect(requests.size).toBe(1);
@@ -409,7 +410,7 @@ describe("any sequence of events", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...events), { maxLength: 12 }), async (sequence) => {
         const { calls, script } = scripted();
-        const { clock, requests, send } = setUp(script, { onElicit: () => "decline" });
+        const { clock, requests, send } = setUp(script, { onElicit: () => ({ action: "decline" }) });
         const abort = new AbortController();
         let settlements = 0;
         let progressAfterwards = 0;

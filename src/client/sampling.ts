@@ -37,5 +37,5 @@ function refuseDifference(used: ReadonlySet<string>, answered: ReadonlySet<strin
 }
 
 function toBlocks({ content }: SamplingMessage): readonly SamplingContent[] {
-  return Array.isArray(content) ? content : [content as SamplingContent];
+  return [content].flat();
 }

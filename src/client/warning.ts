@@ -7,13 +7,15 @@ export interface ClientWarning {
 
 export type Warn = (warning: ClientWarning) => void;
 
-/** Runs user code on the side: whatever it throws becomes a warning. */
-export function guarded<T>(name: string, callback: (value: T) => void, warn: Warn): (value: T) => void {
+/** Runs user code on the side: whatever it throws, now or in a promise, becomes a warning. */
+export function guarded<T>(name: string, callback: (value: T) => unknown, warn: Warn): (value: T) => void {
+  const report = (cause: unknown): void => warn({ kind: "callback-failed", message: `${name} threw`, cause });
   return (value) => {
     try {
-      callback(value);
+      const done = callback(value);
+      if (done instanceof Promise) done.catch(report);
     } catch (cause) {
-      warn({ kind: "callback-failed", message: `${name} threw`, cause });
+      report(cause);
     }
   };
 }
