@@ -2,7 +2,7 @@ import type { Connection, Opening } from "../../model/connection.ts";
 import { type Era, eraOf } from "../../model/revision.ts";
 import type { NegotiateOptions } from "../negotiate.ts";
 import { openChannel } from "../open-channel.ts";
-import { type Command, commandText } from "./command.ts";
+import type { Command } from "./command.ts";
 import { spawnChannel } from "./stdio-client.ts";
 
 /** What commands spoke when they were last started by this process. */
@@ -14,7 +14,7 @@ export async function openCommand(
   opening: Opening,
   options: Pick<NegotiateOptions, "probeMs">,
 ): Promise<Connection> {
-  const key = `${command.cwd ?? ""}\0${commandText(command)}`;
+  const key = JSON.stringify([command.command, command.args ?? [], command.cwd ?? ""]);
   const era = opening.revision === undefined ? eras.get(key) : undefined;
   try {
     const connection = await openChannel(spawnChannel(command, { clock: opening.clock }), opening, { ...options, era });

@@ -26,6 +26,22 @@ describe("spawnChannel, talking", () => {
     expect(await next(channel)).toBeUndefined();
   });
 
+  it("hands over arguments as they are, and only the safe part of our environment", async () => {
+    vi.stubEnv("PLUGBAY_TEST_TOKEN", "secret");
+    const code = `const params = { args: process.argv.slice(1), names: Object.keys(process.env), set: process.env.SET };
+      process.stdout.write(JSON.stringify({ jsonrpc: "2.0", method: "seen", params }) + "\\n")`;
+    const args = ["-e", code, "$(id) && `id`", 'a "b" * \n'];
+    const channel = open({ command: process.execPath, args, env: { SET: "x y" } });
+    expect(await next(channel)).toEqual([
+      {
+        kind: "notification",
+        method: "seen",
+        params: { args: args.slice(2), names: expect.not.arrayContaining(["PLUGBAY_TEST_TOKEN"]), set: "x y" },
+      },
+    ]);
+    vi.unstubAllEnvs();
+  });
+
   it.each<[output: string, before: readonly string[]]>([
     ["bytes", []],
     ["garbage", ["parse error: not valid JSON", "empty batch", "parse error: not valid JSON"]],
