@@ -42,14 +42,31 @@ function exceeded(value: Json, length: number, { maxDepth, maxWidth }: JsonLimit
 
 type Container = JsonObject | readonly Json[];
 
-/** Level by level and not by recursion: no nesting can exhaust the stack, whatever the limit. */
+/** Recursion is the fastest walk, and this deep it cannot exhaust the stack. */
+const MAX_RECURSION = 512;
+
 function isDeeper(root: Container, maxDepth: number): boolean {
-  let level: readonly Container[] = [root];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth === maxDepth) return true;
-    level = containersIn(level);
+  return maxDepth <= MAX_RECURSION ? nestsBeyond(root, maxDepth) : levelsOf(root, maxDepth) > maxDepth;
+}
+
+function nestsBeyond(container: Container, levels: number): boolean {
+  if (levels === 0) return true;
+  if (Array.isArray(container)) {
+    return container.some((item: Json) => isContainer(item) && nestsBeyond(item, levels - 1));
+  }
+  for (const key in container) {
+    const member = (container as JsonObject)[key];
+    if (isContainer(member) && nestsBeyond(member, levels - 1)) return true;
   }
   return false;
+}
+
+/** Counts level by level, and not much further than asked. */
+function levelsOf(root: Container, maxDepth: number): number {
+  let level: readonly Container[] = [root];
+  let depth = 0;
+  for (; level.length > 0 && depth <= maxDepth; depth++) level = containersIn(level);
+  return depth;
 }
 
 function containersIn(level: readonly Container[]): readonly Container[] {

@@ -6,7 +6,7 @@ import { encodeMessage, type Id, type Incoming, type Message, parseMessage, pars
 
 describe("parseText", () => {
   it("never throws, on any text", () => {
-    const text = fc.oneof(fc.string({ unit: "binary" }), fc.json(), almostMessage);
+    const text = fc.oneof(fc.string({ unit: codeUnit }), fc.json(), almostMessage);
     fc.assert(
       fc.property(text, (text) => {
         expect(kinds).toContain(parseText(text).kind);
@@ -189,6 +189,8 @@ describe("hostile keys", () => {
   it("__proto__ lends a message no members", () => {
     const hidden = '{"__proto__":{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}}';
     expect(parseText(hidden)).toMatchObject({ kind: "malformed", id: null });
+    const half = '{"__proto__":{"id":1,"params":{"a":1}},"jsonrpc":"2.0","method":"ping"}';
+    expect(parseText(half)).toEqual({ kind: "notification", method: "ping", params: {} });
   });
 });
 
@@ -212,6 +214,9 @@ describe("encodeMessage", () => {
 });
 
 const kinds: readonly Incoming["kind"][] = ["request", "notification", "success", "failure", "malformed", "batch"];
+
+/** Half of a surrogate pair, too. */
+const codeUnit = fc.nat(0xffff).map((code) => String.fromCharCode(code));
 
 /** A value as it comes off the wire: without `-0`, which has no JSON text of its own. */
 const json: fc.Arbitrary<Json> = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)));

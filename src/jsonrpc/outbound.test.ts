@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
 import { asyncQueue } from "../std/async-queue.ts";
-import { createDeadlines, type DeadlineLimits } from "../std/deadlines.ts";
+import type { Clock } from "../std/clock.ts";
+import { createDeadlines, type Deadline, type DeadlineLimits } from "../std/deadlines.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Channel } from "./channel.ts";
@@ -265,7 +266,7 @@ describe("races", () => {
   it("C2: the first of response, cancel, timeout and close settles a request; what comes later has no effect", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 60 }), async (events) => {
-        const { outbound, clock, sent } = setUp({ maxInFlight: 0 });
+        const { outbound, clock, sent, deadlines } = setUp({ maxInFlight: 0 });
         const model = createModel();
         const replies: Promise<Reply>[] = [];
         const aborts: LazyAbort[] = [];
@@ -302,7 +303,7 @@ describe("races", () => {
               model.close();
               break;
           }
-          expect(outbound.size).toBe(model.open());
+          expect([outbound.size, deadlines.running]).toEqual([model.open(), model.open()]);
         }
         outbound.close();
         model.close();
@@ -314,7 +315,7 @@ describe("races", () => {
           endings.flatMap((ending, index) => (toldThePeer(ending) ? [index + 1] : [])),
         );
         clock.advance(1_000);
-        expect([outbound.size, clock.pending]).toEqual([0, 0]);
+        expect([outbound.size, deadlines.running, clock.pending]).toEqual([0, 0, 0]);
       }),
       { numRuns: 1_000 },
     );
@@ -405,10 +406,12 @@ function setUp({ maxInFlight = 1024 }: { readonly maxInFlight?: number } = {}) {
     },
     async close() {},
   };
-  const outbound = createOutbound({ channel, deadlines: createDeadlines(clock), maxInFlight });
+  const deadlines = createCountedDeadlines(clock);
+  const outbound = createOutbound({ channel, deadlines, maxInFlight });
   const abort = createCountedAbort();
   return {
     clock,
+    deadlines,
     sent,
     outbound,
     abort,
@@ -418,6 +421,28 @@ function setUp({ maxInFlight = 1024 }: { readonly maxInFlight?: number } = {}) {
     },
     request: (options: RequestOptions = {}): Promise<Reply> =>
       outbound.request("tools/call", () => ({}), { onAbort: abort.subscribe, abortReason: abort.reason, ...options }),
+  };
+}
+
+/** Knows how many limits are on work that nobody said is over. */
+function createCountedDeadlines(clock: Clock) {
+  const deadlines = createDeadlines(clock);
+  let running = 0;
+  return {
+    get running() {
+      return running;
+    },
+    start(limits: DeadlineLimits, expire: () => void): Deadline {
+      const deadline = deadlines.start(limits, expire);
+      running++;
+      return {
+        touch: () => deadline.touch(),
+        stop() {
+          running--;
+          deadline.stop();
+        },
+      };
+    },
   };
 }
 

@@ -13,13 +13,17 @@ describe("asyncQueue", () => {
 
   it("wakes a reader that waits", async () => {
     const queue = asyncQueue<number>();
-    const read = readAll(queue);
+    const iterator = queue[Symbol.asyncIterator]();
+    for (const value of [1, 2]) {
+      const next = iterator.next();
+      await Promise.resolve();
+      queue.push(value);
+      expect(await next).toEqual({ done: false, value });
+    }
+    const last = iterator.next();
     await Promise.resolve();
-    queue.push(1);
-    await Promise.resolve();
-    queue.push(2);
     queue.end();
-    expect(await read).toEqual([1, 2]);
+    expect(await last).toEqual({ done: true, value: undefined });
   });
 
   it("throws what it failed with, after the backlog, to every reader", async () => {

@@ -9,9 +9,13 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** The bytes of a standard base64 text, or undefined when it is none. */
+const alphabet = /^[A-Za-z0-9+/]*={0,2}$/;
+/** Bits that stand for no byte are zero, so that no two texts have the same bytes. */
+const canonicalEnd = /(?:^|[^=]|[AEIMQUYcgkosw048]=|[AQgw]==)$/;
+
+/** The bytes of a standard base64 text, or undefined when it is none or not the one {@link toBase64} gives. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined;
+  if (text.length % 4 !== 0 || !alphabet.test(text) || !canonicalEnd.test(text)) return undefined;
   return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 }
 

@@ -51,12 +51,12 @@ describe("systemClock", () => {
     expect(ran).toEqual(["60 days"]);
   });
 
-  it("works where a timer is a number", () => {
+  it.each([[7], [{}]])("works where a timer is %j", (timer) => {
     const cleared: unknown[] = [];
-    vi.stubGlobal("setTimeout", () => 7);
-    vi.stubGlobal("clearTimeout", (timer: unknown) => cleared.push(timer));
+    vi.stubGlobal("setTimeout", () => timer);
+    vi.stubGlobal("clearTimeout", (stopped: unknown) => cleared.push(stopped));
     systemClock.after(50, () => {})();
-    expect(cleared).toEqual([7]);
+    expect(cleared).toEqual([timer]);
   });
 });
 

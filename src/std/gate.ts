@@ -5,7 +5,7 @@
  * brings work holds back until it resolves.
  */
 export interface Gate {
-  /** Starts `work` as soon as there is room, in order. `work` must not reject. */
+  /** Starts `work` as soon as there is room, in order. `work` must not throw; how it settles is all the same. */
   run(work: () => Promise<void>): Promise<void> | undefined;
   /** Gives up the place of running work while it waits for something else. */
   leave<T>(wait: Promise<T>): Promise<T>;
@@ -22,10 +22,12 @@ export function createGate({ maxRunning, maxWaiting }: GateOptions): Gate {
   let running = 0;
   let held: (() => void)[] = [];
 
+  const isFull = (): boolean => line.length > 0 && line.length >= maxWaiting;
+
   const done = (): void => {
     running--;
     while (line.length > 0 && running < maxRunning) start(line.shift() as () => Promise<void>);
-    if (held.length === 0 || line.length >= maxWaiting) return;
+    if (held.length === 0 || isFull()) return;
     const resume = held;
     held = [];
     for (const resolve of resume) resolve();
@@ -43,7 +45,7 @@ export function createGate({ maxRunning, maxWaiting }: GateOptions): Gate {
         return undefined;
       }
       line.push(work);
-      if (line.length < maxWaiting) return undefined;
+      if (!isFull()) return undefined;
       return new Promise((resolve) => {
         held.push(resolve);
       });

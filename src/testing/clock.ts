@@ -35,7 +35,7 @@ export function createManualClock(start = 0): ManualClock {
     const timer = earliest(timers);
     if (timer === undefined || timer.due > end) return false;
     timers.delete(timer);
-    time = Math.max(time, timer.due);
+    time = timer.due;
     timer.task();
     return true;
   };

@@ -1,7 +1,8 @@
 import type { Client } from "../client/client.ts";
-import { type ConnectOptions, connect } from "../connect/connect.ts";
+import { type ConnectOptions, connect, connectBy } from "../connect/connect.ts";
+import { openInMemory } from "../connect/in-process.ts";
 import type { Target } from "../connect/target.ts";
-import { type Revision, revisions } from "../model/revision.ts";
+import { newest, type Revision, revisions } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { Shaped, ToolShapes } from "../model/shape.ts";
 
@@ -9,14 +10,15 @@ import type { Shaped, ToolShapes } from "../model/shape.ts";
 export interface Way<T extends ToolShapes = ToolShapes> {
   /** Like `stdio, 2025-06-18`. */
   readonly name: string;
-  readonly transport: string;
+  /** `in process` has no wire; `memory` has one that stays in this process. */
+  readonly transport: "in process" | "memory" | "stdio";
   readonly revision: Revision;
   /** Opens a client this way. Close it when done. */
   connect(options?: ConnectOptions): Promise<Client<T>>;
 }
 
 export interface MatrixOptions<T extends ToolShapes> {
-  /** Reached in process. */
+  /** Reached in process, and over a wire in memory. */
   readonly server?: Service & Shaped<T>;
   /** The same server as a program, reached over stdio. */
   readonly command?: Exclude<Target, Service>;
@@ -26,7 +28,7 @@ export interface MatrixOptions<T extends ToolShapes> {
 
 /**
  * Every way to reach a server, so that one behaviour can be tested over all of
- * them.
+ * them. Without a wire there is only the newest revision.
  *
  * @example
  * describe.each(matrix({ server: shop, command: "node shop.js" }))("$name", ({ connect }) => {
@@ -38,20 +40,27 @@ export interface MatrixOptions<T extends ToolShapes> {
  */
 export function matrix<T extends ToolShapes = ToolShapes>(options: MatrixOptions<T>): readonly Way<T>[] {
   const { server, command, revisions: wanted = revisions } = options;
-  const targets: readonly (readonly [string, Target | undefined])[] = [
-    ["in process", server],
-    ["stdio", command],
+  const over = (transport: Way["transport"], spoken: readonly Revision[], open: Open): readonly Way<T>[] =>
+    spoken.map((revision) => ({
+      name: `${transport}, ${revision}`,
+      transport,
+      revision,
+      connect: (given) => open({ ...given, revision }) as Promise<Client<T>>,
+    }));
+
+  return [
+    ...(server === undefined
+      ? []
+      : [
+          ...over("in process", wanted.filter(isNewest), (given) => connect(server, given)),
+          ...over("memory", wanted, (given) => connectBy((opening) => openInMemory(server, opening), given)),
+        ]),
+    ...(command === undefined ? [] : over("stdio", wanted, (given) => connect(command, given))),
   ];
-  return targets.flatMap(([transport, target]) =>
-    target === undefined ? [] : wanted.map((revision) => way<T>(transport, target, revision)),
-  );
 }
 
-function way<T extends ToolShapes>(transport: string, target: Target, revision: Revision): Way<T> {
-  return {
-    name: `${transport}, ${revision}`,
-    transport,
-    revision,
-    connect: (options) => connect(target, { ...options, revision }) as Promise<Client<T>>,
-  };
+type Open = (options: ConnectOptions) => Promise<Client>;
+
+function isNewest(revision: Revision): boolean {
+  return revision === newest;
 }

@@ -24,42 +24,58 @@ export interface RecordOptions {
   readonly mask?: readonly string[];
 }
 
-/** Records what goes over a channel. Use the returned channel instead of the one given. */
+/**
+ * Records what goes over a channel. Use the returned channel instead of the one
+ * given.
+ *
+ * What comes out is recorded when it is read, a batch as its messages one by
+ * one. What is no message is not recorded.
+ */
 export function recordChannel(channel: Channel, { mask = [] }: RecordOptions = {}): Channel & Transcript {
   const lines: Line[] = [];
   const masked = new Set(mask);
 
-  const note = (direction: Line["direction"], message: Message): void => {
-    const wire = JSON.parse(encodeMessage(message)) as Json;
-    const shown = maskMembers(wire, masked);
-    if (isObject(shown)) lines.push({ direction, message: shown });
+  const toLine = (direction: Line["direction"], message: Message): Line => {
+    const wire = JSON.parse(encodeMessage(message)) as JsonObject;
+    return { direction, message: maskMembers(wire, masked) };
   };
 
   return {
-    incoming: tap(channel.incoming, (incoming) => {
-      if (incoming.kind !== "malformed" && incoming.kind !== "batch") note("<", incoming);
-    }),
+    incoming: tap(channel.incoming, (message) => lines.push(toLine("<", message))),
     send(message) {
-      note(">", message);
-      return channel.send(message);
+      const line = toLine(">", message);
+      const written = channel.send(message);
+      lines.push(line);
+      return written;
     },
-    close: channel.close,
+    close: () => channel.close(),
     lines,
     toText: () => lines.map(({ direction, message }) => `${direction} ${JSON.stringify(message)}\n`).join(""),
   };
 }
 
-/** Reads a transcript back from its text. Throws when a line is none. */
+/** Reads a transcript back from its text. Blank lines and those that start with `#` are skipped. Throws when a line is none. */
 export function parseTranscript(text: string): readonly Line[] {
   return text
     .split("\n")
     .filter((line) => line.trim() !== "" && !line.startsWith("#"))
-    .map((line) => {
-      const direction = line[0];
-      const message = JSON.parse(line.slice(1)) as Json;
-      if ((direction !== ">" && direction !== "<") || !isObject(message)) throw new Error(`not a line: ${line}`);
-      return { direction, message };
-    });
+    .map(parseLine);
+}
+
+function parseLine(line: string): Line {
+  const direction = line[0];
+  const message = parseObject(line.slice(1));
+  if ((direction !== ">" && direction !== "<") || message === undefined) throw new Error(`not a line: ${line}`);
+  return { direction, message };
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The first line in which two transcripts differ, or undefined when they are equal. */
@@ -75,20 +91,27 @@ export function firstDifference(
   return undefined;
 }
 
-async function* tap(source: Channel["incoming"], see: (incoming: Incoming) => void) {
-  for await (const batch of source) {
-    for (const incoming of batch) see(incoming);
-    yield batch;
+async function* tap(source: Channel["incoming"], see: (message: Message) => void) {
+  for await (const together of source) {
+    for (const incoming of together) for (const message of messagesOf(incoming)) see(message);
+    yield together;
   }
 }
 
-function maskMembers(value: Json, names: ReadonlySet<string>): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => maskMembers(item, names));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      names.has(key) ? `<${key}>` : maskMembers(member ?? null, names),
-    ]),
-  );
+function messagesOf(incoming: Incoming): readonly Message[] {
+  if (incoming.kind === "malformed") return [];
+  return incoming.kind === "batch" ? incoming.items.flatMap(messagesOf) : [incoming];
+}
+
+function maskMembers(value: JsonObject, names: ReadonlySet<string>): JsonObject {
+  const members = Object.entries(value).map(([key, member]) => [
+    key,
+    names.has(key) ? `<${key}>` : maskValue(member ?? null, names),
+  ]);
+  return Object.fromEntries(members);
+}
+
+function maskValue(value: Json, names: ReadonlySet<string>): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => maskValue(item, names));
+  return isObject(value) ? maskMembers(value, names) : value;
 }
