@@ -1,5 +1,6 @@
 // A small restaurant as an MCP server: tools, a question, progress, a resource
 // template with completion, and a prompt. Run it with `npm start`.
+import { pathToFileURL } from "node:url";
 import { createServer, fail, prompt, resource, tool } from "plugbay/server";
 import { serveStdio } from "plugbay/stdio";
 
@@ -98,4 +99,4 @@ function minute(signal) {
   });
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) await serveStdio(bistro);
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await serveStdio(bistro);

@@ -1,0 +1,224 @@
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { transform } from "esbuild";
+import { beforeAll, describe, expect, it } from "vitest";
+import { codecFor } from "../src/codec/select.ts";
+import type { ErrorCode } from "../src/model/errors.ts";
+import type { Revision } from "../src/model/revision.ts";
+
+const root = resolve(fileURLToPath(import.meta.url), "../..");
+const out = join(root, ".tmp", "docs");
+const guides = namesIn("docs", ".md").map((name) => join("docs", name));
+const pages = ["README.md", ...guides];
+
+/**
+ * What fences may use without declaring it. A fence that begins with a member,
+ * such as `run:`, is checked as the body of a tool whose input is `order`.
+ */
+const prelude = `
+declare const client: import("plugbay/client").Client;
+declare const model: {
+  complete(params: import("plugbay").CreateMessageParams): Promise<import("plugbay").CreateMessageResult>;
+};
+declare const stock: {
+  hold(sku: string, quantity: number): Promise<{ id: string; legs: string[] }>;
+  charge(id: string): Promise<string>;
+  release(id: string): Promise<void>;
+  names(prefix: string, signal: AbortSignal): Promise<string[]>;
+};
+declare function ship(leg: string, signal: AbortSignal): Promise<void>;
+declare const confirmation: {
+  readonly type: "object";
+  readonly properties: { readonly ok: { readonly type: "boolean" } };
+  readonly required: readonly ["ok"];
+};
+declare const order: {
+  readonly type: "object";
+  readonly properties: { readonly sku: { readonly type: "string" }; readonly quantity: { readonly type: "number" } };
+  readonly required: readonly ["sku", "quantity"];
+};
+`;
+
+/** A piece of TypeScript in a page: `ts` is checked, `ts run` is also run, `ts fragment` is neither. */
+interface Fence {
+  /** Without its extension. Fences of a page find one that exports something by the name of that. */
+  readonly file: string;
+  readonly kind: string;
+  readonly code: string;
+}
+
+const fences = pages.flatMap(fencesOf);
+const checked = fences.filter(({ kind }) => kind !== "fragment");
+const runnable = fences.filter(({ kind }) => kind === "run");
+
+beforeAll(() => {
+  rmSync(out, { recursive: true, force: true });
+  for (const { file, code } of checked) write(`${file}.ts`, code);
+  write("prelude.d.ts", prelude);
+  const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false };
+  write("tsconfig.json", JSON.stringify({ extends: "../../tsconfig.json", compilerOptions, include: ["."] }));
+});
+
+describe("examples", () => {
+  it.concurrent.each(namesIn("examples", ".mjs"))("%s runs to its end", async (name) => {
+    expect(await run(join("examples", name))).toMatchObject({ code: 0 });
+  });
+});
+
+describe("fences", () => {
+  it("are seen, and every guide begins with one that runs", () => {
+    expect(fences.filter(({ file }) => file.startsWith("README/"))).toHaveLength(3);
+    const first = guides.map((page) => fencesOf(page)[0]?.kind);
+    expect(first).toEqual(guides.map(() => "run"));
+  });
+
+  it("type-check against the package as it is published", async () => {
+    const typescript = dirname(createRequire(import.meta.url).resolve("typescript/package.json"));
+    const { code, output } = await run(join(typescript, "bin", "tsc"), "-p", out);
+    expect(output).toBe("");
+    expect(code).toBe(0);
+  });
+
+  it.concurrent.each(runnable)("$file runs to its end", async ({ file, code }) => {
+    const { code: script } = await transform(code, { loader: "ts", format: "esm", target: "node20" });
+    expect(await run(write(`${file}.mjs`, script))).toMatchObject({ code: 0 });
+  });
+});
+
+describe("pages", () => {
+  const all = [...namesIn(".", ".md"), ...guides, ...namesIn("docs/adr", ".md").map((name) => join("docs/adr", name))];
+
+  it.each(all)("%s links to what exists", (page) => {
+    const prose = read(page).replaceAll(/^```.*?^```/gms, "");
+    const targets = [...prose.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].map(([, target = ""]) => target);
+    const local = targets.filter((target) => !/^[a-z]+:/.test(target));
+    expect(local.filter((target) => !existsSync(join(root, dirname(page), target)))).toEqual([]);
+  });
+
+  it.each(guides)("%s is short", (page) => {
+    const lines = read(page).split("\n").length - 1;
+    expect(lines).toBeGreaterThanOrEqual(60);
+    expect(lines).toBeLessThanOrEqual(160);
+  });
+
+  it("ARCHITECTURE.md names only paths that exist", () => {
+    const sources = namesIn("src", ".ts");
+    const named = read("ARCHITECTURE.md").match(/[\w./-]+\.(?:ts|mjs|md)\b|\b(?:src|test|docs)\/[\w/-]+/g) ?? [];
+    const exists = (path: string): boolean =>
+      [path, join("src", path)].some((place) => existsSync(join(root, place))) ||
+      sources.some((source) => !path.includes("/") && source.endsWith(`/${path}`));
+    expect(named.length).toBeGreaterThan(25);
+    expect(named.filter((path) => !exists(path))).toEqual([]);
+  });
+});
+
+describe("docs/errors.md", () => {
+  const [, union = ""] = /export type ErrorCode =(.*?");/s.exec(read("src/model/errors.ts")) ?? [];
+  const codes = [...union.matchAll(/\| "([a-z-]+)"/g)].map(([, code]) => code as ErrorCode);
+  const rows = [...read("docs/errors.md").matchAll(/^\| `([a-z-]+)` \|([^|]*)\|([^|]*)\|/gm)];
+
+  it("lists exactly the codes of the source", () => {
+    expect(codes.length).toBeGreaterThan(20);
+    expect(rows.map(([, code]) => code).toSorted()).toEqual(codes.toSorted());
+  });
+
+  it("has the numbers of the codecs", () => {
+    const numbers = rows.flatMap(([, code, legacy, modern]) =>
+      /^ -\d/.test(legacy ?? "") ? [[code, Number.parseInt(legacy ?? "", 10), Number.parseInt(modern ?? "", 10)]] : [],
+    );
+    expect(numbers).toHaveLength(11);
+    const numberOf = (revision: Revision, code: ErrorCode): number =>
+      codecFor(revision).encodeFailure({ code, message: "" }).code;
+    expect(numbers).toEqual(
+      numbers.map(([code]) => [
+        code,
+        numberOf("2025-11-25", code as ErrorCode),
+        numberOf("2026-07-28", code as ErrorCode),
+      ]),
+    );
+  });
+});
+
+describe("options", () => {
+  it.each([
+    ["servers", "src/server/options.ts", "ServerOptions"],
+    ["servers", "src/server/define-tool.ts", "ToolDescription"],
+    ["servers", "src/server/define-tool.ts", "ToolOptions"],
+    ["servers", "src/server/define-resource.ts", "ResourceDescription"],
+    ["servers", "src/server/context.ts", "Context"],
+    ["clients", "src/connect/connect.ts", "ConnectOptions"],
+    ["clients", "src/client/client.ts", "ClientOptions"],
+    ["clients", "src/client/client.ts", "Client"],
+    ["clients", "src/client/answers.ts", "AnswerOptions"],
+    ["clients", "src/client/call-options.ts", "CallOptions"],
+    ["clients", "src/client/call-options.ts", "CachedCallOptions"],
+    ["stdio", "src/transport/node/stdio.ts", "ServeStdioOptions"],
+    ["stdio", "src/transport/node/stdio-server.ts", "StdioOptions"],
+    ["stdio", "src/transport/node/line-channel.ts", "LineChannelOptions"],
+    ["stdio", "src/transport/serve-channel.ts", "ServeOptions"],
+    ["stdio", "src/jsonrpc/peer.ts", "PeerOptions"],
+    ["stdio", "src/transport/node/command.ts", "Command"],
+    ["stdio", "src/transport/node/child-env.ts", "ChildEnv"],
+    ["testing", "src/testing/matrix.ts", "MatrixOptions"],
+    ["testing", "src/testing/transcript.ts", "RecordOptions"],
+    ["testing", "src/testing/fake-peer.ts", "FakePeer"],
+  ])("docs/%s.md names every member of %s %s", (page, file, name) => {
+    const members = membersOf(file, name);
+    const text = read(`docs/${page}.md`);
+    expect(members.length).toBeGreaterThan(0);
+    expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(text))).toEqual([]);
+  });
+});
+
+/** Files under a folder that end so; in subfolders only where there are sources. */
+function namesIn(folder: string, extension: string): readonly string[] {
+  const names = readdirSync(join(root, folder), { recursive: extension === ".ts", encoding: "utf8" });
+  return names.filter((name) => name.endsWith(extension)).toSorted();
+}
+
+function read(path: string): string {
+  return readFileSync(join(root, path), "utf8");
+}
+
+function write(name: string, text: string): string {
+  const path = join(out, name);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+}
+
+function fencesOf(page: string): readonly Fence[] {
+  const text = read(page);
+  return [...text.matchAll(/^```ts( [a-z]+)?\n(.*?)^```$/gms)].map(({ 1: kind = "", 2: code = "", index }) => {
+    const line = text.slice(0, index).split("\n").length;
+    const exported = /^export const (\w+)/m.exec(code)?.[1];
+    const folder = page.replace(/^docs\//, "").replace(/\.md$/, "");
+    const inTool = `import { tool } from "plugbay/server"; tool({ input: order, ${code}});\n`;
+    return {
+      file: `${folder}/${exported ?? `line-${line}`}`,
+      kind: kind.trim(),
+      code: /^\w+:/.test(code) ? inTool : code,
+    };
+  });
+}
+
+/** The members that one interface declares itself. */
+function membersOf(file: string, name: string): readonly string[] {
+  const body = new RegExp(`^(?:export )?interface ${name}\\b[^{]*\\{\\n(.*?)^\\}`, "ms").exec(read(file))?.[1] ?? "";
+  return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(<]/gm)].map(([, member = ""]) => member);
+}
+
+/** Runs a script with this Node, without input, and gives its exit code and everything it said. */
+function run(script: string, ...args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [script, ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  return new Promise((done) => child.on("close", (code) => done({ code, output })));
+}
