@@ -1,10 +1,13 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { boundedPattern, isDistinct, isMultipleOf } from "./assertions.ts";
+import { entries } from "./entries.ts";
 import type { Fuel } from "./fuel.ts";
 import type { Inspected } from "./inspect.ts";
-import { duplicateProblem, multipleProblem, patternProblem, type Refinement, refinement } from "./refinement.ts";
-import { entries, vocabulary } from "./vocabulary.ts";
+import type { PatternCost } from "./pattern-cost.ts";
+import { patternSteps } from "./safe-pattern.ts";
+import { flatFirst, vocabulary } from "./vocabulary.ts";
 
-/** A schema for the compiler. */
+/** A schema for the code generator. */
 export type Bounded = boolean | Keywords | Refinement;
 
 interface Keywords {
@@ -12,60 +15,80 @@ interface Keywords {
   readonly allOf?: readonly Bounded[];
 }
 
+/** A schema that checks by a function: an extension of the generator. */
+interface Refinement {
+  readonly "~refine": readonly [{ check(value: unknown): boolean; error(): string }];
+}
+
 /**
- * A schema as the compiler gets it: with the same meaning, but in a form in which
- * no check takes longer than the fuel allows.
+ * A schema as the code generator gets it: with the same meaning, but in a form in
+ * which no check takes longer than the fuel allows.
  *
- * References all lead to `$defs` of the root and burn fuel there, patterns burn
- * fuel, and what the compiler checks inexactly or slowly is done by functions.
- * Annotations are left out.
+ * References all lead to `$defs` of the root and burn fuel there; patterns burn
+ * fuel as well. What the generated code would check inexactly or slowly is done by
+ * functions. Annotations are left out.
  */
 export function toBounded(inspected: Inspected, fuel: Fuel): Bounded {
   const names = new Map<Json, string>();
   const context: Context = {
     ...inspected,
     fuel,
-    quiet: usesUnevaluated(inspected.root) ? (schema) => schema : (schema) => ({ not: { not: schema } }),
     refer(schema) {
       const name = names.get(schema) ?? String(names.size);
       names.set(schema, name);
       return { $ref: `#/$defs/${name}` };
     },
   };
-  const root = keywords(context, inspected.root);
-  const entry = refinement("$ref", () => fuel.reference());
+  const root = boundKeywords(context, inspected.root);
+  const entry = refinement(() => {
+    fuel.reference();
+    return true;
+  });
   const $defs: Record<string, Bounded> = {};
+  // Grows while it is read: what is referred to may refer to more.
   for (const [schema, name] of names) $defs[name] = { allOf: [entry, bound(context, schema)] };
   return { ...root, $schema: "https://json-schema.org/draft/2020-12/schema", $defs };
 }
 
 interface Context extends Inspected {
   readonly fuel: Fuel;
-  /** Makes a schema answer yes or no, without telling the issues inside. */
-  quiet(schema: Bounded): Bounded;
-  /** Moves a schema to `$defs`, where it is compiled once however often it is used. */
+  /** Moves a schema to `$defs`, where its code is generated once however often it is used. */
   refer(schema: Json): Bounded;
 }
 
-/** If so, the branches of a combinator have to tell what they looked at and cannot be quiet. */
-function usesUnevaluated(root: JsonObject): boolean {
-  return /"unevaluated(?:Items|Properties)":/.test(JSON.stringify(root));
+function refinement(check: (value: unknown) => boolean): Refinement {
+  return { "~refine": [{ check, error: () => "" }] };
 }
 
 function bound(context: Context, schema: Json): Bounded {
-  return isObject(schema) ? keywords(context, schema) : schema === true;
+  return isObject(schema) ? boundKeywords(context, schema) : schema === true;
 }
 
-function keywords(context: Context, schema: JsonObject): Keywords {
+function boundKeywords(context: Context, schema: JsonObject): Keywords {
+  const patterns = entries(schema.patternProperties).flatMap(([source]) => context.patterns.get(source) ?? []);
+  const keywords = translate(context, schema);
+  // The generated code matches names by itself, so they are paid for before.
+  return patterns.length === 0 ? keywords : { allOf: [namesToll(patterns, context.fuel), keywords] };
+}
+
+function namesToll(patterns: readonly PatternCost[], fuel: Fuel): Refinement {
+  return refinement((value) => {
+    for (const name of isObject(value) ? Object.keys(value) : []) {
+      for (const cost of patterns) fuel.burn(patternSteps(cost, name.length));
+    }
+    return true;
+  });
+}
+
+function translate(context: Context, schema: JsonObject): Keywords {
   const allOf: Bounded[] = [];
   const others: Record<string, unknown> = {};
   for (const [name, value] of entries(schema)) {
-    const translation = translations.get(name) ?? (vocabulary.has(name) ? unchanged(name) : dropped);
-    const { allOf: more = [], ...rest } = translation(context, value, schema);
-    allOf.push(...more);
-    Object.assign(others, rest);
+    const translated = (translations.get(name) ?? unchanged(name))(context, value, schema);
+    allOf.push(...(translated.allOf ?? []));
+    Object.assign(others, translated);
   }
-  return allOf.length === 0 ? others : { ...others, allOf };
+  return { ...others, allOf };
 }
 
 /** The keywords that stand for one keyword of a schema. What they have in `allOf` is joined. */
@@ -73,85 +96,72 @@ type Translation = (context: Context, value: Json, schema: JsonObject) => Keywor
 
 const dropped: Translation = () => ({});
 
-const unchanged =
-  (name: string): Translation =>
-  (_, value) => ({ [name]: value });
-
-const one =
-  (name: string): Translation =>
-  (context, value) => ({ [name]: bound(context, value) });
-
-const list =
-  (name: string): Translation =>
-  (context, value) => ({ [name]: bounds(context, value) });
-
-const map =
-  (name: string): Translation =>
-  (context, value) => ({
-    [name]: Object.fromEntries(entries(value).map(([key, schema]) => [key, bound(context, schema)])),
-  });
-
-const quietOne =
-  (name: string): Translation =>
-  (context, value) => ({ [name]: context.quiet(bound(context, value)) });
-
-/** A list of one schema that holds the list, so that the issue is that of the combinator and not those of its branches. */
-const quietList =
-  (name: string): Translation =>
-  (context, value) => ({ [name]: [context.quiet({ [name]: bounds(context, value) })] });
-
 const reference: Translation = (context, value) => ({
   allOf: [context.refer(context.targets.get(String(value)) ?? false)],
 });
 
 const translations: ReadonlyMap<string, Translation> = new Map<string, Translation>([
   ...["$schema", "$id", "$anchor", "$dynamicAnchor", "$defs", "definitions"].map((name) => [name, dropped] as const),
-  ...["not", "then", "else", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"].map(
-    (name) => [name, one(name)] as const,
-  ),
   ["$ref", reference],
   ["$dynamicRef", reference],
-  ["allOf", list("allOf")],
-  ["prefixItems", list("prefixItems")],
-  ["properties", map("properties")],
-  ["patternProperties", map("patternProperties")],
-  ["dependentSchemas", map("dependentSchemas")],
-  ["anyOf", quietList("anyOf")],
-  ["oneOf", quietList("oneOf")],
-  ["if", quietOne("if")],
-  ["propertyNames", quietOne("propertyNames")],
-  ["contains", (context, value) => ({ contains: context.refer(value) })],
+  ["multipleOf", boundMultiple],
+  ["pattern", boundPattern],
+  ["uniqueItems", boundUnique],
   ["items", boundItems],
   ["additionalItems", dropped],
+  // The generator writes this one out three times, and those inside of it nine times.
+  ["contains", (context, value) => ({ contains: context.refer(value) })],
+  ["properties", (context, value) => ({ properties: boundMembers(context, flatFirst(value)) })],
   ["dependencies", boundDependencies],
-  ["multipleOf", (_, value) => ({ allOf: [refinement("multipleOf", multipleProblem(Number(value)))] })],
-  ["uniqueItems", (_, value) => ({ allOf: value === true ? [refinement("uniqueItems", duplicateProblem)] : [] })],
-  ["pattern", boundPattern],
 ]);
 
-function bounds(context: Context, value: Json): readonly Bounded[] {
-  return entries(value).map(([, schema]) => bound(context, schema));
+/** The keyword itself, with its subschemas translated. Annotations have no meaning here. */
+function unchanged(name: string): Translation {
+  return (context, value) => {
+    const keyword = vocabulary.get(name);
+    if (keyword === undefined) return {};
+    const [first] = keyword.subschemas(value);
+    if (first === undefined) return { [name]: value };
+    if (first[0] === "") return { [name]: bound(context, value) };
+    return { [name]: Array.isArray(value) ? boundList(context, value) : boundMembers(context, entries(value)) };
+  };
+}
+
+function boundList(context: Context, schemas: readonly Json[]): readonly Bounded[] {
+  return schemas.map((schema) => bound(context, schema));
+}
+
+function boundMembers(context: Context, members: readonly (readonly [string, Json])[]): Keywords {
+  return Object.fromEntries(members.map(([key, schema]) => [key, bound(context, schema)]));
+}
+
+function boundMultiple(_: Context, value: Json): Keywords {
+  const divisor = Number(value);
+  return { allOf: [refinement((number) => typeof number !== "number" || isMultipleOf(number, divisor))] };
 }
 
 function boundPattern({ patterns, fuel }: Context, value: Json): Keywords {
   const cost = patterns.get(String(value));
-  return { allOf: cost === undefined ? [] : [refinement("pattern", patternProblem(String(value), cost, fuel))] };
+  if (cost === undefined) return {};
+  const pattern = boundedPattern(String(value), cost, fuel);
+  return { allOf: [refinement((text) => typeof text !== "string" || pattern.test(text))] };
 }
 
-/** Draft 7 has tuples in `items` and the rest in `additionalItems`. */
+function boundUnique(_: Context, value: Json): Keywords {
+  return { allOf: [refinement((items) => value === false || !Array.isArray(items) || isDistinct(items))] };
+}
+
+/** Draft 7 has tuples in `items`, and the schema of further items in `additionalItems`. */
 function boundItems(context: Context, value: Json, { additionalItems = true }: JsonObject): Keywords {
   if (!Array.isArray(value)) return { items: bound(context, value) };
-  return { prefixItems: bounds(context, value), items: bound(context, additionalItems) };
+  return { prefixItems: boundList(context, value), items: bound(context, additionalItems) };
 }
 
 /** Draft 7 has both kinds of dependencies in one keyword. */
 function boundDependencies(context: Context, value: Json): Keywords {
-  const required = entries(value).filter(([, dependency]) => Array.isArray(dependency));
+  const lists = entries(value).filter(([, dependency]) => Array.isArray(dependency));
   const schemas = entries(value).filter(([, dependency]) => !Array.isArray(dependency));
   return {
-    allOf: [
-      { dependentRequired: Object.fromEntries(required) },
-      { dependentSchemas: Object.fromEntries(schemas.map(([key, schema]) => [key, bound(context, schema)])) },
-    ],
+    allOf: [{ dependentRequired: Object.fromEntries(lists) }, { dependentSchemas: boundMembers(context, schemas) }],
   };
 }

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { entries, vocabulary } from "./vocabulary.ts";
+import { entries } from "./entries.ts";
+import { isReference, vocabulary } from "./vocabulary.ts";
 
 /** What {@link compositionProblem} needs to know about a schema. */
 export interface Composition {
@@ -44,7 +45,7 @@ export function compositionProblem(composition: Composition): string | undefined
 
 function applied(schema: JsonObject, targets: ReadonlyMap<string, Json>): readonly Json[] {
   return entries(schema).flatMap(([name, value]) => {
-    const target = name === "$ref" || name === "$dynamicRef" ? targets.get(String(value)) : undefined;
+    const target = isReference(name) ? targets.get(String(value)) : undefined;
     if (target !== undefined) return [target];
     const keyword = vocabulary.get(name);
     return keyword?.inPlace ? keyword.subschemas(value).map(([, subschema]) => subschema) : [];

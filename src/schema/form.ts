@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { entries } from "./entries.ts";
 import { token } from "./pointer.ts";
-import { entries } from "./vocabulary.ts";
 
 /**
  * Says why a JSON Schema is no form that can be elicited, if it is none.
@@ -22,33 +22,42 @@ export function checkFormSchema(json: JsonObject): string | undefined {
 
 /** A copy of the answers to a form, with the defaults of its fields where there is no answer. */
 export function fillDefaults(json: JsonObject, value: JsonObject): JsonObject {
-  const defaults = entries(json.properties ?? {}).flatMap(([name, field]) =>
+  const defaults = entries(json.properties).flatMap(([name, field]) =>
     isObject(field) && field.default !== undefined ? [[name, field.default] as const] : [],
   );
   return Object.fromEntries([...defaults, ...entries(value)]);
 }
 
-const scalars: readonly (Json | undefined)[] = ["string", "number", "integer", "boolean"];
-
 function fieldProblem(field: Json): string | undefined {
   if (!isObject(field)) return "must be a schema of a field";
-  if (field.type === "object" || field.properties !== undefined) return "is an object, but a form must be flat";
-  if (field.type === "array") return itemsProblem(field.items);
-  if (field.enum !== undefined || field.oneOf !== undefined) return choiceProblem(field, field.oneOf);
-  if (scalars.includes(field.type)) return undefined;
-  return 'must have the type "string", "number", "integer", "boolean" or "array"';
+  if (field.properties !== undefined) return "is an object, but a form must be flat";
+  const hasChoices = field.enum !== undefined || field.oneOf !== undefined;
+  switch (field.type ?? (hasChoices ? "string" : undefined)) {
+    case "number":
+    case "integer":
+    case "boolean":
+      return undefined;
+    case "string":
+      return hasChoices ? choicesProblem(field.enum, field.oneOf) : undefined;
+    case "array":
+      return itemsProblem(field.items);
+    case "object":
+      return "is an object, but a form must be flat";
+    default:
+      return 'must have the type "string", "number", "integer", "boolean" or "array"';
+  }
 }
 
 function itemsProblem(items: Json | undefined): string | undefined {
-  const problem = isObject(items) ? choiceProblem(items, items.anyOf) : "must have items";
+  const { type = "string", enum: plain, anyOf }: JsonObject = isObject(items) ? items : {};
+  const problem = type === "string" ? choicesProblem(plain, anyOf) : "choices must be strings";
   return problem && `is an array, but not one of choices: ${problem}`;
 }
 
-function choiceProblem({ type = "string", enum: values }: JsonObject, titled: Json | undefined): string | undefined {
-  if (type !== "string") return scalars.includes(type) && titled === undefined ? undefined : "choices must be strings";
-  const choices = titled === undefined ? values : titled;
+/** Choices are plain strings, or each has a `const` and a `title`. */
+function choicesProblem(plain: Json | undefined, titled: Json | undefined): string | undefined {
+  const choices = titled ?? plain;
   if (!Array.isArray(choices) || choices.length === 0) return "choices must be a non-empty array";
-  const isChoice = (choice: Json): boolean =>
-    titled === undefined ? typeof choice === "string" : isObject(choice) && typeof choice.const === "string";
-  return choices.every(isChoice) ? undefined : "choices must be strings, or have a const and a title";
+  const values = choices.map((choice) => (titled !== undefined && isObject(choice) ? choice.const : choice));
+  return values.every((value) => typeof value === "string") ? undefined : "choices must be strings";
 }

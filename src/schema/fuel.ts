@@ -1,34 +1,32 @@
 /** Work that one check may still do, in steps of about a nanosecond. */
 export interface Fuel {
-  /** Starts a new check. Following a reference takes `perReference` steps from now on. */
+  /** Starts a new check, in which following a reference takes so many steps. */
   fill(perReference: number): void;
-  /** Takes the steps for one reference. Throws {@link OutOfFuel} if there are not enough. */
-  reference(): undefined;
-  /** Takes a number of steps. Throws {@link OutOfFuel} if there are not enough. */
-  burn(steps: number): undefined;
+  /** Pays for following a reference. Throws {@link OutOfFuel}. */
+  reference(): void;
+  /** Pays for a number of steps. Throws {@link OutOfFuel}. */
+  burn(steps: number): void;
 }
 
-/** Thrown from inside of a check, and caught where it started. */
+/** Thrown from the depth of a check, and caught where it was started. */
 export class OutOfFuel extends Error {}
 
-/** Under a tenth of a second. */
-export const maxSteps: number = 2 ** 26;
+/** Some tens of milliseconds. */
+export const maxSteps: number = 2 ** 25;
 
 export function createFuel(): Fuel {
-  let left = maxSteps;
-  let perReference = 0;
-
-  const burn = (steps: number): undefined => {
+  let left = 0;
+  let price = 0;
+  const burn = (steps: number): void => {
     left -= steps;
     if (left < 0) throw new OutOfFuel();
   };
-
   return {
-    fill(steps) {
+    fill(perReference) {
       left = maxSteps;
-      perReference = steps;
+      price = perReference;
     },
-    reference: () => burn(perReference),
+    reference: () => burn(price),
     burn,
   };
 }

@@ -4,24 +4,23 @@ import type { StandardSchema } from "./standard-schema.ts";
 export type AnySchema = StandardSchema | JsonSchemaLiteral;
 
 /**
- * A plain JSON Schema 2020-12, written in place or come from elsewhere. Other
- * keywords than these are allowed, too; all are checked when the schema is read.
+ * A plain JSON Schema 2020-12, written in place or come from elsewhere, with any
+ * keywords. They are checked when the schema is read.
  */
-export interface JsonSchemaLiteral {
+export type JsonSchemaLiteral = Keywords | (Keywords & { readonly [keyword: string]: unknown });
+
+/** Enough to tell a JSON Schema from other objects, also where it is typed by an interface of somebody else. */
+interface Keywords {
   readonly "~standard"?: undefined;
   readonly $schema?: unknown;
-  readonly $id?: unknown;
   readonly $ref?: unknown;
-  readonly $defs?: unknown;
   readonly title?: unknown;
   readonly description?: unknown;
-  readonly default?: unknown;
   readonly type?: unknown;
   readonly enum?: unknown;
   readonly const?: unknown;
   readonly properties?: unknown;
   readonly required?: unknown;
-  readonly additionalProperties?: unknown;
   readonly items?: unknown;
   readonly anyOf?: unknown;
   readonly oneOf?: unknown;
@@ -82,10 +81,12 @@ type OfType<S, T> = T extends keyof Scalars
       : unknown;
 
 type Members<S> = S extends { readonly properties: infer P }
-  ? S extends { readonly required: readonly (infer R)[] }
-    ? Flat<
-        { -readonly [K in keyof P & R]: Described<P[K]> } & { -readonly [K in Exclude<keyof P, R>]?: Described<P[K]> }
-      >
+  ? S extends { readonly required: readonly (infer R extends string)[] }
+    ? string extends R
+      ? { -readonly [K in keyof P]?: Described<P[K]> }
+      : Flat<
+          { -readonly [K in keyof P & R]: Described<P[K]> } & { -readonly [K in Exclude<keyof P, R>]?: Described<P[K]> }
+        >
     : { -readonly [K in keyof P]?: Described<P[K]> }
   : S extends { readonly additionalProperties: infer A }
     ? { [name: string]: Described<A> }

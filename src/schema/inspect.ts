@@ -1,9 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { compositionProblem } from "./composition.ts";
+import { entries } from "./entries.ts";
 import type { Effort, PatternCost } from "./pattern-cost.ts";
 import { pointerKeys, token } from "./pointer.ts";
 import { safePattern } from "./safe-pattern.ts";
-import { entries, vocabulary } from "./vocabulary.ts";
+import { vocabulary } from "./vocabulary.ts";
 
 /** Bounds on one plain JSON Schema. */
 export interface SchemaLimits {
@@ -20,8 +21,12 @@ export interface Inspected {
   readonly root: JsonObject;
   /** What every `$ref` and `$dynamicRef` leads to. */
   readonly targets: ReadonlyMap<string, Json>;
-  /** The worst case of every `pattern`. */
+  /** The worst case of every pattern. */
   readonly patterns: ReadonlyMap<string, PatternCost>;
+  /** True if it names a property that every JavaScript object inherits, like `toString`. */
+  readonly inherited: boolean;
+  /** True if it asks for what no other keyword has looked at. */
+  readonly unevaluated: boolean;
 }
 
 export type Inspection =
@@ -38,17 +43,21 @@ export type Inspection =
 export function inspectSchema(root: JsonObject, limits: SchemaLimits = defaultSchemaLimits): Inspection {
   const walk: Walk = {
     limits,
-    draft7: root.$schema === draft7,
+    draft7: String(root.$schema).startsWith(draft7),
     schemas: new Map(),
     references: new Map(),
     anchors: new Map(),
     targets: new Map(),
     patterns: new Map(),
-    effort: { left: 3_000_000 },
+    effort: { left: 1_000_000 },
+    inherited: false,
+    unevaluated: false,
     count: 0,
   };
   const problem = visit(walk, root, "#", 0) ?? resolve(walk, root) ?? compositionProblem({ ...walk, ...limits });
-  return problem === undefined ? { ok: true, value: { ...walk, root } } : { ok: false, problem };
+  if (problem !== undefined) return { ok: false, problem };
+  const { targets, patterns, inherited, unevaluated } = walk;
+  return { ok: true, value: { root, targets, patterns, inherited, unevaluated } };
 }
 
 interface Walk {
@@ -61,6 +70,8 @@ interface Walk {
   readonly targets: Map<string, Json>;
   readonly patterns: Map<string, PatternCost>;
   readonly effort: Effort;
+  inherited: boolean;
+  unevaluated: boolean;
   count: number;
 }
 
@@ -103,8 +114,8 @@ function visitKeyword(walk: Walk, use: Use): string | undefined {
 /** A rule beyond the shape of the value. Also notes what is needed later. */
 type Rule = (walk: Walk, use: Use) => string | undefined;
 
-const draft7 = "http://json-schema.org/draft-07/schema#";
-const dialects = ["https://json-schema.org/draft/2020-12/schema", draft7];
+const draft7 = "http://json-schema.org/draft-07/schema";
+const dialects: readonly unknown[] = ["https://json-schema.org/draft/2020-12/schema", draft7];
 
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["$schema", dialectRule],
@@ -113,17 +124,20 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["$dynamicRef", referenceRule],
   ["$anchor", anchorRule],
   ["$dynamicAnchor", anchorRule],
-  ["pattern", patternRule],
+  ["pattern", (walk, { value, at }) => patternProblem(walk, String(value), at)],
   ["patternProperties", propertyPatternRule],
   ["items", tupleRule],
-  ["properties", (_, { value, at }) => inheritedName(Object.keys(Object(value)), at)],
-  ["dependentSchemas", (_, { value, at }) => inheritedName(Object.keys(Object(value)), at)],
-  ["dependentRequired", (_, { value, at }) => inheritedName(Object.keys(Object(value)), at)],
-  ["required", (_, { value, at }) => inheritedName(Object.values(Object(value)), at)],
+  ["properties", nameRule],
+  ["required", nameRule],
+  ["dependentRequired", nameRule],
+  ["dependentSchemas", nameRule],
+  ["dependencies", nameRule],
+  ["unevaluatedItems", unevaluatedRule],
+  ["unevaluatedProperties", unevaluatedRule],
 ]);
 
 function dialectRule(_: Walk, { value, at }: Use): string | undefined {
-  if (dialects.some((dialect) => dialect === value || dialect === `${value}#`)) return undefined;
+  if (dialects.includes(String(value).replace(/#$/, ""))) return undefined;
   return `${at} names the dialect ${value}; supported are ${dialects.join(" and ")}`;
 }
 
@@ -148,8 +162,15 @@ function anchorRule(walk: Walk, { schema, value, at }: Use): string | undefined 
   return undefined;
 }
 
-function patternRule(walk: Walk, { value, at }: Use): string | undefined {
-  const source = String(value);
+function propertyPatternRule(walk: Walk, { value, at }: Use): string | undefined {
+  for (const [source] of entries(value)) {
+    const problem = patternProblem(walk, source, at + token(source));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function patternProblem(walk: Walk, source: string, at: string): string | undefined {
   if (walk.patterns.has(source)) return undefined;
   const safe = safePattern(source, walk.effort);
   if (!safe.ok) return `${at} cannot be used: ${safe.problem}`;
@@ -157,24 +178,17 @@ function patternRule(walk: Walk, { value, at }: Use): string | undefined {
   return undefined;
 }
 
-/** Names of properties have no limit of length, so their patterns must be linear. */
-function propertyPatternRule(walk: Walk, { value, at }: Use): string | undefined {
-  for (const [source] of entries(value)) {
-    const safe = safePattern(source, walk.effort);
-    const problem = safe.ok ? safe.cost.degree > 1 && "it is not linear; start it with ^" : safe.problem;
-    if (problem) return `${at + token(source)} cannot be used: ${problem}`;
-  }
-  return undefined;
-}
-
 function tupleRule(walk: Walk, { value, at }: Use): string | undefined {
   return Array.isArray(value) && !walk.draft7 ? `${at} must be a schema; use prefixItems for a tuple` : undefined;
 }
 
-/** The compiler would find these names in every object. */
-function inheritedName(names: readonly string[], at: string): string | undefined {
-  const name = names.find((candidate) => candidate in {} && candidate !== "__proto__" && candidate !== "constructor");
-  return name === undefined ? undefined : `${at} names the property ${name}, which every JavaScript object has`;
+function nameRule(walk: Walk, { value }: Use): undefined {
+  const names = entries(value).map(([key, member]) => (Array.isArray(value) ? String(member) : key));
+  walk.inherited ||= names.some((name) => name in {});
+}
+
+function unevaluatedRule(walk: Walk): undefined {
+  walk.unevaluated = true;
 }
 
 /** Finds what the references lead to. That may be a place no keyword knows, so it is visited, too. */
@@ -193,7 +207,7 @@ function resolve(walk: Walk, root: JsonObject): string | undefined {
 function follow(root: JsonObject, reference: string): Json | undefined {
   let target: Json | undefined = root;
   for (const key of pointerKeys(decode(reference))) {
-    target = new Map(entries(target ?? null)).get(key);
+    target = new Map(entries(target)).get(key);
   }
   return target;
 }

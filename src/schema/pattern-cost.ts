@@ -1,5 +1,5 @@
 import { type CharSet, charSet, intersection, overlap } from "./char-set.ts";
-import { buildGraph, type Loop, type PatternGraph, type Position } from "./pattern-graph.ts";
+import { buildGraph, type Loop, maxPositions, type PatternGraph, type Position } from "./pattern-graph.ts";
 import type { PatternNode } from "./pattern-syntax.ts";
 
 /** Worst case of matching a text of length n: about `2 ** bits * n ** degree` steps. */
@@ -72,43 +72,61 @@ function isAmbiguous({ positions }: Loop, effort: Effort): boolean {
  * both come from one position and can come together again without leaving
  * `positions`.
  */
-function rivals(positions: readonly Position[], effort: Effort): ReadonlySet<string> {
-  const inside = new Set(positions);
-  const before = new Map<string, string[]>();
-  const meeting = new Set<string>();
-  const open = positions.map((position): Pair => [position, position]);
-  for (let pair = open.pop(); pair !== undefined && effort.left >= 0; pair = open.pop()) {
-    const from = pairKey(pair);
-    for (const to of steps(pair, inside, effort)) {
-      const key = pairKey(to);
-      if (to[0] === to[1]) meeting.add(from);
-      else if (before.has(key)) before.get(key)?.push(from);
-      else {
-        before.set(key, [from]);
-        open.push(to);
-      }
-    }
-  }
+function rivals(positions: readonly Position[], effort: Effort): ReadonlySet<number> {
+  const { before, meeting } = explore(positions, effort);
   // Grows while it is read: what leads to a pair that can meet can meet, too.
-  for (const pair of meeting) for (const earlier of before.get(pair) ?? []) meeting.add(earlier);
-  return new Set([...meeting].filter((pair) => before.has(pair)));
+  for (const pair of meeting) {
+    for (const earlier of before.get(pair) ?? []) if (before.has(earlier)) meeting.add(earlier);
+  }
+  return meeting;
 }
 
 type Pair = readonly [Position, Position];
 
-/** Where two runs can go with the same character. */
-function* steps([a, b]: Pair, inside: ReadonlySet<Position>, effort: Effort): Generator<Pair> {
-  for (const left of a.next.keys()) {
-    for (const right of b.next.keys()) {
-      effort.left--;
-      if (inside.has(left) && inside.has(right) && overlap(left.set, right.set)) yield [left, right];
+interface Explored {
+  /** The pairs that two runs can reach, each with the pairs they can come from. */
+  readonly before: ReadonlyMap<number, readonly number[]>;
+  /** The pairs from which both can go to the same position. */
+  readonly meeting: Set<number>;
+}
+
+function explore(positions: readonly Position[], effort: Effort): Explored {
+  const inside = new Set(positions);
+  const before = new Map<number, number[]>();
+  const meeting = new Set<number>();
+  const open = positions.map((position): Pair => [position, position]);
+  for (let pair = open.pop(); pair !== undefined && effort.left >= 0; pair = open.pop()) {
+    const from = pairKey(pair);
+    for (const to of steps(pair, inside, effort)) {
+      if (to[0] === to[1]) {
+        meeting.add(from);
+        continue;
+      }
+      const known = before.get(pairKey(to)) ?? [];
+      if (known.length === 0) open.push(to);
+      known.push(from);
+      before.set(pairKey(to), known);
     }
   }
+  return { before, meeting };
+}
+
+/** Where two runs can go with the same character. Runs that are at one position have to part. */
+function steps([a, b]: Pair, inside: ReadonlySet<Position>, effort: Effort): readonly Pair[] {
+  effort.left -= a.next.size * b.next.size;
+  const found: Pair[] = [];
+  for (const left of a.next.keys()) {
+    for (const right of b.next.keys()) {
+      const parted = a !== b || left.index < right.index;
+      if (parted && inside.has(left) && inside.has(right) && overlap(left.set, right.set)) found.push([left, right]);
+    }
+  }
+  return found;
 }
 
 /** The same for both orders. */
-function pairKey([a, b]: Pair): string {
-  return a.index < b.index ? `${a.index} ${b.index}` : `${b.index} ${a.index}`;
+function pairKey([a, b]: Pair): number {
+  return Math.min(a.index, b.index) * maxPositions + Math.max(a.index, b.index);
 }
 
 /** How many times, in bits, the runs over one text can split and come together again outside of loops. */
@@ -149,12 +167,14 @@ function successors({ index, loop }: Position, loops: readonly Loop[], effort: E
 
 /** True if a text that both loops can take may lead from one to the other. Wrong only on the safe side. */
 function handsOver(from: Loop, to: Loop, effort: Effort): boolean {
+  effort.left -= from.positions.length + to.positions.length;
+  if (effort.left < 0) return false;
   const common = intersection(alphabet(from), alphabet(to));
   const reached = new Set(from.positions.filter(({ set }) => overlap(set, common)));
   for (const position of reached) {
     for (const target of position.next.keys()) {
       effort.left--;
-      if (effort.left < 0 || !overlap(target.set, common)) continue;
+      if (!overlap(target.set, common)) continue;
       if (target.loop === to) return true;
       reached.add(target);
     }

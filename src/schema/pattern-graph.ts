@@ -62,11 +62,12 @@ interface Part {
 type Ways = ReadonlyMap<Position, number>;
 
 const nothing: Part = { first: new Map(), last: new Map(), empty: 1 };
-const maxSteps = 4096;
+
+/** More are not built. */
+export const maxPositions = 4096;
 
 function build(builder: Builder, node: PatternNode): Part {
-  if (++builder.steps > maxSteps) builder.problem ??= "it is too large to be proved safe";
-  if (builder.problem !== undefined) return nothing;
+  if (!canAfford(builder, 1)) return nothing;
   switch (node.kind) {
     case "chars":
       return addPosition(builder, node.set);
@@ -132,8 +133,15 @@ function loop(builder: Builder, { body, min, max, source }: Repeat): Part {
   return min === 0 ? { first, last, empty: 1 } : { first: merge(first, first, empty), last, empty };
 }
 
+/** Counts towards the size of the graph. False once it is too large, or something else is wrong. */
+function canAfford(builder: Builder, steps: number): boolean {
+  builder.steps += steps;
+  if (builder.steps > maxPositions) builder.problem ??= "it is too large to be proved safe";
+  return builder.problem === undefined;
+}
+
 function connect(builder: Builder, from: Ways, to: Ways): void {
-  builder.steps += (from.size * to.size) / 16;
+  if (!canAfford(builder, (from.size * to.size) / 16)) return;
   for (const [position, ways] of from) {
     for (const [target, more] of to) position.next.set(target, (position.next.get(target) ?? 0) + ways * more);
   }

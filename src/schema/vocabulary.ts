@@ -1,4 +1,5 @@
 import { isObject, type Json } from "../json/json.ts";
+import { entries } from "./entries.ts";
 import { token } from "./pointer.ts";
 
 /** A keyword that takes part in checking. All others are annotations and may hold anything. */
@@ -22,8 +23,8 @@ const isCount = (value: Json): boolean => Number.isInteger(value) && Number(valu
 const isType = (value: Json): boolean => isString(value) && typeNames.includes(String(value));
 const typeNames = ["string", "number", "integer", "boolean", "null", "array", "object"];
 
-const anyOne = (value: Json): readonly Subschema[] => [["", value]];
-const anyMany = (value: Json): readonly Subschema[] => entries(value).map(([key, item]) => [token(key), item]);
+const single = (value: Json): readonly Subschema[] => [["", value]];
+const several = (value: Json): readonly Subschema[] => entries(value).map(([key, item]) => [token(key), item]);
 
 const number = plain("a number", (value) => typeof value === "number");
 const count = plain("a non-negative integer", isCount);
@@ -31,12 +32,12 @@ const boolean = plain("a boolean", (value) => typeof value === "boolean");
 const string = plain("a string", isString);
 const strings = plain("an array of strings", isStrings);
 const stringLists = plain("an object of arrays of strings", (value) => every(value, isStrings));
-const schema: Keyword = { expected: "a schema", fits: () => true, subschemas: anyOne, inPlace: false };
-const schemaMap: Keyword = { expected: "an object of schemas", fits: isObject, subschemas: anyMany, inPlace: false };
+const schema: Keyword = { expected: "a schema", fits: () => true, subschemas: single, inPlace: false };
+const schemaMap: Keyword = { expected: "an object of schemas", fits: isObject, subschemas: several, inPlace: false };
 const schemaList: Keyword = {
   expected: "a non-empty array of schemas",
   fits: isFilled,
-  subschemas: anyMany,
+  subschemas: several,
   inPlace: false,
 };
 
@@ -51,9 +52,9 @@ export const vocabulary: ReadonlyMap<string, Keyword> = new Map<string, Keyword>
   ["$defs", schemaMap],
   ["definitions", schemaMap],
   ["type", plain(`one of ${typeNames.join(", ")}, or an array of them`, isTypes)],
-  ["enum", plain("a non-empty array", isFilled)],
+  ["enum", plain("an array", Array.isArray)],
   ["const", plain("JSON", () => true)],
-  ["multipleOf", plain("a number greater than 0", (value) => Number(value) > 0 && typeof value === "number")],
+  ["multipleOf", plain("a number greater than 0", (value) => typeof value === "number" && value > 0)],
   ["maximum", number],
   ["exclusiveMaximum", number],
   ["minimum", number],
@@ -63,7 +64,7 @@ export const vocabulary: ReadonlyMap<string, Keyword> = new Map<string, Keyword>
   ["pattern", string],
   ["format", string],
   ["prefixItems", schemaList],
-  ["items", { ...schema, subschemas: (value) => (Array.isArray(value) ? anyMany(value) : anyOne(value)) }],
+  ["items", { ...schema, subschemas: (value) => (Array.isArray(value) ? several(value) : single(value)) }],
   ["additionalItems", schema],
   ["unevaluatedItems", schema],
   ["contains", schema],
@@ -92,6 +93,25 @@ export const vocabulary: ReadonlyMap<string, Keyword> = new Map<string, Keyword>
   ["else", { ...schema, inPlace: true }],
 ]);
 
+/** True for the keywords that apply a schema from elsewhere in the document. */
+export function isReference(keyword: string): boolean {
+  return keyword === "$ref" || keyword === "$dynamicRef";
+}
+
+/**
+ * Properties and their schemas, flat ones first. A branch of a recursive union is
+ * then refused by its tag, before its children are looked at.
+ */
+export function flatFirst(properties: Json): readonly (readonly [string, Json])[] {
+  return entries(properties).toSorted(([, a], [, b]) => Number(isFlat(b)) - Number(isFlat(a)));
+}
+
+function isFlat(schema: Json): boolean {
+  return entries(schema).every(
+    ([name, value]) => !isReference(name) && !vocabulary.get(name)?.subschemas(value).length,
+  );
+}
+
 function plain(expected: string, fits: (value: Json) => boolean): Keyword {
   return { expected, fits, subschemas: () => [], inPlace: false };
 }
@@ -101,17 +121,9 @@ function isTypes(value: Json): boolean {
 }
 
 function withoutLists(value: Json): readonly Subschema[] {
-  return anyMany(value).filter(([, dependency]) => !isStrings(dependency));
+  return several(value).filter(([, dependency]) => !isStrings(dependency));
 }
 
 function every(value: Json, test: (member: Json) => boolean): boolean {
   return isObject(value) && entries(value).every(([, member]) => test(member));
-}
-
-/** The members of an object or array. */
-export function entries(value: Json): readonly (readonly [string, Json])[] {
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries<Json | undefined>(value).flatMap(([key, member]) =>
-    member === undefined ? [] : [[key, member]],
-  );
 }

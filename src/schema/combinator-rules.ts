@@ -1,0 +1,91 @@
+import { entries } from "./entries.ts";
+import {
+  accepts,
+  all,
+  fail,
+  inPlace,
+  isFull,
+  type Maker,
+  objection,
+  type Place,
+  type Rule,
+  type Step,
+  type Use,
+  written,
+} from "./step.ts";
+import type { Issue } from "./validator.ts";
+
+/** The keywords that apply further schemas to the same value. */
+export const combinatorRules: readonly (readonly [string, Rule])[] = [
+  ["$ref", referenceRule],
+  ["$dynamicRef", referenceRule],
+  ["allOf", allOfRule],
+  ["anyOf", anyOfRule],
+  ["oneOf", oneOfRule],
+  ["not", notRule],
+  ["if", ifRule],
+];
+
+/** Only here can a value be looked at more often than the schema is long, so only here fuel is burnt. */
+function referenceRule({ name, operand }: Use, { fuel, targets, step }: Maker): Step {
+  const target = step(targets.get(String(operand)) ?? false, name);
+  return (value, place) => {
+    fuel.reference();
+    return inPlace(target, value, place);
+  };
+}
+
+function branches({ name, operand }: Use, maker: Maker): readonly Step[] {
+  return entries(operand).map(([, schema]) => maker.step(schema, name));
+}
+
+function allOfRule(use: Use, maker: Maker): Step {
+  const steps = branches(use, maker);
+  return (value, place) => all(steps, place, (step) => inPlace(step, value, place));
+}
+
+/** If the schema asks for what was not looked at, all branches have to be tried. */
+function anyOfRule(use: Use, maker: Maker): Step {
+  const steps = branches(use, maker);
+  return (value, place) => {
+    const accepted = (step: Step): boolean => accepts(step, value, place);
+    const any = place.seen === undefined ? steps.some(accepted) : steps.filter(accepted).length > 0;
+    return any || fail(place, use.name, `must match a schema in anyOf${hint(steps, value, place)}`);
+  };
+}
+
+function oneOfRule(use: Use, maker: Maker): Step {
+  const steps = branches(use, maker);
+  return (value, place) => {
+    const count = steps.filter((step) => accepts(step, value, place)).length;
+    if (count === 1) return true;
+    const detail = count === 0 ? hint(steps, value, place) : `, not ${count}`;
+    return fail(place, use.name, `must match exactly one schema in oneOf${detail}`);
+  };
+}
+
+/** How the branches fail that come closest: those that fail deepest in the value, but not by their tag. */
+function hint(steps: readonly Step[], value: unknown, place: Place): string {
+  if (!place.sink.hints || isFull(place)) return "";
+  const here = written(place.path);
+  const issues = steps.flatMap((step) => objection(step, value, place) ?? []);
+  const depth = ({ path, keyword }: Issue): number => (/const|enum/.test(keyword) ? 0 : path.split("/").length);
+  const deepest = Math.max(...issues.map(depth));
+  const closest = issues.filter((issue) => depth(issue) === deepest);
+  const texts = new Set(closest.map(({ path, message }) => (path === here ? message : `${path} ${message}`)));
+  return texts.size > 3 ? "" : `: ${[...texts].join(" or ")}`;
+}
+
+function notRule({ name, operand }: Use, maker: Maker): Step {
+  const step = maker.step(operand, name);
+  return (value, place) =>
+    !accepts(step, value, { ...place, seen: place.seen && new Set() }) ||
+    fail(place, name, "must not match the schema in not");
+}
+
+function ifRule({ name, operand, schema }: Use, maker: Maker): Step {
+  const condition = maker.step(operand, name);
+  const yes = maker.step(schema.then ?? true, "then");
+  const no = maker.step(schema.else ?? true, "else");
+  return (value, place) => inPlace(accepts(condition, value, place) ? yes : no, value, place);
+}

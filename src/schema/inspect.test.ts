@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../json/json.ts";
+import { inspectSchema } from "./inspect.ts";
+
+function problemOf(schema: JsonObject): string | undefined {
+  const inspection = inspectSchema(schema);
+  return inspection.ok ? undefined : inspection.problem;
+}
+
+/** `{ properties: { a: { properties: { a: … } } } }` */
+function nested(levels: number): JsonObject {
+  let schema: JsonObject = {};
+  for (let level = 0; level < levels; level++) schema = { properties: { a: schema } };
+  return schema;
+}
+
+/** A chain of definitions, each of which is made from the next. */
+function chain(length: number, link: (next: JsonObject) => JsonObject): JsonObject {
+  const $defs = Object.fromEntries(
+    Array.from({ length }, (_, index) => [`d${index}`, link({ $ref: `#/$defs/d${index + 1}` })]),
+  );
+  return { $ref: "#/$defs/d0", $defs: { ...$defs, [`d${length}`]: { type: "string" } } };
+}
+
+describe("inspectSchema", () => {
+  it.each<JsonObject>([
+    {},
+    { type: "object" },
+    { type: ["string", "null"] },
+    { properties: { a: true, b: false } },
+    { $schema: "https://json-schema.org/draft/2020-12/schema" },
+    { $schema: "https://json-schema.org/draft/2020-12/schema#" },
+    { $schema: "http://json-schema.org/draft-07/schema#", items: [{}, {}], definitions: { a: {} } },
+    { $schema: "http://json-schema.org/draft-07/schema" },
+    { $id: "https://example.com/root", $ref: "#/$defs/a", $defs: { a: {} } },
+    { $ref: "#/definitions/a", definitions: { a: { $ref: "#/definitions/b" }, b: {} } },
+    { $ref: "#name", $defs: { a: { $anchor: "name" } } },
+    { $ref: "#name", definitions: { a: { $id: "#name" } } },
+    { $dynamicRef: "#name", $defs: { a: { $dynamicAnchor: "name" } } },
+    { $ref: "#/$defs/a~1b%25", $defs: { "a/b%": {} } },
+    { $ref: "#/components/schemas/a", components: { schemas: { a: { type: "string" } } } },
+    { properties: { next: { $ref: "#" } } },
+    { properties: { $ref: { type: "string" }, pattern: { const: "(a+)+$" } } },
+    { default: { $ref: "http://example.com" }, examples: [{ type: "nothing" }], "x-anything": { type: 3 } },
+    { enum: [], required: [], dependencies: { a: ["b"], c: {} } },
+    { pattern: "^[a-z]+$", patternProperties: { "f.*o": {} } },
+    nested(64),
+  ])("accepts %j", (schema) => {
+    expect(problemOf(schema)).toBeUndefined();
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ type: "strin" }, "#/type must be one of string, number"],
+    [{ type: [] }, "#/type must be one of"],
+    [{ properties: { a: { type: 1 } } }, "#/properties/a/type must be one of"],
+    [{ properties: [] }, "#/properties must be an object of schemas"],
+    [{ properties: { "a/b": 1 } }, "#/properties/a~1b must be a schema"],
+    [{ required: "a" }, "#/required must be an array of strings"],
+    [{ required: [1] }, "#/required must be an array of strings"],
+    [{ enum: "a" }, "#/enum must be an array"],
+    [{ minimum: "1" }, "#/minimum must be a number"],
+    [{ exclusiveMinimum: true }, "#/exclusiveMinimum must be a number"],
+    [{ multipleOf: 0 }, "#/multipleOf must be a number greater than 0"],
+    [{ minLength: -1 }, "#/minLength must be a non-negative integer"],
+    [{ maxItems: 1.5 }, "#/maxItems must be a non-negative integer"],
+    [{ uniqueItems: 1 }, "#/uniqueItems must be a boolean"],
+    [{ items: 3 }, "#/items must be a schema"],
+    [{ items: [{}] }, "#/items must be a schema; use prefixItems"],
+    [{ prefixItems: {} }, "#/prefixItems must be a non-empty array of schemas"],
+    [{ anyOf: [] }, "#/anyOf must be a non-empty array of schemas"],
+    [{ allOf: [{}, null] }, "#/allOf/1 must be a schema"],
+    [{ not: "a" }, "#/not must be a schema"],
+    [{ dependentRequired: { a: "b" } }, "#/dependentRequired must be an object of arrays of strings"],
+    [{ $defs: { a: 3 } }, "#/$defs/a must be a schema"],
+    [
+      { $schema: "http://json-schema.org/draft-04/schema#" },
+      "#/$schema names the dialect http://json-schema.org/draft-04",
+    ],
+    [{ $ref: "http://127.0.0.1:9/x" }, "#/$ref must point into this schema"],
+    [{ $ref: "other.json#/a" }, "not to other.json#/a"],
+    [{ properties: { a: { $dynamicRef: "https://example.com" } } }, "#/properties/a/$dynamicRef must point into"],
+    [{ properties: { a: { $id: "https://example.com" } } }, "#/properties/a/$id starts a document of its own"],
+    [{ items: { $ref: "#/$defs/a" } }, "#/items/$ref leads nowhere: there is no #/$defs/a"],
+    [{ $ref: "#nobody" }, "leads nowhere"],
+    [{ $ref: "#/toString" }, "leads nowhere"],
+    [{ $ref: "#/%" }, "leads nowhere"],
+    [{ $ref: "#/a", a: { type: "x" } }, "#/a/type must be one of"],
+    [{ $defs: { a: { $anchor: "x" }, b: { $anchor: "x" } } }, "#/$defs/b/$anchor gives the name x to a second schema"],
+    [{ pattern: "(a+)+$" }, "#/pattern cannot be used: (a+)+ can match the same text"],
+    [{ pattern: "[" }, "#/pattern cannot be used: Invalid regular expression"],
+    [{ patternProperties: { "(a|a)*": {} } }, "#/patternProperties/(a|a)* cannot be used"],
+    [{ $ref: "#" }, "# applies itself"],
+    [{ anyOf: [{ $ref: "#/anyOf/0" }] }, "applies itself"],
+    [nested(65), "is nested deeper than 64 levels"],
+    [{ anyOf: Array.from({ length: 10_000 }, () => ({})) }, "one subschema too many"],
+    [chain(70, (next) => next), "more than 64 schemas in a row"],
+  ])("refuses %j", (schema, problem) => {
+    expect(problemOf(schema)).toContain(problem);
+  });
+
+  it.each(["anyOf", "oneOf", "allOf"])("refuses thirty nested pairs of %s", (combinator) => {
+    expect(problemOf(chain(30, (next) => ({ [combinator]: [next, next] })))).toContain("more than 10000 subschemas");
+  });
+
+  it("keeps to the limits it is given", () => {
+    expect(inspectSchema(nested(3), { maxDepth: 2, maxSubschemas: 10 })).toMatchObject({ ok: false });
+    expect(inspectSchema(nested(3), { maxDepth: 9, maxSubschemas: 3 })).toMatchObject({ ok: false });
+    expect(inspectSchema(nested(3), { maxDepth: 3, maxSubschemas: 4 })).toMatchObject({ ok: true });
+  });
+
+  it("is quick with hostile patterns", () => {
+    const hostile = Array.from({ length: 200 }, (_, index) => ({
+      pattern: `${"(?:[ab]?[bc]?[cd]?)".repeat(40)}${index}`,
+    }));
+    const started = performance.now();
+    expect(problemOf({ anyOf: hostile })).toContain("cannot be used");
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
