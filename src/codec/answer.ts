@@ -2,8 +2,9 @@ import type { Exchange } from "../jsonrpc/inbound.ts";
 import { metaKeys, withMeta } from "../model/meta.ts";
 import { methodRow } from "../model/methods.ts";
 import type { Implementation } from "../model/peer.ts";
-import { type Ask, type Call, createCall, type Outcome } from "../model/service.ts";
+import { type Ask, type Call, createCall, type Notify, type Outcome } from "../model/service.ts";
 import type { Codec, WireCall } from "./codec.ts";
+import { patientNotify } from "./patient-notify.ts";
 
 export interface Answering {
   readonly codec: Codec;
@@ -13,18 +14,21 @@ export interface Answering {
   readonly ask?: Ask | undefined;
   /** Runs the call. */
   serve(call: Call): Promise<Outcome>;
+  /** Hears that an open call has ended with a result, right after that is written. */
+  ended?(): void;
 }
 
 /** Turns a decoded request into a call, runs it and answers the exchange. Never rejects. */
 export async function answerCall(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
-  const { codec, server, serve } = answering;
+  const { codec, server } = answering;
   if (exchange.abort.aborted) return;
   try {
-    const outcome = await serve(toCall(exchange, wire, answering));
+    const outcome = await answering.serve(toCall(exchange, wire, answering));
     const encoded = codec.encodeOutcome(wire.method, outcome, server);
-    if (!encoded.ok) exchange.fail(codec.encodeFailure(encoded.failure));
-    else if (!isOpen(wire.method)) exchange.succeed(encoded.value);
-    else exchange.succeed(withMeta(encoded.value, metaKeys.subscriptionId, exchange.request.id));
+    if (!encoded.ok) return void exchange.fail(codec.encodeFailure(encoded.failure));
+    if (!isOpen(wire.method)) return void exchange.succeed(encoded.value);
+    exchange.succeed(withMeta(encoded.value, metaKeys.subscriptionId, exchange.request.id));
+    answering.ended?.();
   } catch (error) {
     console.error(`plugbay: ${wire.method} threw:`, error);
     exchange.fail(codec.encodeFailure({ code: "internal", message: "internal error" }));
@@ -33,7 +37,12 @@ export async function answerCall(exchange: Exchange, wire: WireCall, answering: 
 
 function toCall(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): Call {
   const { method, params, peer, meta, progressToken, logLevel, answers, state } = wire;
-  const subscriptionId = isOpen(method) ? exchange.request.id : undefined;
+  const open = isOpen(method);
+  const subscriptionId = open ? exchange.request.id : undefined;
+  const notify: Notify = (name, content) => {
+    const encoded = codec.encodeNotification(name, content, { progressToken, subscriptionId });
+    return encoded === undefined ? undefined : exchange.notify(name, encoded);
+  };
   return createCall({
     method,
     params,
@@ -45,14 +54,11 @@ function toCall(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): 
     state,
     ask,
     abort: exchange.abort,
-    notify(name, content) {
-      const encoded = codec.encodeNotification(name, content, { progressToken, subscriptionId });
-      return encoded === undefined ? undefined : exchange.notify(name, encoded);
-    },
+    notify: open ? patientNotify(notify) : notify,
   });
 }
 
-/** Open calls mark everything they send with the id of their request. */
+/** Open calls mark everything they send with the id of their request, and may have news for ever. */
 function isOpen(method: string): boolean {
   return methodRow(method).open === true;
 }

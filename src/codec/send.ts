@@ -1,4 +1,4 @@
-import { isObject } from "../json/json.ts";
+import { isObject, type JsonObject } from "../json/json.ts";
 import type { Id, Notification } from "../jsonrpc/message.ts";
 import type { Lost, Reply } from "../jsonrpc/outbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
@@ -10,13 +10,54 @@ import type { Codec } from "./codec.ts";
 
 /** Sends a call over a connection and brings back its outcome. Never rejects. */
 export async function sendCall<M extends Method>(peer: RpcPeer, codec: Codec, call: Call<M>): Promise<Outcome<M>> {
-  const reply = await peer.request(call.method, (id) => codec.encodeCall(call, call.wantsProgress ? id : undefined), {
-    onNotification: ({ method, params }) => call.notify(method, codec.decodeNotification(method, params)),
+  const reply = await peer.request(call.method, paramsOf(codec, call), {
+    onNotification: (notification) => tell(codec, call, notification),
     onAbort: (listener) => onAbort(call, listener),
     abortReason: () => describeAbort(abortReason(call)),
   });
-  if (reply.kind === "success") return codec.decodeResult(call.method, reply.result);
-  return { kind: "failed", failure: failureOf(reply, codec, call.method) };
+  return outcomeOf(reply, codec, call);
+}
+
+/**
+ * Sends a call that stays open, such as a subscription. A server ends it by
+ * answering or, on a channel that calls share, by cancelling it.
+ */
+export async function sendOpenCall<M extends Method>(peer: RpcPeer, codec: Codec, call: Call<M>): Promise<Outcome<M>> {
+  let ended = false;
+  let end = (): void => {};
+  const reply = await peer.request(call.method, paramsOf(codec, call), {
+    onNotification(notification) {
+      if (notification.method !== CANCELLED) return tell(codec, call, notification);
+      ended = true;
+      end();
+    },
+    onAbort(listener) {
+      end = listener;
+      return onAbort(call, listener);
+    },
+    abortReason: () => describeAbort(abortReason(call)),
+    /** What the server has ended need not be cancelled. */
+    get cancellable() {
+      return !ended;
+    },
+  });
+  return ended ? codec.decodeResult(call.method, {}) : outcomeOf(reply, codec, call);
+}
+
+const CANCELLED = "notifications/cancelled";
+
+/** Asks for progress by the id of the request, when the caller wants to hear of it. */
+function paramsOf(codec: Codec, call: Call): (id: Id) => JsonObject {
+  return (id) => codec.encodeCall(call, call.wantsProgress ? id : undefined);
+}
+
+function tell(codec: Codec, call: Call, { method, params }: Notification): void {
+  call.notify(method, codec.decodeNotification(method, params));
+}
+
+function outcomeOf<M extends Method>(reply: Reply, codec: Codec, { method }: Call<M>): Outcome<M> {
+  if (reply.kind === "success") return codec.decodeResult(method, reply.result);
+  return { kind: "failed", failure: failureOf(reply, codec, method) };
 }
 
 /** Why a request did not succeed. */
@@ -51,10 +92,16 @@ export function closedFailure(cause: unknown): Failure {
   return { code: "connection-closed", message: `the connection is closed${detail}` };
 }
 
-/** The request a notification belongs to: by its progress token, or by its subscription. */
+/** The request of a client that a notification belongs to: by its progress token, or by its subscription. */
 export function correlate({ method, params }: Notification): Id | undefined {
   if (method === "notifications/progress") return asId(params.progressToken);
   return isObject(params._meta) ? asId(metaOf(params)[metaKeys.subscriptionId]) : undefined;
+}
+
+/** Like {@link correlate}, on a connection where the server has no requests of its own to cancel. */
+export function correlateModern(notification: Notification): Id | undefined {
+  if (notification.method === CANCELLED) return asId(notification.params.requestId);
+  return correlate(notification);
 }
 
 function asId(value: unknown): Id | undefined {

@@ -36,16 +36,27 @@ export function connect<T extends ToolShapes>(
 ): Promise<Client<T>>;
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<ShapesOf<S>>>;
 export async function connect(target: Target, options: ConnectOptions = {}): Promise<Client> {
+  const place = readTarget(target);
+  return connectBy((opening) => open(place, options, opening), options);
+}
+
+/** Connects over whatever `open` opens, and returns a client for it. */
+export async function connectBy(
+  open: (opening: Opening) => Promise<Connection>,
+  options: ConnectOptions = {},
+): Promise<Client> {
+  const { info = ownInfo, connectTimeoutMs = 30_000, clock = systemClock, revision, signal } = options;
+  if (signal?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: signal.reason });
   const desk = createAnswerDesk(options);
-  const connection = await open(readTarget(target), options, {
-    info: options.info ?? ownInfo,
+  const connection = await open({
+    info,
     capabilities: desk.capabilities,
     answer: desk.answer,
     notified: desk.notified,
-    timeoutMs: options.connectTimeoutMs ?? 30_000,
-    clock: options.clock ?? systemClock,
-    ...(options.revision !== undefined && { revision: options.revision }),
-    ...(options.signal !== undefined && { signal: options.signal }),
+    timeoutMs: connectTimeoutMs,
+    clock,
+    ...(revision !== undefined && { revision }),
+    ...(signal !== undefined && { signal }),
   });
   return createClient(connection, desk, options);
 }
@@ -53,7 +64,6 @@ export async function connect(target: Target, options: ConnectOptions = {}): Pro
 const ownInfo: Implementation = { name: "plugbay", version: "0.1.0" };
 
 async function open(place: Place, { probeMs }: ConnectOptions, opening: Opening): Promise<Connection> {
-  opening.signal?.throwIfAborted();
   switch (place.kind) {
     case "service":
       return openInProcess(place.service, opening);

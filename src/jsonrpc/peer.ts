@@ -34,6 +34,8 @@ export interface PeerOptions {
   readonly maxOpen?: number;
   /** How long open requests may go on after the peer has hung up. Default 5 s. */
   readonly drainMs?: number;
+  /** Whether what has no readable id is answered, with the id `null`. Default true. */
+  readonly answerUnreadable?: boolean;
   readonly clock?: Clock;
 }
 
@@ -58,7 +60,7 @@ export interface RpcPeer {
 }
 
 export function createPeer(channel: Channel, handlers: PeerHandlers, options: PeerOptions = {}): RpcPeer {
-  const { maxInFlight = 1024, maxOpen = 1024, drainMs = 5_000, clock = systemClock } = options;
+  const { maxInFlight = 1024, maxOpen = 1024, drainMs = 5_000, answerUnreadable = true, clock = systemClock } = options;
   const outbound = createOutbound({ channel, deadlines: createDeadlines(clock), maxInFlight });
   const inbound = createInbound(channel, maxOpen);
   const counters = { strayReplies: 0, malformed: 0 };
@@ -67,7 +69,8 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
 
   const refuse = ({ id, error, answerable }: Malformed): Promise<void> | undefined => {
     counters.malformed++;
-    return answerable ? channel.send({ kind: "failure", id, error }) : undefined;
+    const silent = !answerable || (id === null && !answerUnreadable);
+    return silent ? undefined : channel.send({ kind: "failure", id, error });
   };
 
   const hear = (notification: Notification): void => {

@@ -1,6 +1,7 @@
-import { McpError } from "../model/errors.ts";
+import { McpError, toFailure } from "../model/errors.ts";
 import type { Question } from "../model/input.ts";
-import { type Ask, type Call, type Outcome, type Service, withCall } from "../model/service.ts";
+import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } from "../model/service.ts";
+import type { Clock } from "../std/clock.ts";
 
 const MAX_ROUNDS = 10;
 
@@ -8,26 +9,43 @@ const MAX_ROUNDS = 10;
  * Serves a client that can be asked while it waits.
  *
  * A service that asks by its outcome, such as a remote modern server, is called
- * again with the answers until it needs none.
+ * again with the answers until it needs none. One that asks nothing is only
+ * busy, and gets a moment.
  */
-export async function askThenServe(service: Service, call: Call, ask: Ask): Promise<Outcome> {
+export async function askThenServe(service: Service, call: Call, ask: Ask, clock: Clock): Promise<Outcome> {
   let outcome = await service(call);
   for (let round = 1; outcome.kind === "input-required"; round++) {
     if (round > MAX_ROUNDS) {
       return { kind: "failed", failure: { code: "internal", message: `still asking after ${MAX_ROUNDS} rounds` } };
     }
     try {
-      const answers = await answerAll(outcome.questions, ask);
+      const questions = Object.entries(outcome.questions);
+      if (questions.length === 0) await pause(50 * 2 ** (round - 1), call, clock);
+      const answers = questions.length === 0 ? undefined : await answerAll(questions, ask);
       outcome = await service(withCall(call, { answers, state: outcome.state }));
     } catch (error) {
-      if (error instanceof McpError) return { kind: "failed", failure: error };
+      if (error instanceof McpError) return { kind: "failed", failure: toFailure(error) };
       throw error;
     }
   }
   return outcome;
 }
 
-async function answerAll(questions: Readonly<Record<string, Question>>, ask: Ask): Promise<Record<string, unknown>> {
-  const entries = Object.entries(questions).map(async ([key, question]) => [key, await ask(question)] as const);
-  return Object.fromEntries(await Promise.all(entries));
+async function answerAll(
+  questions: readonly (readonly [key: string, question: Question])[],
+  ask: Ask,
+): Promise<Readonly<Record<string, unknown>>> {
+  const answers = questions.map(async ([key, question]) => [key, await ask(question)] as const);
+  return Object.fromEntries(await Promise.all(answers));
+}
+
+/** Ends early with the call. */
+function pause(ms: number, call: Call, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = clock.after(ms, resolve);
+    onAbort(call, () => {
+      stop();
+      resolve();
+    });
+  });
 }

@@ -1,67 +1,116 @@
 import type { Codec } from "../codec/codec.ts";
+import { patientNotify } from "../codec/patient-notify.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
-import type { Peer } from "../model/peer.ts";
-import { createCall, type Service } from "../model/service.ts";
+import { type Failure, McpError, toFailure } from "../model/errors.ts";
+import type { Peer, ServerCapabilities } from "../model/peer.ts";
+import { createCall, type Outcome, type Service } from "../model/service.ts";
+import { honoured, type ListenFilter } from "../model/subscription.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 
-/** What a legacy client hears without asking each time: changed lists, and updates of what it subscribed to. */
+/**
+ * What a legacy client hears without asking each time: changed lists, and
+ * updates of what it subscribed to.
+ *
+ * What changes it resolves when the service listens accordingly, with the
+ * failure if it does not; then everything is as it was.
+ */
 export interface Feed {
-  start(): void;
+  start(): Promise<Failure | undefined>;
   stop(): void;
   /** Any URI will do, known or not. Idempotent. */
-  subscribe(uri: string): void;
-  unsubscribe(uri: string): void;
+  subscribe(uri: string): Promise<Failure | undefined>;
+  unsubscribe(uri: string): Promise<Failure | undefined>;
 }
 
 export interface FeedOptions {
   readonly service: Service;
   readonly codec: Codec;
   readonly peer: Peer;
+  /** What the client was told in the handshake; it hears of nothing else. */
+  readonly capabilities: ServerCapabilities;
   readonly send: RpcPeer["notify"];
 }
 
 /** Listens to the service on behalf of a client that does not know listening. */
-export function createFeed({ service, codec, peer, send }: FeedOptions): Feed {
+export function createFeed({ service, codec, peer, capabilities, send }: FeedOptions): Feed {
   const uris = new Set<string>();
-  let current: LazyAbort | undefined;
+  /** Calls that listen, oldest first. All but the last are about to go. */
+  const listening = new Set<LazyAbort>();
 
-  /** The new listener is there before the old one goes, so that nothing falls between them. */
-  const listen = (): void => {
+  const tell = patientNotify((method, params) => {
+    const encoded = codec.encodeNotification(method, params);
+    return encoded === undefined ? undefined : send(method, encoded);
+  });
+
+  const endOlderThan = (newer?: LazyAbort): undefined => {
+    for (const abort of listening) {
+      if (abort === newer) return;
+      listening.delete(abort);
+      abort.abort("the session listens anew, or is over");
+    }
+  };
+
+  /** The new listener is there before the old ones go, so that nothing falls between them. */
+  const listen = async (): Promise<Failure | undefined> => {
+    const notifications = honoured(everything(uris), capabilities);
+    if (Object.keys(notifications).length === 0) return endOlderThan();
     const abort = new LazyAbort();
-    const previous = current;
-    current = abort;
-    const call = createCall({
-      method: "subscriptions/listen",
-      params: {
-        notifications: {
-          toolsListChanged: true,
-          promptsListChanged: true,
-          resourcesListChanged: true,
-          resourceSubscriptions: [...uris],
+    listening.add(abort);
+    return new Promise((resolve) => {
+      const call = createCall({
+        method: "subscriptions/listen",
+        params: { notifications },
+        peer,
+        abort,
+        notify(method, params) {
+          if (!listening.has(abort)) return undefined;
+          if (method !== "notifications/subscriptions/acknowledged") return tell(method, params);
+          endOlderThan(abort);
+          resolve(undefined);
+          return undefined;
         },
-      },
-      peer,
-      abort,
-      notify(method, params) {
-        if (abort.aborted) return undefined;
-        const encoded = codec.encodeNotification(method, params);
-        return encoded === undefined ? undefined : send(method, encoded);
-      },
+      });
+      void settle(() => service(call)).then((failure) => {
+        listening.delete(abort);
+        resolve(failure);
+      });
     });
-    void service(call);
-    previous?.abort("replaced");
   };
 
   return {
     start: listen,
-    stop: () => current?.abort("the session is over"),
-    subscribe(uri) {
-      if (uris.has(uri)) return;
+    stop: () => endOlderThan(),
+    async subscribe(uri) {
+      if (uris.has(uri)) return undefined;
       uris.add(uri);
-      listen();
+      const failure = await listen();
+      if (failure !== undefined) uris.delete(uri);
+      return failure;
     },
-    unsubscribe(uri) {
-      if (uris.delete(uri)) listen();
+    async unsubscribe(uri) {
+      if (!uris.delete(uri)) return undefined;
+      const failure = await listen();
+      if (failure !== undefined) uris.add(uri);
+      return failure;
     },
   };
+}
+
+function everything(uris: ReadonlySet<string>): ListenFilter {
+  return {
+    toolsListChanged: true,
+    promptsListChanged: true,
+    resourcesListChanged: true,
+    resourceSubscriptions: [...uris],
+  };
+}
+
+/** Why a call failed, or undefined when it ended as it should. */
+async function settle(serve: () => Promise<Outcome>): Promise<Failure | undefined> {
+  try {
+    const outcome = await serve();
+    return outcome.kind === "failed" ? outcome.failure : undefined;
+  } catch (error) {
+    return error instanceof McpError ? toFailure(error) : { code: "internal", message: "internal error" };
+  }
 }

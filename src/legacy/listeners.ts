@@ -1,74 +1,102 @@
 import { asJson, type JsonObject } from "../json/json.ts";
-import { McpError, toFailure } from "../model/errors.ts";
+import { type Failure, McpError, toFailure } from "../model/errors.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
 import { type Call, type Outcome, onAbort } from "../model/service.ts";
-import { honoured, isWanted, type ListenFilter, notificationToChange } from "../model/subscription.ts";
+import { type Change, honoured, isWanted, type ListenFilter, notificationToChange } from "../model/subscription.ts";
+import { createSharedSubscriptions } from "./shared-subscriptions.ts";
+
+type ListenOutcome = Outcome<"subscriptions/listen">;
 
 /** Listening, for servers that announce changes to everybody and updates to subscribers. */
 export interface Listeners {
   /** Stays open until the call is aborted. Several listeners of one resource share one subscription. */
-  listen(call: Call<"subscriptions/listen">): Promise<Outcome<"subscriptions/listen">>;
+  listen(call: Call<"subscriptions/listen">): Promise<ListenOutcome>;
   /** Hands a notification to whoever listens for it. False when nobody does. */
   hear(method: string, params: JsonObject): boolean;
+  /** Fails every call that listens. */
+  close(failure: Failure): void;
 }
 
 export interface ListenersOptions {
   readonly capabilities: ServerCapabilities;
+  /** Sends a request to the server; rejects with an `McpError` when it fails. */
   request(method: string, params: JsonObject): Promise<JsonObject>;
 }
 
 interface Listener {
   readonly filter: ListenFilter;
-  readonly call: Call;
+  tell(method: string, params: JsonObject): void;
+  end(outcome: ListenOutcome): void;
 }
 
 export function createListeners({ request, capabilities }: ListenersOptions): Listeners {
   const listeners = new Set<Listener>();
-  const users = new Map<string, number>();
-
-  const subscribe = async (uri: string): Promise<void> => {
-    const count = users.get(uri) ?? 0;
-    users.set(uri, count + 1);
-    if (count === 0) await request("resources/subscribe", { uri });
-  };
-
-  /** The server may be gone already; then there is nothing to unsubscribe from. */
-  const unsubscribe = (uri: string): void => {
-    const count = (users.get(uri) ?? 1) - 1;
-    if (count > 0) return void users.set(uri, count);
-    users.delete(uri);
-    request("resources/unsubscribe", { uri }).catch(() => {});
-  };
+  const subscriptions = createSharedSubscriptions(request);
 
   return {
-    async listen(call) {
+    listen(call) {
       const filter = honoured(call.params.notifications, capabilities);
-      const uris = filter.resourceSubscriptions ?? [];
-      const listener = { filter, call };
-      listeners.add(listener);
-      try {
-        await Promise.all(uris.map(subscribe));
-      } catch (error) {
-        listeners.delete(listener);
-        for (const uri of uris) unsubscribe(uri);
-        if (error instanceof McpError) return { kind: "failed", failure: toFailure(error) };
-        throw error;
-      }
-      call.notify("notifications/subscriptions/acknowledged", { notifications: asJson(filter) });
+      const held = (filter.resourceSubscriptions ?? []).map(subscriptions.join);
+      const news = createNews(call);
+
       return new Promise((resolve) => {
-        onAbort(call, () => {
-          listeners.delete(listener);
-          for (const uri of uris) unsubscribe(uri);
-          resolve({ kind: "complete", result: {} });
-        });
+        const listener: Listener = {
+          filter,
+          tell: news.tell,
+          end(outcome) {
+            if (!listeners.delete(listener)) return;
+            for (const subscription of held) subscription.leave();
+            resolve(outcome);
+          },
+        };
+        listeners.add(listener);
+        onAbort(call, () => listener.end({ kind: "complete", result: {} }));
+        Promise.all(held.map(({ confirmed }) => confirmed)).then(
+          () => listeners.has(listener) && news.open(filter),
+          (error: unknown) => listener.end({ kind: "failed", failure: failureOf(error) }),
+        );
       });
     },
     hear(method, params) {
       const change = notificationToChange(method, params);
       if (change === undefined) return false;
-      const wanting = [...listeners].filter(({ filter }) => isWanted(change, filter));
-      for (const { call } of wanting) call.notify(method, params);
+      const exact = [...listeners].filter(({ filter }) => isWanted(change, filter));
+      const wanting = exact.length > 0 ? exact : [...listeners].filter(({ filter }) => holdsPart(change, filter));
+      for (const { tell } of wanting) tell(method, params);
       return wanting.length > 0;
     },
+    close(failure) {
+      for (const listener of [...listeners]) listener.end({ kind: "failed", failure });
+    },
   };
+}
+
+/** What one listener is told: first what it will hear of, then what came meanwhile, then what comes. */
+function createNews(call: Call) {
+  let early: (() => void)[] | undefined = [];
+
+  return {
+    tell(method: string, params: JsonObject): void {
+      if (early === undefined) call.notify(method, params);
+      else early.push(() => call.notify(method, params));
+    },
+    open(filter: ListenFilter): void {
+      call.notify("notifications/subscriptions/acknowledged", { notifications: asJson(filter) });
+      for (const send of early ?? []) send();
+      early = undefined;
+    },
+  };
+}
+
+/** True when what changed lies inside a resource that is listened to, such as a file in a folder. */
+function holdsPart(change: Change, { resourceSubscriptions = [] }: ListenFilter): boolean {
+  if (change.kind !== "resource") return false;
+  return resourceSubscriptions.some((whole) => {
+    const rest = change.uri.startsWith(whole) ? change.uri.slice(whole.length) : "";
+    return rest !== "" && (whole.endsWith("/") || /^[/?#]/.test(rest));
+  });
+}
+
+function failureOf(error: unknown): Failure {
+  return error instanceof McpError ? toFailure(error) : { code: "internal", message: "cannot subscribe" };
 }

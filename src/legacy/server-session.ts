@@ -1,29 +1,30 @@
-import { type Answering, answerCall } from "../codec/answer.ts";
+import { answerCall } from "../codec/answer.ts";
 import type { Codec, Decoded, Session } from "../codec/codec.ts";
 import { codecFor } from "../codec/select.ts";
-import { failureOf } from "../codec/send.ts";
-import { isObject, type JsonObject } from "../json/json.ts";
+import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
-import { type ErrorCode, toError } from "../model/errors.ts";
-import type { Answer, Question } from "../model/input.ts";
-import { isLogLevel, logLevels } from "../model/logging.ts";
+import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
 import { isRevision, newest, newestLegacy, type Revision } from "../model/revision.ts";
-import type { Ask, Call, Outcome, Service } from "../model/service.ts";
+import type { Service } from "../model/service.ts";
+import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
-import { unreachable } from "../std/unreachable.ts";
 import { askThenServe } from "./ask-then-serve.ts";
+import { createAsker } from "./asker.ts";
 import { createFeed, type Feed } from "./feed.ts";
+import { sessionMethods } from "./session-methods.ts";
 
 /** The server's end of a connection that opens with `initialize`. */
 export interface ServerSession {
+  /** Answers a request. A promise holds back the reading of more. */
   request(exchange: Exchange): Promise<void> | undefined;
   notification(notification: Notification): void;
   acceptsBatches(): boolean;
   /** True once `initialize` has arrived. */
   readonly greeted: boolean;
+  /** Tells the client nothing more. */
   close(): void;
 }
 
@@ -32,6 +33,7 @@ export interface ServerSessionOptions {
   /** Reaches the client, for questions and for news. */
   readonly peer: Pick<RpcPeer, "request" | "notify">;
   readonly gate: Gate;
+  readonly clock: Clock;
   /** How long a client may take to answer a question. */
   readonly askTimeoutMs: number;
   /** What the service says of itself. */
@@ -53,78 +55,94 @@ interface Link {
 }
 
 export function createServerSession(options: ServerSessionOptions): ServerSession {
-  const { service, peer, gate, askTimeoutMs, discover } = options;
+  const { service, peer, gate, clock, askTimeoutMs, discover } = options;
   let state: State = { status: "fresh" };
 
-  const greet = async (exchange: Exchange): Promise<void> => {
-    if (state.status !== "fresh") return refuse(exchange, "invalid-request", "already initialized");
-    const { params } = exchange.request;
-    if (typeof params.protocolVersion !== "string") {
-      return refuse(exchange, "invalid-params", '"protocolVersion" must be a string');
-    }
-    state = { status: "greeting" };
-    const codec = codecFor(offer(params.protocolVersion));
-    const { info, capabilities } = codec.decodeHello(params);
+  const meet = async (codec: Codec, hello: JsonObject): Promise<Link> => {
+    const { info, capabilities } = codec.decodeHello(hello);
     const client = { revision: codec.revision, info, capabilities };
     const server = await discover();
-    const feed = createFeed({ service, codec, peer: client, send: peer.notify });
-    state = { status: "greeted", link: { codec, server, feed, session: { peer: client, logLevel: "info" } } };
-    exchange.succeed(codec.encodeWelcome(server));
+    const feed = createFeed({
+      service,
+      codec,
+      peer: client,
+      capabilities: server.capabilities,
+      send: peer.notify,
+    });
+    return { codec, server, feed, session: { peer: client, logLevel: "info" } };
   };
 
-  const asker = (link: Link, exchange: Exchange): Ask => {
-    return (question) => gate.leave(putQuestion({ peer, codec: link.codec, askTimeoutMs }, question, exchange));
+  const greet = async (exchange: Exchange): Promise<void> => {
+    const { protocolVersion } = exchange.request.params;
+    if (state.status !== "fresh") return refuse(exchange, "invalid-request", "already initialized");
+    if (typeof protocolVersion !== "string") {
+      return refuse(exchange, "invalid-params", "params.protocolVersion must be a string");
+    }
+    state = { status: "greeting" };
+    const codec = codecFor(offer(protocolVersion));
+    try {
+      const link = await meet(codec, exchange.request.params);
+      state = { status: "greeted", link };
+      exchange.succeed(codec.encodeWelcome(link.server));
+    } catch (error) {
+      state = { status: "fresh" };
+      exchange.fail(codec.encodeFailure(tellable(error)));
+    }
   };
 
-  const run = (exchange: Exchange, link: Link): Promise<void> | undefined => {
-    const { codec, session } = link;
+  const ready = (link: Link): void => {
+    state = { status: "ready", link };
+  };
+
+  /** Requests for the session, not for the service. */
+  const adjust = (exchange: Exchange, link: Link): boolean => {
+    const { method, params } = exchange.request;
+    const finish = (done: Decoded<JsonObject>): void => {
+      if (done.ok) exchange.succeed(done.value);
+      else exchange.fail(link.codec.encodeFailure(done.failure));
+    };
+    const done = sessionMethods.get(method)?.(params, {
+      capabilities: link.server.capabilities,
+      feed: link.feed,
+      setLogLevel: (logLevel) => ready({ ...link, session: { ...link.session, logLevel } }),
+    });
+    if (done instanceof Promise) void done.then(finish);
+    else if (done !== undefined) finish(done);
+    return done !== undefined;
+  };
+
+  const serve = (exchange: Exchange, { codec, session }: Link): Promise<void> | undefined => {
     const decoded = codec.decodeCall(exchange.request, session);
     if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
-    const ask = asker(link, exchange);
-    const serve = (call: Call): Promise<Outcome> => askThenServe(service, call, ask);
-    const answering: Answering = { codec, ask, serve };
-    const work = (): Promise<void> => answerCall(exchange, decoded.value, answering);
-    if (methodRow(exchange.request.method).runs) return gate.run(work);
+    const runs = methodRow(exchange.request.method).runs === true;
+    const { ask, close } = createAsker({ peer, codec, askTimeoutMs, gate: runs ? gate : undefined }, exchange);
+    const work = async (): Promise<void> => {
+      await answerCall(exchange, decoded.value, {
+        codec,
+        ask,
+        serve: (call) => askThenServe(service, call, ask, clock),
+      });
+      close();
+    };
+    if (runs) return gate.run(work);
     void work();
     return undefined;
   };
 
-  const own: ReadonlyMap<string, (params: JsonObject, link: Link) => Decoded<JsonObject>> = new Map([
-    ["logging/setLevel", (params: JsonObject, link: Link) => setLevel(params, link, (next) => change(next))],
-    ["resources/subscribe", (params: JsonObject, link: Link) => subscription(params, link, "subscribe")],
-    ["resources/unsubscribe", (params: JsonObject, link: Link) => subscription(params, link, "unsubscribe")],
-  ]);
-
-  const change = (link: Link): void => {
-    state = { status: "ready", link };
-  };
-
   return {
     request(exchange) {
-      const { method, params } = exchange.request;
+      const { method } = exchange.request;
       if (method === "ping") return void exchange.succeed({});
       if (method === "initialize") return greet(exchange);
       if (state.status !== "ready") return refuse(exchange, "invalid-request", "not initialized");
       const { link } = state;
-      const handle = own.get(method);
-      if (handle === undefined) return run(exchange, link);
-      const done = handle(params, link);
-      return void (done.ok ? exchange.succeed(done.value) : exchange.fail(link.codec.encodeFailure(done.failure)));
+      return adjust(exchange, link) ? undefined : serve(exchange, link);
     },
     notification({ method }) {
-      switch (state.status) {
-        case "fresh":
-        case "greeting":
-        case "ready":
-          return;
-        case "greeted":
-          if (method !== "notifications/initialized" && method !== "initialized") return;
-          change(state.link);
-          state.link.feed.start();
-          return;
-        default:
-          unreachable(state);
-      }
+      if (state.status !== "greeted" || !isInitialized(method)) return;
+      const { link } = state;
+      ready(link);
+      void link.feed.start();
     },
     acceptsBatches: () => "link" in state && state.link.codec.revision === "2025-03-26",
     get greeted() {
@@ -141,57 +159,20 @@ function offer(asked: string): Revision {
   return isRevision(asked) && asked !== newest ? asked : newestLegacy;
 }
 
+/** Some clients of the first days left out the prefix. */
+function isInitialized(method: string): boolean {
+  return method === "notifications/initialized" || method === "initialized";
+}
+
 /** Before the handshake no codec is chosen, but all of them agree on these codes. */
 function refuse(exchange: Exchange, code: ErrorCode, message: string): undefined {
   exchange.fail(codecFor(newestLegacy).encodeFailure({ code, message }));
   return undefined;
 }
 
-function setLevel({ level }: JsonObject, link: Link, change: (link: Link) => void): Decoded<JsonObject> {
-  if (link.server.capabilities.logging === undefined) return unknown("logging/setLevel");
-  if (!isLogLevel(level)) {
-    const message = `"level" must be one of ${logLevels.join(", ")}`;
-    return { ok: false, failure: { code: "invalid-params", message, data: { level: level ?? null } } };
-  }
-  change({ ...link, session: { ...link.session, logLevel: level } });
-  return { ok: true, value: {} };
-}
-
-function subscription(
-  { uri }: JsonObject,
-  { server, feed }: Link,
-  verb: "subscribe" | "unsubscribe",
-): Decoded<JsonObject> {
-  if (server.capabilities.resources?.subscribe !== true) return unknown(`resources/${verb}`);
-  if (typeof uri !== "string") {
-    return { ok: false, failure: { code: "invalid-params", message: '"uri" must be a string' } };
-  }
-  feed[verb](uri);
-  return { ok: true, value: {} };
-}
-
-function unknown(method: string): Decoded<never> {
-  return { ok: false, failure: { code: "method-not-found", message: `unknown method ${method}` } };
-}
-
-interface QuestionRoute {
-  readonly peer: Pick<RpcPeer, "request">;
-  readonly codec: Codec;
-  readonly askTimeoutMs: number;
-}
-
-/** Sends a question as a request of ours. It ends with the request it belongs to. */
-async function putQuestion(
-  { peer, codec, askTimeoutMs }: QuestionRoute,
-  question: Question,
-  { abort }: Exchange,
-): Promise<Answer> {
-  const encoded = codec.encodeQuestion(question);
-  if (!encoded.ok) throw toError(encoded.failure);
-  const reply = await peer.request(question.method, () => encoded.value, {
-    limits: { idleMs: askTimeoutMs, totalMs: 0 },
-    onAbort: (listener) => abort.onAbort(listener),
-  });
-  if (reply.kind === "success" && isObject(reply.result)) return codec.decodeAnswer(question.method, reply.result);
-  throw toError(failureOf(reply as Exclude<typeof reply, { kind: "success" }>, codec, question.method));
+/** What a client may know of a service that cannot say what it is. */
+function tellable(error: unknown): Failure {
+  if (error instanceof McpError) return toFailure(error);
+  console.error("plugbay: the service does not say what it is:", error);
+  return { code: "internal", message: "internal error" };
 }

@@ -21,9 +21,17 @@ export interface AskOptions {
   readonly key?: string;
 }
 
+/** A form without fields: the user can only agree. */
+export interface EmptyForm {
+  readonly type: "object";
+  readonly properties: Readonly<Record<never, never>>;
+}
+
+const emptyForm: EmptyForm = { type: "object", properties: {} };
+
 interface Form<S extends AnySchema> {
   readonly message: string;
-  readonly schema: S;
+  readonly schema: S | undefined;
 }
 
 interface Answered {
@@ -74,7 +82,7 @@ export async function roots(run: Execution, { key }: AskOptions = {}): Promise<r
 
 async function askForm(
   run: Execution,
-  { message, schema }: Form<AnySchema>,
+  { message, schema = emptyForm }: Form<AnySchema>,
   { key }: AskOptions = {},
 ): Promise<Answered> {
   const form = formOf(schema);
@@ -89,15 +97,18 @@ function formOf(schema: AnySchema): Validator {
   const kept = forms.get(schema);
   if (kept !== undefined) return kept;
   const read = toValidator(schema, { direction: "input" });
-  const problem = read.ok ? checkFormSchema(read.value.json) : read.problem;
-  if (!read.ok || problem !== undefined) {
-    throw new McpError("invalid-definition", `cannot ask with this schema: ${problem}`);
-  }
-  const { properties = {}, required } = read.value.json;
-  const json = { type: "object", properties, ...(required !== undefined && { required }) };
+  if (!read.ok) throw noForm(read.problem);
+  const { type = null, properties = {}, required } = read.value.json;
+  const json = { type, properties, ...(required !== undefined && { required }) };
+  const problem = checkFormSchema(json);
+  if (problem !== undefined) throw noForm(problem);
   const form = { json, check: read.value.check };
   forms.set(schema, form);
   return form;
+}
+
+function noForm(problem: string): McpError {
+  return new McpError("invalid-definition", `cannot ask with this schema: ${problem}`);
 }
 
 /** A form whose content does not match is malformed, whoever filled it in. */

@@ -4,12 +4,15 @@ import type { ServerCapabilities } from "../model/peer.ts";
 import { type Call, type Outcome, onAbort } from "../model/service.ts";
 import { type Change, changeToNotification, honoured, isWanted, type ListenFilter } from "../model/subscription.ts";
 
+/** The lists that clients can be told of. */
+export type ListKind = Exclude<Change["kind"], "resource">;
+
 /** Tells listeners what changed. */
 export interface Changes {
   /** Announces a change. Throws `unsupported` when the server does not advertise such changes. */
   announce(change: Change): void;
   /** Announces a changed list to whoever asked, once for all changes of this turn; nothing when not advertised. */
-  listChanged(kind: "tools" | "prompts" | "resources"): void;
+  listChanged(kind: ListKind): void;
   /** Stays open until the call is aborted. */
   listen(call: Call<"subscriptions/listen">): Promise<Outcome<"subscriptions/listen">>;
 }
@@ -21,30 +24,29 @@ interface Listener {
 
 export function createChanges(capabilities: () => ServerCapabilities): Changes {
   const listeners = new Set<Listener>();
-  const pending = new Set<"tools" | "prompts" | "resources">();
+  const pending = new Set<ListKind>();
 
   const publish = (change: Change): void => {
     const [method, params] = changeToNotification(change);
     for (const { filter, call } of listeners) if (isWanted(change, filter)) call.notify(method, params);
   };
 
+  const flush = (): void => {
+    const kinds = [...pending];
+    pending.clear();
+    for (const kind of kinds) if (missingCapability({ kind }, capabilities()) === undefined) publish({ kind });
+  };
+
   return {
     announce(change) {
-      const option = missingOption(change, capabilities());
-      if (option !== undefined) {
-        throw new McpError("unsupported", `cannot announce the change: createServer needs ${option}: true`);
+      const missing = missingCapability(change, capabilities());
+      if (missing !== undefined) {
+        throw new McpError("unsupported", `cannot announce the change: the server does not advertise ${missing}`);
       }
       publish(change);
     },
     listChanged(kind) {
-      if (capabilities()[kind]?.listChanged !== true) return;
-      if (pending.size === 0) {
-        queueMicrotask(() => {
-          const kinds = [...pending];
-          pending.clear();
-          for (const each of kinds) publish({ kind: each });
-        });
-      }
+      if (pending.size === 0) queueMicrotask(flush);
       pending.add(kind);
     },
     listen(call) {
@@ -62,7 +64,8 @@ export function createChanges(capabilities: () => ServerCapabilities): Changes {
   };
 }
 
-function missingOption(change: Change, capabilities: ServerCapabilities): string | undefined {
-  if (change.kind === "resource") return capabilities.resources?.subscribe === true ? undefined : "subscribe";
-  return capabilities[change.kind]?.listChanged === true ? undefined : "listChanged";
+/** What a server must advertise to announce a change, if it does not. */
+function missingCapability(change: Change, capabilities: ServerCapabilities): string | undefined {
+  if (change.kind === "resource") return capabilities.resources?.subscribe ? undefined : "resources.subscribe";
+  return capabilities[change.kind]?.listChanged ? undefined : `${change.kind}.listChanged`;
 }

@@ -1,5 +1,7 @@
-import { McpError } from "../model/errors.ts";
-import type { CompleteParams, CompleteResult } from "../model/prompt.ts";
+import type { CompleteResult, CompletionRef } from "../model/prompt.ts";
+import type { Call, Outcome } from "../model/service.ts";
+import type { Environment } from "./environment.ts";
+import { handlerJob } from "./handler-job.ts";
 
 /** What is known when a value is completed. */
 export interface CompletionContext {
@@ -14,21 +16,47 @@ export type Completer = (value: string, context: CompletionContext) => readonly 
 /** Completers by the name of the argument. */
 export type Completers = Readonly<Record<string, Completer>>;
 
-const MAX_VALUES = 100;
+/** What has completers, by what a request refers to. */
+export type CompletionOwner = (ref: CompletionRef) => { readonly complete?: Completers } | undefined;
 
-/** The completer a request means. Undefined when nobody registered one. */
-export function completerOf(completers: Completers | undefined, name: string): Completer | undefined {
+type Complete = (
+  call: Call<"completion/complete">,
+) => Outcome<"completion/complete"> | Promise<Outcome<"completion/complete">>;
+
+/** Completes values. Where nobody registered a completer there is nothing to suggest, which is no error. */
+export function createCompletion(env: Environment, ownerOf: CompletionOwner): Complete {
+  return (call) => {
+    const { ref, argument, context: given } = call.params;
+    const completer = completerOf(ownerOf(ref)?.complete, argument.name);
+    if (completer === undefined) return { kind: "complete", result: noCompletion };
+    const job = handlerJob<readonly string[]>(env, {
+      method: "completion/complete",
+      name: ref.type === "ref/prompt" ? ref.name : ref.uri,
+      run: (context) =>
+        completer(argument.value, {
+          arguments: given?.arguments ?? {},
+          get signal() {
+            return context.signal;
+          },
+        }),
+      finish: (values) => ({ kind: "complete", result: toCompletion(values) }),
+    });
+    return env.runner.run(call, job) as Outcome<"completion/complete">;
+  };
+}
+
+function completerOf(completers: Completers | undefined, name: string): Completer | undefined {
   return completers !== undefined && Object.hasOwn(completers, name) ? completers[name] : undefined;
 }
 
-export function toCompletion(values: readonly string[]): CompleteResult {
+const noCompletion: CompleteResult = { completion: { values: [], hasMore: false } };
+
+const MAX_VALUES = 100;
+
+function toCompletion(values: readonly string[]): CompleteResult {
   if (!Array.isArray(values) || values.some((value) => typeof value !== "string")) {
-    throw new McpError("invalid-definition", "a completer must return an array of strings");
+    throw new Error("a completer must return an array of strings");
   }
   const total = values.length;
   return { completion: { values: values.slice(0, MAX_VALUES), total, hasMore: total > MAX_VALUES } };
 }
-
-export const noCompletion: CompleteResult = { completion: { values: [], hasMore: false } };
-
-export type { CompleteParams };

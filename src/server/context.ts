@@ -5,7 +5,7 @@ import { isAtLeast, type LogLevel } from "../model/logging.ts";
 import type { Peer } from "../model/peer.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import { redact } from "../std/redact.ts";
-import { type AskOptions, ask, askUrl, elicit, roots, sample } from "./ask.ts";
+import { type AskOptions, ask, askUrl, type EmptyForm, elicit, roots, sample } from "./ask.ts";
 import type { Execution } from "./execution.ts";
 
 /** What a handler sees of the call that runs it. Its members may be taken apart. */
@@ -23,14 +23,19 @@ export interface Context {
   /** Sends a log message to the caller, if it wants messages of this level. Members that look like credentials are hidden. */
   readonly log: (level: LogLevel, data: unknown, logger?: string) => void;
   /**
-   * Asks the user to fill a form and waits for the checked answer.
+   * Asks the user to fill a form and waits for the checked answer. Without a
+   * schema there is nothing to fill in: the user can only agree.
    *
    * Throws `declined` when the user says no, `missing-capability` when the
    * client cannot ask. Where the client cannot be asked while the call waits,
    * the handler may be run again from its start: put side effects before a
    * question into `step`.
    */
-  readonly ask: <const S extends AnySchema>(message: string, schema: S, options?: AskOptions) => Promise<InferOut<S>>;
+  readonly ask: <const S extends AnySchema = EmptyForm>(
+    message: string,
+    schema?: S,
+    options?: AskOptions,
+  ) => Promise<InferOut<S>>;
   /** Asks the user to open a page. Resolves on consent, which is not completion. Throws `declined`. */
   readonly askUrl: (message: string, url: string, options?: AskOptions) => Promise<void>;
   /** Asks like `ask` and `askUrl`, and gives the bare answer: accepted, declined or cancelled. */
@@ -39,8 +44,11 @@ export interface Context {
   readonly sample: (params: CreateMessageParams, options?: AskOptions) => Promise<CreateMessageResult>;
   /** The places the client lets this server look at. */
   readonly roots: (options?: AskOptions) => Promise<readonly Root[]>;
-  /** Runs `work` once for its key, also when the handler is run again; later runs get the same result. */
-  readonly step: <T extends Json | undefined>(key: string, work: () => T | Promise<T>) => Promise<T>;
+  /**
+   * Runs `work` once for its key, also when the handler is run again, and gives
+   * its result, as JSON, to every run. One that throws counts as not run.
+   */
+  readonly step: <T>(key: string, work: () => T | Promise<T>) => Promise<T>;
 }
 
 /** The context of one run. Its functions are made when they are first read. */
@@ -83,33 +91,42 @@ export class RunContext implements Context {
 
   get ask(): Context["ask"] {
     const run = this.#run;
-    return (message, schema, options) => ask(run, { message, schema }, options);
+    return (message, schema, options) => maybeUnread(ask(run, { message, schema }, options));
   }
 
   get askUrl(): Context["askUrl"] {
     const run = this.#run;
-    return (message, url, options) => askUrl(run, { message, url }, options);
+    return (message, url, options) => maybeUnread(askUrl(run, { message, url }, options));
   }
 
   get elicit(): Context["elicit"] {
     const run = this.#run;
-    return (params, options) => elicit(run, params, options);
+    return (params, options) => maybeUnread(elicit(run, params, options));
   }
 
   get sample(): Context["sample"] {
     const run = this.#run;
-    return (params, options) => sample(run, params, options);
+    return (params, options) => maybeUnread(sample(run, params, options));
   }
 
   get roots(): Context["roots"] {
     const run = this.#run;
-    return (options) => roots(run, options);
+    return (options) => maybeUnread(roots(run, options));
   }
 
   get step(): Context["step"] {
     const run = this.#run;
-    return (key, work) => run.step(key, work);
+    return <T>(key: string, work: () => T | Promise<T>) => run.dialogue.step(key, work) as Promise<T>;
   }
+}
+
+/**
+ * A promise whose rejection need not be caught. Of several questions a handler
+ * may await one and never come to the next, which is no reason to end the process.
+ */
+function maybeUnread<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => {});
+  return answer;
 }
 
 async function* track<T>(run: Execution, items: Iterable<T> | AsyncIterable<T>, total = sizeOf(items)) {

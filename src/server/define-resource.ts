@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Annotations, Icon } from "../model/content.ts";
-import type { Resource, ResourceContents } from "../model/resource.ts";
+import type { Resource } from "../model/resource.ts";
 import type { TemplateVariables } from "../std/uri-template.ts";
 import type { Completers } from "./completion.ts";
 import type { Context } from "./context.ts";
@@ -44,5 +44,3 @@ export interface ResourceDefinition extends ResourceDescription {
 export function resource<const U extends string>(uri: U, options: ResourceOptions<U>): ResourceDefinition {
   return { uri, ...options } as ResourceDefinition;
 }
-
-export type { ResourceContents };

@@ -1,9 +1,11 @@
 import type { Json, JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
-import type { Question } from "../model/input.ts";
-import { abortReason, type Call, type Outcome, onAbort } from "../model/service.ts";
+import { methodRow } from "../model/methods.ts";
+import { type Ask, abortReason, type Call, type Outcome, onAbort, signalOf } from "../model/service.ts";
 import type { Deadline, Deadlines } from "../std/deadlines.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
+import { type Arrival, Dialogue, type Recollection } from "./dialogue.ts";
+import { isAbort } from "./faults.ts";
 import { type Inquiry, requireCapability } from "./questions.ts";
 
 /** What to run for a call, and how its end becomes an outcome. */
@@ -22,23 +24,6 @@ export interface Rounds {
   suspend(execution: Execution): Promise<Outcome>;
 }
 
-/** What a run asked, was told and has done, by key. Most runs need none of it. */
-export class Memory {
-  /** Answers of earlier rounds, as they were sent. */
-  readonly answers: Map<string, unknown> = new Map();
-  /** Results of finished steps. */
-  readonly results: Map<string, Json | undefined> = new Map();
-  readonly steps: Map<string, Promise<Json | undefined>> = new Map();
-  readonly waiting: Map<string, Waiting> = new Map();
-  readonly keys: Set<string> = new Set();
-}
-
-interface Waiting {
-  readonly inquiry: Inquiry;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
  * One run of a handler.
  *
@@ -48,86 +33,81 @@ interface Waiting {
  */
 export class Execution {
   call: Call;
+  /** True when the run ended because an answer it was run again with is malformed. */
+  refused = false;
   readonly #job: Job;
   readonly #rounds: Rounds;
-  #memory: Memory | undefined;
+  readonly #known: Recollection | undefined;
+  #phase: "running" | "suspended" | "ended" = "running";
+  #outcome: Outcome | Promise<Outcome> | undefined;
+  #settle: ((outcome: Outcome | Promise<Outcome>) => void) | undefined;
+  #dialogue: Dialogue | undefined;
   #abort: LazyAbort | undefined;
   #unlink: (() => void) | undefined;
   #deadline: Deadline | undefined;
-  #settle: ((outcome: Outcome | Promise<Outcome>) => void) | undefined;
-  #end: Outcome | Promise<Outcome> | undefined;
-  #asked = 0;
   #lastProgress = Number.NEGATIVE_INFINITY;
+  /** Questions the client is being asked right now. */
+  #asking = 0;
   #suspending = false;
 
-  constructor(call: Call, job: Job, rounds: Rounds) {
+  constructor(call: Call, job: Job, rounds: Rounds, known?: Recollection) {
     this.call = call;
     this.#job = job;
     this.#rounds = rounds;
+    this.#known = known;
   }
 
-  get memory(): Memory {
-    this.#memory ??= new Memory();
-    return this.#memory;
+  /** What this run asked, was told and has done. Made when first needed: most runs do without. */
+  get dialogue(): Dialogue {
+    this.#dialogue ??= new Dialogue(this.#known);
+    return this.#dialogue;
   }
 
-  /** Starts the handler; resolves when it ends or has to wait for another call. */
+  /** Starts the handler. The outcome comes when it ends or has to wait for another call. */
   run(): Outcome | Promise<Outcome> {
     let value: unknown;
     try {
       value = this.#job.start(this);
     } catch (error) {
-      return this.#job.fail(error);
+      return this.#end(this.#failed(error));
     }
-    if (!isThenable(value)) return this.#finish(value);
-    value.then(
-      (result) => this.#done(this.#finish(result)),
-      (error) => this.#done(this.#job.fail(error)),
+    if (!isThenable(value)) return this.#end(this.#finish(value));
+    Promise.resolve(value).then(
+      (result) => this.#phase !== "ended" && this.#end(this.#finish(result)),
+      (error) => this.#end(this.#failed(error)),
     );
     return this.#wait();
   }
 
   /** Goes on with a suspended run, on behalf of the call that brought the answers. */
-  async resume(call: Call, answers: ReadonlyMap<string, unknown>): Promise<Outcome> {
-    const values = await this.#read(answers);
+  resume(call: Call, arrivals: readonly Arrival[]): Outcome | Promise<Outcome> {
     this.call = call;
+    if (this.#outcome !== undefined) return this.#outcome;
+    this.#phase = "running";
     this.#link();
-    if (this.#end !== undefined) return this.#end;
     const outcome = this.#wait();
-    for (const [key, { waiting, value, answer }] of values) {
-      this.memory.waiting.delete(key);
-      this.memory.answers.set(key, answer);
-      waiting.resolve(value);
-    }
-    if (this.memory.waiting.size > 0) this.#suspendSoon();
+    this.dialogue.deliver(arrivals);
+    if (this.dialogue.isWaiting) void this.#suspendSoon();
     return outcome;
   }
 
   /** Gives up on a suspended run: its questions reject, so that `finally` blocks run. */
   abandon(reason: string): void {
-    const error = new McpError("cancelled", reason);
-    this.#abort ??= new LazyAbort();
-    this.#abort.abort(error);
-    for (const { reject } of this.memory.waiting.values()) reject(error);
-    this.memory.waiting.clear();
+    if (this.#phase !== "ended") this.#stop(new McpError("cancelled", reason));
   }
 
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new LazyAbort();
-      this.#link();
+      if (this.#phase === "running") this.#link();
     }
     return this.#abort.signal;
   }
 
-  get settled(): boolean {
-    return this.#end !== undefined;
-  }
-
   progress(progress: number, total?: number, message?: string): void {
+    if (this.#phase !== "running") return;
     this.#deadline?.touch();
-    if (this.#settle === undefined && this.#end !== undefined) return;
-    if (!this.call.wantsProgress || !(progress > this.#lastProgress)) return;
+    if (!this.call.wantsProgress || !(progress > this.#lastProgress) || !Number.isFinite(progress)) return;
     this.#lastProgress = progress;
     this.call.notify("notifications/progress", {
       progress,
@@ -136,68 +116,48 @@ export class Execution {
     });
   }
 
+  /** Tells the caller something while it waits; nothing before or after. */
   notify(method: string, params: JsonObject): void {
-    if (this.#end === undefined) this.call.notify(method, params);
+    if (this.#phase === "running") this.call.notify(method, params);
   }
 
   /** Puts a question to the client: at once where it can be asked, else by the outcome of this call. */
-  async ask<T>(inquiry: Inquiry<T>, key = `ask-${++this.#asked}`): Promise<T> {
-    const { keys, answers, waiting } = this.memory;
-    if (keys.has(key)) throw new McpError("invalid-definition", `the question key ${key} is used twice`);
-    keys.add(key);
-    requireCapability(inquiry.question, this.call.peer.capabilities);
-    if (this.call.ask !== undefined) return this.#askLive(inquiry, this.call.ask(inquiry.question));
-    if (answers.has(key)) return this.#recall(inquiry, answers.get(key));
-    return new Promise<T>((resolve, reject) => {
-      waiting.set(key, { inquiry, resolve: resolve as (value: unknown) => void, reject });
-      this.#suspendSoon();
-    });
-  }
-
-  /** Runs `work` once for its key, however often the handler is run again. */
-  step<T extends Json | undefined>(key: string, work: () => T | Promise<T>): Promise<T> {
-    const { steps, results } = this.memory;
-    const running = steps.get(key);
-    if (running !== undefined) return running as Promise<T>;
-    const result = results.has(key) ? Promise.resolve(results.get(key) as T) : this.#perform(key, work);
-    steps.set(key, result);
-    return result;
-  }
-
-  async #perform<T extends Json | undefined>(key: string, work: () => T | Promise<T>): Promise<T> {
-    const value = await work();
-    this.memory.results.set(key, value);
-    return value;
+  async ask<T>(inquiry: Inquiry<T>, key?: string): Promise<T> {
+    const { method, peer, ask } = this.call;
+    requireCapability(inquiry.question, peer.capabilities);
+    const name = this.dialogue.claim(key);
+    if (this.#phase === "ended") throw new McpError("cancelled", "the call is over");
+    if (ask !== undefined) return this.#askLive(inquiry, ask);
+    if (methodRow(method).asks !== true) throw new McpError("unsupported", `${method} cannot ask this client`);
+    const told = await this.dialogue.recall(inquiry.question, name);
+    if (told !== undefined) return this.#accept(inquiry, told.answer);
+    if (this.#abort?.aborted) throw this.#abort.signal.reason;
+    const answer = this.dialogue.wait(inquiry, name);
+    void this.#suspendSoon();
+    return answer;
   }
 
   /** The time a user takes to answer is not the handler's. */
-  async #askLive<T>(inquiry: Inquiry<T>, answer: Promise<unknown>): Promise<T> {
+  async #askLive<T>(inquiry: Inquiry<T>, ask: Ask): Promise<T> {
+    this.#asking++;
     this.#deadline?.stop();
     try {
-      return await inquiry.read(await answer);
+      return await inquiry.read(await ask(inquiry.question));
     } finally {
-      if (this.#end === undefined) this.#startDeadline();
+      this.#asking--;
+      this.#startDeadline();
     }
   }
 
-  /** A malformed answer ends the call, not the question: the handler never sees it. */
-  async #recall<T>(inquiry: Inquiry<T>, answer: unknown): Promise<T> {
+  /** A malformed answer ends the call, and the handler never sees it; the client may come again with a better one. */
+  async #accept<T>(inquiry: Inquiry<T>, answer: Json): Promise<T> {
     try {
       return await inquiry.read(answer);
     } catch (error) {
-      this.#done(this.#job.fail(error));
-      return new Promise<T>(() => {});
+      this.refused = true;
+      this.#end(this.#job.fail(error));
+      throw this.#stop(new McpError("cancelled", "an answer was malformed"));
     }
-  }
-
-  async #read(answers: ReadonlyMap<string, unknown>) {
-    const values = new Map<string, { waiting: Waiting; value: unknown; answer: unknown }>();
-    for (const [key, waiting] of this.memory.waiting) {
-      if (!answers.has(key)) continue;
-      const answer = answers.get(key);
-      values.set(key, { waiting, answer, value: await waiting.inquiry.read(answer) });
-    }
-    return values;
   }
 
   #wait(): Promise<Outcome> {
@@ -207,16 +167,15 @@ export class Execution {
     });
   }
 
+  /** Time counts while a call waits for this run, and this run for no user. */
   #startDeadline(): void {
     const { timeoutMs } = this.#job;
-    if (timeoutMs <= 0) return;
-    this.#deadline?.stop();
+    if (timeoutMs <= 0 || this.#asking > 0 || this.#phase !== "running") return;
     this.#deadline = this.#rounds.deadlines.start({ idleMs: timeoutMs, totalMs: 0 }, () => {
       const message = `no result and no progress within ${timeoutMs} ms`;
       const error = new McpError("timeout", message, { data: { reason: "timeout" } });
-      this.#abort ??= new LazyAbort();
-      this.#abort.abort(error);
-      this.#done(this.#job.fail(error));
+      this.#end(this.#job.fail(error));
+      this.#stop(error);
     });
   }
 
@@ -229,43 +188,63 @@ export class Execution {
     }
   }
 
+  /** What a handler throws because it was told to stop is nobody's fault. */
+  #failed(error: unknown): Outcome {
+    const signal = this.#abort?.aborted ? this.#abort.signal : undefined;
+    const isReason = signal !== undefined && error === signal.reason;
+    if (!isReason && !(isAbort(error) && (signal ?? signalOf(this.call)).aborted)) return this.#job.fail(error);
+    return { kind: "failed", failure: { code: "cancelled", message: "the call was cancelled" } };
+  }
+
   /** The first end counts. One that comes while no call waits is kept for the next. */
-  #done(outcome: Outcome | Promise<Outcome>): void {
-    if (this.#end !== undefined) return;
-    this.#end = outcome;
+  #end(outcome: Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
+    if (this.#outcome !== undefined) return this.#outcome;
+    this.#phase = "ended";
+    this.#outcome = outcome;
     this.#deadline?.stop();
     this.#unlink?.();
     this.#settle?.(outcome);
-    this.#settle = undefined;
+    return outcome;
   }
 
-  /** Questions that are asked in the same turn go out together. */
-  #suspendSoon(): void {
+  /** Tells the handler to stop, and returns why. */
+  #stop(reason: McpError): McpError {
+    this.#abort ??= new LazyAbort();
+    this.#abort.abort(reason);
+    this.#dialogue?.giveUp(reason);
+    return reason;
+  }
+
+  /** Questions of the same turn go out together, and no step is left without its result. */
+  async #suspendSoon(): Promise<void> {
     if (this.#suspending) return;
     this.#suspending = true;
-    setTimeout(() => {
-      this.#suspending = false;
-      if (this.#end !== undefined || this.memory.waiting.size === 0) return;
-      this.#deadline?.stop();
-      this.#unlink?.();
-      const settle = this.#settle;
-      this.#settle = undefined;
-      settle?.(this.#rounds.suspend(this));
-    }, 0);
+    await this.dialogue.idle();
+    this.#suspending = false;
+    if (this.#phase !== "running" || !this.dialogue.isWaiting) return;
+    if (signalOf(this.call).aborted) this.abandon("the call was cancelled");
+    else this.#suspend();
   }
 
-  #link(): void {
-    const abort = this.#abort;
-    if (abort === undefined || this.#end !== undefined) return;
-    const { call } = this;
+  #suspend(): void {
+    const settle = this.#settle;
+    this.#phase = "suspended";
+    this.#settle = undefined;
+    this.#deadline?.stop();
     this.#unlink?.();
-    this.#unlink = onAbort(call, () => abort.abort(abortReason(call)));
+    const outcome = this.#rounds.suspend(this).catch((error: unknown) => {
+      this.abandon("the call cannot be continued");
+      return this.#job.fail(error);
+    });
+    settle?.(outcome);
   }
-}
 
-/** The questions a run waits for, by key. */
-export function questionsOf(execution: Execution): Readonly<Record<string, Question>> {
-  return Object.fromEntries([...execution.memory.waiting].map(([key, { inquiry }]) => [key, inquiry.question]));
+  /** The call of the moment can abort this run. */
+  #link(): void {
+    const { call } = this;
+    const abort = this.#abort;
+    if (abort !== undefined) this.#unlink = onAbort(call, () => abort.abort(abortReason(call)));
+  }
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

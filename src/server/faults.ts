@@ -51,6 +51,12 @@ export function isForReader(error: McpError): boolean {
   return error.code === "tool-error" || error.code === "declined";
 }
 
+/** True for errors that say no more than: told to stop. */
+export function isAbort(error: unknown): boolean {
+  if (error instanceof McpError) return error.code === "cancelled" || error.code === "connection-closed";
+  return error instanceof Error && error.name === "AbortError";
+}
+
 /** A hook that throws must not turn one fault into two. */
 function tell(hook: FaultHook, error: unknown, place: FaultPlace): void {
   try {

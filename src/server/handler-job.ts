@@ -3,10 +3,10 @@ import { type Context, RunContext } from "./context.ts";
 import type { Environment } from "./environment.ts";
 import type { Execution, Job } from "./execution.ts";
 
-/** What a resource or prompt handler does, and what its value means. */
+/** What a handler does, and what its value means. */
 export interface Handling<T> {
   readonly method: string;
-  readonly name: string;
+  readonly name?: string;
   run(context: Context): T | Promise<T>;
   finish(value: T): Outcome;
 }

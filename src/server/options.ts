@@ -1,5 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Icon } from "../model/content.ts";
+import { McpError } from "../model/errors.ts";
 import type { Extensions, Implementation } from "../model/peer.ts";
 import type { Middleware } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
@@ -67,7 +68,14 @@ export interface ServerOptions<T extends Tools = Tools> {
   readonly now?: () => number;
 }
 
-/** What a server says of itself. */
+/** Throws `invalid-definition` for numbers that would quietly disable what they limit. */
+export function checkOptions({ pageSize = 1, stateTtlMs = 1 }: ServerOptions): void {
+  for (const [name, value] of Object.entries({ pageSize, stateTtlMs })) {
+    if (!(value >= 1)) throw new McpError("invalid-definition", `the option ${name} must be at least 1, not ${value}`);
+  }
+}
+
+/** What names a server. */
 export function infoOf(options: ServerOptions): Implementation {
   const { name, version, title, description, websiteUrl, icons } = options;
   return {

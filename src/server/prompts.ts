@@ -34,9 +34,6 @@ export function createPromptBook(env: Environment, onChange: () => void): Prompt
 
   return {
     ...registry,
-    get size() {
-      return registry.size;
-    },
     define: (name, definition) => registry.add(name, readyPrompt(name, definition)),
     async call(call) {
       const { name, arguments: given = {} } = call.params;
@@ -57,6 +54,7 @@ export function createPromptBook(env: Environment, onChange: () => void): Prompt
 const MAX_NAME = 1024;
 
 function readyPrompt(name: string, definition: PromptDefinition): ReadyPrompt {
+  if (!isObject(definition)) throw bad(name, "it must be an object with get");
   const { title, description, icons, meta } = definition;
   if (name === "" || name.length > MAX_NAME) throw bad(name, `its name must be 1 to ${MAX_NAME} characters`);
   if (typeof definition.get !== "function") throw bad(name, "get must be a function");
@@ -116,10 +114,18 @@ function toResult(value: PromptReturn, { name, listed }: ReadyPrompt): GetPrompt
   const described = listed.description === undefined ? {} : { description: listed.description };
   if (typeof value === "string") return { ...described, messages: [fromUser({ type: "text", text: value })] };
   if (isContent(value)) return { ...described, messages: [fromUser(value)] };
-  if (Array.isArray(value)) return { ...described, messages: value as readonly PromptMessage[] };
-  if ("messages" in value) return { ...described, ...value };
-  if ("role" in value) return { ...described, messages: [value] };
+  if (isMessage(value)) return { ...described, messages: [value] };
+  if (areMessages(value)) return { ...described, messages: value };
+  if (isObject(value) && areMessages(value.messages)) return { ...described, ...(value as unknown as GetPromptResult) };
   throw new Error(`prompt ${name} returned neither text nor messages`);
+}
+
+function areMessages(value: unknown): value is readonly PromptMessage[] {
+  return Array.isArray(value) && value.every(isMessage);
+}
+
+function isMessage(value: unknown): value is PromptMessage {
+  return isObject(value) && (value.role === "user" || value.role === "assistant") && isContent(value.content);
 }
 
 function fromUser(content: PromptMessage["content"]): PromptMessage {

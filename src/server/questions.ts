@@ -44,7 +44,8 @@ function missingSampling({ tools, toolChoice }: CreateMessageParams, { sampling 
 
 function missingElicitation({ mode }: ElicitParams, has: ClientCapabilities) {
   if (mode === "url") return has.elicitation?.url === undefined ? { elicitation: { url: {} } } : undefined;
-  return canShowForms(has) ? undefined : { elicitation: {} };
+  if (canShowForms(has)) return undefined;
+  return { elicitation: has.elicitation === undefined ? {} : { form: {} } };
 }
 
 /** `elicitation.url`, from the shape of the capability. */
@@ -68,11 +69,16 @@ export function readElicit(answer: unknown, key: string): ElicitResult {
 export function readSample(answer: unknown, key: string): CreateMessageResult {
   if (!isObject(answer)) throw malformed(key, "it must be an object");
   if (!isObject(answer.content) && !Array.isArray(answer.content)) throw malformed(key, '"content" is missing');
+  if (typeof answer.role !== "string") throw malformed(key, '"role" must be a string');
+  if (typeof answer.model !== "string") throw malformed(key, '"model" must be a string');
   return answer as unknown as CreateMessageResult;
 }
 
 export function readRoots(answer: unknown, key: string): ListRootsResult {
   if (!isObject(answer) || !Array.isArray(answer.roots)) throw malformed(key, '"roots" must be an array');
+  if (!answer.roots.every((root) => isObject(root) && typeof root.uri === "string")) {
+    throw malformed(key, 'each of "roots" must have a uri');
+  }
   return answer as unknown as ListRootsResult;
 }
 

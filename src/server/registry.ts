@@ -4,7 +4,8 @@ import { fromBase64Url, toBase64Url } from "../std/base64.ts";
 
 /** Named things in the order they were added, listed in pages that are built once. */
 export interface Registry<T, P> {
-  readonly size: number;
+  /** True once there was anything, also when it is gone again. */
+  wasUsed(): boolean;
   get(name: string): T | undefined;
   /** All of them, the same array until something changes. */
   values(): readonly T[];
@@ -54,9 +55,7 @@ export function createRegistry<T, P>({ noun, pageSize, render, onChange }: Regis
   };
 
   return {
-    get size() {
-      return entries.size;
-    },
+    wasUsed: () => sequence > 0,
     get: (name) => entries.get(name)?.item,
     values() {
       items ??= [...entries.values()].map((entry) => entry.item);

@@ -1,20 +1,14 @@
-import { isObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
-import type { Cacheable, Result } from "../model/methods.ts";
-import type {
-  BlobResourceContents,
-  Resource,
-  ResourceContents,
-  ResourceTemplate,
-  TextResourceContents,
-} from "../model/resource.ts";
+import type { Result } from "../model/methods.ts";
+import type { Resource, ResourceTemplate } from "../model/resource.ts";
 import type { Call, Outcome } from "../model/service.ts";
-import { toBase64 } from "../std/base64.ts";
 import { type MatchedVariables, parseUriTemplate, type UriTemplate } from "../std/uri-template.ts";
 import type { ResourceDefinition } from "./define-resource.ts";
 import type { Environment } from "./environment.ts";
+import type { Job } from "./execution.ts";
 import { handlerJob } from "./handler-job.ts";
 import { createRegistry, type Registry } from "./registry.ts";
+import { notFound, toReadResult } from "./resource-result.ts";
 
 interface Fixed {
   readonly definition: ResourceDefinition;
@@ -29,7 +23,8 @@ interface Template {
 
 /** The resources and templates of a server. */
 export interface ResourceShelf {
-  readonly size: number;
+  /** True once there was any, also when it is gone again. */
+  wasUsed(): boolean;
   readonly templates: Registry<Template, Result<"resources/templates/list">>;
   define(definition: ResourceDefinition): void;
   /** By URI or template. False when there is none. */
@@ -67,17 +62,21 @@ export function createResourceShelf(env: Environment, onChange: () => void): Res
   };
 
   /** What templates list comes after the fixed resources, on the last page. */
-  const withListed = async (page: Result<"resources/list">): Promise<Outcome<"resources/list">> => {
-    const lists = await Promise.all(templates.values().map(({ definition }) => definition.list?.() ?? []));
-    return { kind: "complete", result: { ...page, resources: [...page.resources, ...lists.flat()] } };
-  };
+  const withListed = (page: Result<"resources/list">): Job =>
+    handlerJob<readonly (readonly Resource[])[]>(env, {
+      method: "resources/list",
+      run: () => Promise.all(templates.values().map(({ definition }) => definition.list?.() ?? [])),
+      finish: (lists) => ({
+        kind: "complete",
+        result: { ...page, resources: [...page.resources, ...lists.flat()] },
+      }),
+    });
 
   return {
-    get size() {
-      return fixed.size + templates.size;
-    },
+    wasUsed: () => fixed.wasUsed() || templates.wasUsed(),
     templates,
     define(definition) {
+      if (typeof definition?.uri !== "string") throw bad(String(definition?.uri), "it must be made by resource()");
       if (!definition.uri.includes("{")) fixed.add(definition.uri, readyFixed(definition));
       else templates.add(definition.uri, readyTemplate(definition));
     },
@@ -87,7 +86,8 @@ export function createResourceShelf(env: Environment, onChange: () => void): Res
     list(call) {
       const page = fixed.page(call.params.cursor);
       const listing = templates.values().some(({ definition }) => definition.list !== undefined);
-      return listing && page.nextCursor === undefined ? withListed(page) : { kind: "complete", result: page };
+      if (!listing || page.nextCursor !== undefined) return { kind: "complete", result: page };
+      return env.runner.run(call, withListed(page)) as Outcome<"resources/list">;
     },
     read(call) {
       const { uri } = call.params;
@@ -98,7 +98,7 @@ export function createResourceShelf(env: Environment, onChange: () => void): Res
         method: "resources/read",
         name: uri,
         run: (context) => definition.read(variables, context),
-        finish: (value) => ({ kind: "complete", result: toResult(value, uri, { ...env.cache, ...definition }) }),
+        finish: (value) => ({ kind: "complete", result: toReadResult(value, uri, { ...env.cache, ...definition }) }),
       });
       return env.runner.run(call, job) as Outcome<"resources/read">;
     },
@@ -144,45 +144,4 @@ function describe({
 
 function bad(uri: string, problem: string): McpError {
   return new McpError("invalid-definition", `resource ${uri}: ${problem}`);
-}
-
-function notFound(uri: string): McpError {
-  return new McpError("resource-not-found", `no resource ${uri}`, { data: { uri } });
-}
-
-type ReadSettings = Pick<Cacheable, "ttlMs" | "cacheScope"> & { readonly mimeType?: string };
-
-/** The result a returned value stands for. Nothing stands for: no such resource. */
-function toResult(
-  value: unknown,
-  uri: string,
-  { ttlMs, cacheScope, mimeType }: ReadSettings,
-): Result<"resources/read"> {
-  if (value === undefined || value === null) throw notFound(uri);
-  const parts = isObject(value) && Array.isArray(value.contents) ? value.contents : isList(value) ? value : [value];
-  return {
-    contents: parts.map((part) => toContents(part, uri, mimeType)),
-    ...(ttlMs !== undefined && { ttlMs }),
-    ...(cacheScope !== undefined && { cacheScope }),
-  };
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isContents);
-}
-
-function toContents(part: unknown, uri: string, mimeType: string | undefined): ResourceContents {
-  if (typeof part === "string") return { uri, mimeType: mimeType ?? "text/plain", text: part };
-  if (part instanceof Uint8Array) {
-    return { uri, mimeType: mimeType ?? "application/octet-stream", blob: toBase64(part) };
-  }
-  if (isContents(part)) return { ...(mimeType !== undefined && { mimeType }), ...part, uri: part.uri ?? uri };
-  return { uri, mimeType: mimeType ?? "application/json", text: JSON.stringify(part) };
-}
-
-/** Contents that may leave out their URI. */
-type Part = Omit<TextResourceContents, "uri"> | Omit<BlobResourceContents, "uri">;
-
-function isContents(value: unknown): value is Part & { readonly uri?: string } {
-  return isObject(value) && (typeof value.text === "string" || typeof value.blob === "string");
 }

@@ -1,13 +1,15 @@
-import { canonicalText } from "../json/canonical.ts";
-import { asJson, isObject, type JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
+import { asJson } from "../json/json.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import { toBase64Url } from "../std/base64.ts";
-import type { Deadlines } from "../std/deadlines.ts";
-import { Execution, type Job, questionsOf } from "./execution.ts";
+import type { Deadline, Deadlines } from "../std/deadlines.ts";
+import type { Arrival, Told } from "./dialogue.ts";
+import { digestOf } from "./digest.ts";
+import { Execution, type Job } from "./execution.ts";
 import type { Sealer } from "./seal.ts";
+import { createSingleUse } from "./single-use.ts";
+import { answersTo, bindingOf, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
 
-export interface RoundsOptions {
+export interface RunnerOptions {
   readonly sealer: Sealer;
   readonly deadlines: Deadlines;
   /** How long a client may take to come back with answers. */
@@ -23,123 +25,89 @@ export interface Runner {
   run(call: Call, job: Job): Outcome | Promise<Outcome>;
 }
 
-/** The content of `requestState`, sealed. */
-interface Ticket {
-  readonly run: string;
-  /** Who may use it, and for which call. */
-  readonly bound: string;
-  readonly expires: number;
-  readonly answers: JsonObject;
-  readonly results: JsonObject;
-  readonly asked: readonly string[];
-}
-
-/** A call that brings answers. */
+/** What a call brings that continues another. */
 interface Retry {
-  readonly call: Call;
-  readonly fresh: ReadonlyMap<string, unknown>;
+  readonly ticket: Ticket;
+  readonly fresh: ReadonlyMap<string, Told>;
 }
 
 interface Parked {
   readonly execution: Execution;
-  stop(): void;
+  readonly deadline: Deadline;
 }
 
-export function createRunner({ sealer, deadlines, stateTtlMs, maxParked, now }: RoundsOptions): Runner {
+const MAX_USED_TICKETS = 100_000;
+
+export function createRunner({ sealer, deadlines, stateTtlMs, maxParked, now }: RunnerOptions): Runner {
   const parked = new Map<string, Parked>();
+  const tickets = createSingleUse({ now, max: MAX_USED_TICKETS });
 
   const park = (run: string, execution: Execution): void => {
-    const oldest = parked.size >= maxParked ? parked.entries().next().value : undefined;
-    if (oldest !== undefined) {
-      unpark(oldest[0]);
-      oldest[1].execution.abandon("too many calls wait for answers");
-    }
-    const deadline = deadlines.start({ idleMs: 0, totalMs: stateTtlMs }, () => {
-      parked.delete(run);
-      execution.abandon("no answer came in time");
-    });
-    parked.set(run, { execution, stop: deadline.stop.bind(deadline) });
+    const expire = (): void => unpark(run)?.abandon("no answer came in time");
+    parked.set(run, { execution, deadline: deadlines.start({ idleMs: 0, totalMs: stateTtlMs }, expire) });
+    const [oldest] = parked.keys();
+    if (parked.size > maxParked && oldest !== undefined) unpark(oldest)?.abandon("too many calls wait for answers");
   };
 
   const unpark = (run: string): Execution | undefined => {
     const entry = parked.get(run);
     parked.delete(run);
-    entry?.stop();
+    entry?.deadline.stop();
     return entry?.execution;
   };
 
   const suspend = async (execution: Execution): Promise<Outcome> => {
-    const { memory, call } = execution;
-    const questions = questionsOf(execution);
-    const run = toBase64Url(crypto.getRandomValues(new Uint8Array(12)));
-    park(run, execution);
+    const questions = execution.dialogue.questions();
+    const known = execution.dialogue.recollection();
+    const asked = Object.entries(questions).map(async ([key, question]) => [key, await digestOf(asJson(question))]);
     const ticket: Ticket = {
-      run,
-      bound: await bindingOf(call),
+      ...known,
+      asked: Object.fromEntries(await Promise.all(asked)),
+      run: toBase64Url(crypto.getRandomValues(new Uint8Array(12))),
+      bound: await bindingOf(execution.call),
       expires: now() + stateTtlMs,
-      answers: Object.fromEntries(memory.answers) as JsonObject,
-      results: Object.fromEntries(memory.results) as JsonObject,
-      asked: Object.keys(questions),
     };
-    return { kind: "input-required", questions, state: await sealer.seal(asJson(ticket)) };
+    const state = await sealer.seal(asJson(ticket));
+    park(ticket.run, execution);
+    return { kind: "input-required", questions, state };
   };
 
   const rounds = { deadlines, suspend };
 
-  /** A malformed answer leaves the run where it was. */
-  const goOn = async (run: string, execution: Execution, { call, fresh }: Retry): Promise<Outcome> => {
-    try {
-      return await execution.resume(call, fresh);
-    } catch (error) {
-      park(run, execution);
-      throw error;
-    }
+  const resume = async (call: Call, job: Job): Promise<Outcome> => {
+    const ticket = await openTicket(sealer, call, now());
+    const fresh = answersTo(ticket, call);
+    if (fresh.size > 0 && !tickets.take(ticket.run, ticket.expires)) throw refusedTicket("it was used already");
+    const execution = unpark(ticket.run);
+    if (execution !== undefined) return goOn(execution, call, { ticket, fresh });
+    const answers = { ...ticket.answers, ...Object.fromEntries(fresh) };
+    return runAgain(call, job, { ...ticket, answers });
   };
 
-  const resume = async (call: Call, job: Job, state: string): Promise<Outcome> => {
-    const ticket = await openTicket(sealer, state, call);
-    if (ticket.expires <= now()) throw refused("it has expired");
-    const fresh = answersTo(ticket, call);
-    const execution = unpark(ticket.run);
-    if (execution !== undefined) return goOn(ticket.run, execution, { call, fresh });
-    const again = new Execution(call, job, rounds);
-    for (const [key, answer] of Object.entries(ticket.answers)) again.memory.answers.set(key, answer);
-    for (const [key, answer] of fresh) again.memory.answers.set(key, answer);
-    for (const [key, result] of Object.entries(ticket.results)) again.memory.results.set(key, result);
-    return again.run();
+  /** A malformed answer leaves the run where it was, and the ticket good. */
+  const goOn = async (execution: Execution, call: Call, { ticket, fresh }: Retry): Promise<Outcome> => {
+    let arrivals: readonly Arrival[];
+    try {
+      arrivals = await execution.dialogue.read(fresh);
+    } catch (error) {
+      tickets.giveBack(ticket.run);
+      park(ticket.run, execution);
+      throw error;
+    }
+    return execution.resume(call, arrivals);
+  };
+
+  const runAgain = async (call: Call, job: Job, ticket: Ticket): Promise<Outcome> => {
+    const execution = new Execution(call, job, rounds, ticket);
+    const outcome = await execution.run();
+    if (execution.refused) tickets.giveBack(ticket.run);
+    return outcome;
   };
 
   return {
     run(call, job) {
       if (call.state === undefined || call.ask !== undefined) return new Execution(call, job, rounds).run();
-      return resume(call, job, call.state).catch((error: unknown) => job.fail(error));
+      return resume(call, job).catch((error: unknown) => job.fail(error));
     },
   };
-}
-
-/** Only what was asked counts as an answer. */
-function answersTo(ticket: Ticket, call: Call): ReadonlyMap<string, unknown> {
-  const given = call.answers ?? {};
-  const keys = ticket.asked.filter((key) => Object.hasOwn(given, key));
-  return new Map(keys.map((key) => [key, given[key]]));
-}
-
-async function openTicket(sealer: Sealer, state: string, call: Call): Promise<Ticket> {
-  const opened = await sealer.open(state);
-  if (opened === undefined) throw refused("it was not issued here, or was changed");
-  if (opened.bound !== (await bindingOf(call))) throw refused("it belongs to another call or caller");
-  const { answers, results } = opened;
-  const ticket = opened as unknown as Ticket;
-  return { ...ticket, answers: isObject(answers) ? answers : {}, results: isObject(results) ? results : {} };
-}
-
-function refused(reason: string): McpError {
-  return new McpError("invalid-params", `the request state is refused: ${reason}`);
-}
-
-/** Ties state to who asked for what, so that it is good for nothing else. */
-async function bindingOf({ method, params, peer }: Call): Promise<string> {
-  const { name, arguments: input, uri } = asJson(params);
-  const subject = canonicalText({ method, name, input, uri, principal: peer.auth?.principal });
-  return toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(subject))));
 }

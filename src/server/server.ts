@@ -1,26 +1,25 @@
-import type { JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
-import { type Method, methodRow, type Result } from "../model/methods.ts";
-import type { ServerCapabilities } from "../model/peer.ts";
+import type { DiscoverResult, Method } from "../model/methods.ts";
+import type { Implementation } from "../model/peer.ts";
 import { revisions } from "../model/revision.ts";
-import { type Call, compose, type Outcome, type Service } from "../model/service.ts";
+import type { Call, Outcome } from "../model/service.ts";
 import type { Shaped, ToolShapes } from "../model/shape.ts";
 import { systemClock } from "../std/clock.ts";
 import { createDeadlines } from "../std/deadlines.ts";
-import { type Changes, createChanges } from "./changes.ts";
-import { completerOf, noCompletion, toCompletion } from "./completion.ts";
+import { capabilitiesOf, type Offers } from "./capabilities.ts";
+import { type Changes, createChanges, type ListKind } from "./changes.ts";
+import { createCompletion } from "./completion.ts";
 import type { PromptDefinition } from "./define-prompt.ts";
 import type { ResourceDefinition } from "./define-resource.ts";
 import type { ShapesOfTools, ToolDefinition, Tools } from "./define-tool.ts";
+import { createDispatch, guarded, type Handlers } from "./dispatch.ts";
 import type { Environment } from "./environment.ts";
 import { createFaults } from "./faults.ts";
-import { handlerJob } from "./handler-job.ts";
-import { infoOf, type ServerOptions } from "./options.ts";
-import { createPromptBook, type PromptBook } from "./prompts.ts";
-import { createResourceShelf, type ResourceShelf } from "./resources.ts";
+import { checkOptions, infoOf, type ServerOptions } from "./options.ts";
+import { createPromptBook } from "./prompts.ts";
+import { createResourceShelf } from "./resources.ts";
 import { createRunner } from "./rounds.ts";
 import { createSealer } from "./seal.ts";
-import { createToolBox, type ToolBox } from "./tools.ts";
+import { createToolBox } from "./tools.ts";
 
 /** Things of one kind that can be added and removed while the server runs. */
 export interface Collection<D> {
@@ -48,7 +47,7 @@ export interface Announcements {
  */
 export interface Server<T extends ToolShapes = ToolShapes> extends Shaped<T> {
   <M extends Method>(call: Call<M>): Promise<Outcome<M>>;
-  readonly info: Result<"server/discover">["serverInfo"];
+  readonly info: Implementation;
   readonly tools: Collection<ToolDefinition>;
   readonly prompts: Collection<PromptDefinition>;
   /** By URI or template. */
@@ -56,44 +55,35 @@ export interface Server<T extends ToolShapes = ToolShapes> extends Shaped<T> {
   readonly notify: Announcements;
 }
 
-type Handler<M extends Method> = (call: Call<M>) => Outcome<M> | Promise<Outcome<M>>;
-type Handlers = { readonly [M in Method]: Handler<M> };
-
 /** Defines a server. A bad definition throws `invalid-definition` and names the thing. */
 export function createServer<const T extends Tools = Record<never, never>>(
   options: ServerOptions<T>,
 ): Server<ShapesOfTools<T>> {
+  checkOptions(options);
   const env = createEnvironment(options);
-  let known: ServerCapabilities | undefined;
-  const capabilities = (): ServerCapabilities => {
-    known ??= capabilitiesOf(options, { tools, prompts, resources });
+  const info = infoOf(options);
+  let known: DiscoverResult | undefined;
+  const describe = (): DiscoverResult => {
+    known ??= description(options, info, offers);
     return known;
   };
-  const changes: Changes = createChanges(capabilities);
-  const changed = (kind: "tools" | "prompts" | "resources") => (): void => {
+  const changes = createChanges(() => describe().capabilities);
+  let isOpen = false;
+  const changed = (kind: ListKind) => (): void => {
     known = undefined;
-    changes.listChanged(kind);
+    if (isOpen) changes.listChanged(kind);
   };
   const tools = createToolBox(env, changed("tools"));
   const prompts = createPromptBook(env, changed("prompts"));
   const resources = createResourceShelf(env, changed("resources"));
+  const offers = { tools, prompts, resources };
   for (const [name, definition] of Object.entries(options.tools ?? {})) tools.define(name, definition);
   for (const [name, definition] of Object.entries(options.prompts ?? {})) prompts.define(name, definition);
   for (const definition of options.resources ?? []) resources.define(definition);
+  isOpen = true;
 
-  const info = infoOf(options);
-  const discover = (): Outcome<"server/discover"> => ({
-    kind: "complete",
-    result: {
-      supportedVersions: [...revisions].reverse(),
-      capabilities: capabilities(),
-      ...(options.instructions !== undefined && { instructions: options.instructions }),
-      serverInfo: info,
-      ...env.cache,
-    },
-  });
   const handlers: Handlers = {
-    "server/discover": discover,
+    "server/discover": () => ({ kind: "complete", result: describe() }),
     "tools/list": ({ params }) => ({ kind: "complete", result: tools.page(params.cursor) }),
     "tools/call": tools.call,
     "resources/list": resources.list,
@@ -101,12 +91,14 @@ export function createServer<const T extends Tools = Record<never, never>>(
     "resources/read": resources.read,
     "prompts/list": ({ params }) => ({ kind: "complete", result: prompts.page(params.cursor) }),
     "prompts/get": prompts.call,
-    "completion/complete": (call) => complete(call, prompts, resources),
+    "completion/complete": createCompletion(env, (ref) =>
+      ref.type === "ref/prompt" ? prompts.get(ref.name)?.definition : resources.templates.get(ref.uri)?.definition,
+    ),
     "subscriptions/listen": changes.listen,
   };
-  const core = dispatch({ handlers, env, capabilities, methods: options.methods ?? {} });
-  const service = compose(core, ...(options.use ?? []));
-  return Object.assign(service, {
+  const methods = options.methods ?? {};
+  const core = createDispatch({ handlers, methods, env, capabilities: () => describe().capabilities });
+  return Object.assign(guarded(core, options.use ?? [], env), {
     info,
     tools: collection(tools),
     prompts: collection(prompts),
@@ -122,13 +114,12 @@ export function createServer<const T extends Tools = Record<never, never>>(
   });
 }
 
-function createEnvironment(options: ServerOptions<Tools>): Environment {
+function createEnvironment(options: ServerOptions): Environment {
   const { clock = systemClock, cache = {} } = options;
-  const deadlines = createDeadlines(clock);
   return {
     runner: createRunner({
       sealer: createSealer(options.stateKeys),
-      deadlines,
+      deadlines: createDeadlines(clock),
       stateTtlMs: options.stateTtlMs ?? 600_000,
       maxParked: options.maxParked ?? 1_000,
       now: options.now ?? Date.now,
@@ -142,78 +133,17 @@ function createEnvironment(options: ServerOptions<Tools>): Environment {
   };
 }
 
-interface Parts {
-  readonly tools: ToolBox;
-  readonly prompts: PromptBook;
-  readonly resources: ResourceShelf;
-}
-
-/** A group is advertised when it has a member, or when its option is given at all. */
-function capabilitiesOf(options: ServerOptions<Tools>, { tools, prompts, resources }: Parts): ServerCapabilities {
-  const { listChanged = false, subscribe = false, logging = false, experimental, extensions } = options;
-  const changing = listChanged ? { listChanged: true } : {};
-  const completes = [...prompts.values(), ...resources.templates.values()].some(
-    ({ definition }) => definition.complete !== undefined,
-  );
-  return {
-    ...((options.tools !== undefined || tools.size > 0) && { tools: changing }),
-    ...((options.prompts !== undefined || prompts.size > 0) && { prompts: changing }),
-    ...((options.resources !== undefined || resources.size > 0) && {
-      resources: subscribe ? { ...changing, subscribe: true } : changing,
-    }),
-    ...(completes && { completions: {} }),
-    ...(logging && { logging: {} }),
-    ...(experimental !== undefined && { experimental }),
-    ...(extensions !== undefined && { extensions }),
-  };
-}
-
-interface Dispatch {
-  readonly handlers: Handlers;
-  readonly env: Environment;
-  readonly methods: NonNullable<ServerOptions<Tools>["methods"]>;
-  capabilities(): ServerCapabilities;
-}
-
-/** Runs the handler of a method. The only place where a throw becomes an outcome. */
-function dispatch({ handlers, env, methods, capabilities }: Dispatch): Service {
-  const table = new Map<string, Handler<Method>>(Object.entries(handlers) as [string, Handler<Method>][]);
-  for (const [method, run] of Object.entries(methods)) {
-    if (table.has(method)) throw new McpError("invalid-definition", `method ${method} is defined by the protocol`);
-    table.set(method, (call) => {
-      const params = call.params as unknown as JsonObject;
-      const finish = (result: JsonObject): Outcome => ({ kind: "complete", result: result as never });
-      return env.runner.run(call, handlerJob(env, { method, name: method, run: (ctx) => run(params, ctx), finish }));
-    });
-  }
-
-  const answer = async (call: Call): Promise<Outcome> => {
-    try {
-      const handler = table.get(call.method);
-      const { capability } = methodRow(call.method);
-      if (handler === undefined || (capability !== undefined && !(capability in capabilities()))) {
-        return { kind: "failed", failure: { code: "method-not-found", message: `unknown method ${call.method}` } };
-      }
-      return await handler(call);
-    } catch (error) {
-      return { kind: "failed", failure: env.faults.failureOf(error, call.method) };
-    }
-  };
-  return answer as Service;
-}
-
-/** Nobody registered a completer: there is nothing to suggest, which is no error. */
-async function complete(
-  { params, signal }: Call<"completion/complete">,
-  prompts: PromptBook,
-  resources: ResourceShelf,
-): Promise<Outcome<"completion/complete">> {
-  const { ref, argument, context } = params;
-  const owner = ref.type === "ref/prompt" ? prompts.get(ref.name) : resources.templates.get(ref.uri);
-  const completer = completerOf(owner?.definition.complete, argument.name);
-  if (completer === undefined) return { kind: "complete", result: noCompletion };
-  const values = await completer(argument.value, { arguments: context?.arguments ?? {}, signal });
-  return { kind: "complete", result: toCompletion(values) };
+/** What a server says of itself; the same object until something changes. */
+function description(options: ServerOptions, serverInfo: Implementation, offers: Offers): DiscoverResult {
+  const { instructions, cache = {} } = options;
+  return Object.freeze({
+    supportedVersions: [...revisions].reverse(),
+    capabilities: capabilitiesOf(options, offers),
+    ...(instructions !== undefined && { instructions }),
+    serverInfo,
+    ttlMs: cache.ttlMs ?? 0,
+    cacheScope: cache.scope ?? "private",
+  });
 }
 
 function collection<D>(box: {

@@ -46,9 +46,6 @@ export function createToolBox(env: Environment, onChange: () => void): ToolBox {
 
   return {
     ...registry,
-    get size() {
-      return registry.size;
-    },
     define: (name, definition) => registry.add(name, readyTool(name, definition, env)),
     call(call) {
       const { name, arguments: input = {} } = call.params;
@@ -66,14 +63,16 @@ const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** Checks a definition once, so that a bad one fails at start and names the tool. */
 function readyTool(name: string, definition: ToolDefinition, env: Environment): ReadyTool {
-  const { title, description, icons, annotations, meta, timeoutMs = env.timeoutMs } = definition;
   if (!toolName.test(name)) throw bad(name, "its name must be 1 to 128 of A-Z a-z 0-9 _ . -");
+  if (!isObject(definition)) throw bad(name, "it must be an object with run");
+  const { title, description, icons, annotations, meta, timeoutMs = env.timeoutMs } = definition;
   if (typeof definition.run !== "function") throw bad(name, "run must be a function");
   if (icons !== undefined && !Array.isArray(icons)) throw bad(name, "icons must be an array");
   const input = validatorOf(name, "input", definition.input);
   const output = validatorOf(name, "output", definition.output);
-  if (input !== undefined && input.json.type !== "object")
+  if (input !== undefined && input.json.type !== "object") {
     throw bad(name, 'input must have "type": "object" at its root');
+  }
   const listed: Tool = Object.freeze({
     name,
     ...(title !== undefined && { title }),
@@ -118,11 +117,10 @@ class ToolJob implements Job {
 
   finish(value: unknown): Outcome<"tools/call"> | Promise<Outcome<"tools/call">> {
     const { output } = this.#tool;
-    if (output === undefined) return complete(isResult(value) ? value : toResult(value));
-    if (isResult(value) && (value.isError === true || "structuredContent" in value)) {
-      if (value.isError === true) return complete(value);
-      return this.#checked(output, value.structuredContent, value);
-    }
+    const full = isResult(value) ? withoutIdleFlag(value) : undefined;
+    if (output === undefined) return complete(full ?? toResult(value));
+    if (full?.isError) return complete(full);
+    if (full !== undefined && "structuredContent" in full) return this.#checked(output, full.structuredContent, full);
     return this.#checked(output, value);
   }
 
@@ -176,6 +174,13 @@ function isResult(value: unknown): value is CallToolResult {
   return isObject(value) && Array.isArray(value.content) && value.content.every(isContent);
 }
 
+/** On the wire `isError` is there when it is true, and only then. */
+function withoutIdleFlag(result: CallToolResult): CallToolResult {
+  if (!("isError" in result) || result.isError === true) return result;
+  const { isError: _, ...rest } = result;
+  return rest;
+}
+
 /** The result a plain return value stands for. */
 function toResult(value: unknown): CallToolResult {
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };
@@ -183,6 +188,7 @@ function toResult(value: unknown): CallToolResult {
   if (isContent(value)) return { content: [value] };
   if (Array.isArray(value) && value.length > 0 && value.every(isContent)) return { content: value };
   if (typeof value === "object" && value !== null) return structured(value);
+  if (typeof value === "function" || typeof value === "symbol") throw new Error(`a tool returned a ${typeof value}`);
   return { content: [{ type: "text", text: String(value) }] };
 }
 

@@ -1,0 +1,133 @@
+import { describe, expect, it, vi } from "vitest";
+import type { JsonObject } from "../json/json.ts";
+import { createInbound, type Exchange } from "../jsonrpc/inbound.ts";
+import type { Message } from "../jsonrpc/message.ts";
+import { metaKeys } from "../model/meta.ts";
+import type { Method } from "../model/methods.ts";
+import type { Call, Outcome } from "../model/service.ts";
+import { answerCall } from "./answer.ts";
+import type { WireCall } from "./codec.ts";
+import { codecFor } from "./select.ts";
+
+const codec = codecFor("2026-07-28");
+const server = { name: "s", version: "1" };
+
+/** A request that has arrived, and what is written in answer to it. */
+function arrived(method: Method, more: Partial<WireCall> = {}) {
+  const written: Message[] = [];
+  const channel = {
+    incoming: (async function* () {})(),
+    send(message: Message) {
+      written.push(message);
+      return undefined;
+    },
+    close: async () => {},
+  };
+  const params: JsonObject = method === "subscriptions/listen" ? { notifications: {} } : {};
+  const exchange = createInbound(channel, 0).open({ kind: "request", id: "r", method, params }) as Exchange;
+  const wire = {
+    method,
+    params,
+    peer: { revision: "2026-07-28", capabilities: {} },
+    meta: {},
+    progressToken: undefined,
+    logLevel: undefined,
+    answers: undefined,
+    state: undefined,
+    ...more,
+  } as WireCall;
+  return { exchange, wire, written };
+}
+
+const done: Outcome = { kind: "complete", result: { tools: [] } };
+
+describe("answerCall", () => {
+  it("makes a call of everything the request says", async () => {
+    const more = { meta: { trace: "t" }, progressToken: 0, logLevel: "error", answers: { a: 1 }, state: "s" } as const;
+    const { exchange, wire } = arrived("tools/list", more);
+    const ask = vi.fn();
+    const serve = vi.fn(async (_call: Call) => done);
+    await answerCall(exchange, wire, { codec, server, serve, ask });
+    const { progressToken: _, ...same } = more;
+    expect(serve.mock.calls[0]?.[0]).toMatchObject({ method: "tools/list", wantsProgress: true, ask, ...same });
+  });
+
+  it("answers with the outcome, signed", async () => {
+    const { exchange, wire, written } = arrived("tools/list");
+    await answerCall(exchange, wire, { codec, server, serve: async () => done });
+    expect(written).toMatchObject([
+      { kind: "success", id: "r", result: { tools: [], _meta: { [metaKeys.serverInfo]: server } } },
+    ]);
+  });
+
+  it("answers with the failure of a call, and of an outcome that cannot be said", async () => {
+    const outcomes: Outcome[] = [
+      { kind: "failed", failure: { code: "missing-capability", message: "no" } },
+      { kind: "input-required", questions: {} },
+    ];
+    const numbers = [];
+    for (const outcome of outcomes) {
+      const { exchange, wire, written } = arrived("tools/list");
+      await answerCall(exchange, wire, { codec, serve: async () => outcome });
+      numbers.push(written[0]?.kind === "failure" && written[0].error.code);
+    }
+    expect(numbers).toEqual([-32021, -32603]);
+  });
+
+  it.each<[how: string, serve: () => Promise<Outcome>]>([
+    ["rejects", () => Promise.reject(new Error("/secret"))],
+    [
+      "throws",
+      () => {
+        throw new Error("/secret");
+      },
+    ],
+  ])("C42: masks what a service that %s says", async (_how, serve) => {
+    const said = vi.spyOn(console, "error").mockReturnValue();
+    const { exchange, wire, written } = arrived("tools/list");
+    await answerCall(exchange, wire, { codec, serve });
+    expect(written).toEqual([{ kind: "failure", id: "r", error: { code: -32603, message: "internal error" } }]);
+    expect(said).toHaveBeenCalledOnce();
+    said.mockRestore();
+  });
+
+  it("C37: does not run a call that was cancelled before", async () => {
+    const { exchange, wire, written } = arrived("tools/list");
+    const serve = vi.fn();
+    exchange.abort.abort("enough");
+    await answerCall(exchange, wire, { codec, serve });
+    expect(serve).not.toHaveBeenCalled();
+    expect(written).toEqual([]);
+  });
+
+  it("C20: marks progress with the token, and sends none that was not asked for", async () => {
+    for (const progressToken of [0, "", undefined]) {
+      const { exchange, wire, written } = arrived("tools/list", { progressToken });
+      const serve = async (call: Call) => {
+        call.notify("notifications/progress", { progress: 1 });
+        return done;
+      };
+      await answerCall(exchange, wire, { codec, serve });
+      const told = written.slice(0, -1);
+      expect(told).toEqual(
+        progressToken === undefined
+          ? []
+          : [{ kind: "notification", method: "notifications/progress", params: { progress: 1, progressToken } }],
+      );
+    }
+  });
+
+  it("item 32: marks everything of an open call with its id", async () => {
+    const { exchange, wire, written } = arrived("subscriptions/listen");
+    const serve = async (call: Call): Promise<Outcome> => {
+      call.notify("notifications/tools/list_changed", {});
+      return { kind: "complete", result: {} };
+    };
+    await answerCall(exchange, wire, { codec, serve });
+    const _meta = { [metaKeys.subscriptionId]: "r" };
+    expect(written).toEqual([
+      { kind: "notification", method: "notifications/tools/list_changed", params: { _meta } },
+      { kind: "success", id: "r", result: { resultType: "complete", _meta } },
+    ]);
+  });
+});

@@ -1,0 +1,160 @@
+import { describe, expect, it, vi } from "vitest";
+import { connected, opening } from "../../test/support/connected.ts";
+import { gate } from "../../test/support/served.ts";
+import type { Connection } from "../model/connection.ts";
+import type { Service } from "../model/service.ts";
+import { createServer, tool } from "../server/index.ts";
+import { createManualClock } from "../testing/clock.ts";
+import { connect, connectBy } from "./connect.ts";
+
+const server = createServer({
+  name: "s",
+  version: "1",
+  tools: { who: tool({ run: (_, { peer }) => `${peer.info?.name} ${peer.revision}` }) },
+});
+
+/** A server that takes its time to say what it is. */
+function hesitant() {
+  const { opened, open } = gate();
+  const service: Service = async (call) => {
+    if (call.method === "server/discover") await opened;
+    return server(call);
+  };
+  return { service, open };
+}
+
+describe("connecting to a server in this process", () => {
+  it("speaks the newest revision, in the name of this package", async () => {
+    await using client = await connect(server);
+    expect(await client.tools.who({})).toBe("plugbay 2026-07-28");
+  });
+
+  it.each(["2024-11-05", "2025-11-25"] as const)("speaks %s when told to, under another name", async (revision) => {
+    await using client = await connect(server, { revision, info: { name: "me", version: "1" } });
+    expect(client.revision).toBe(revision);
+    expect(await client.tools.who({})).toBe(`me ${revision}`);
+  });
+
+  it("calls it by reference: nothing is copied", async () => {
+    const given: unknown[] = [];
+    const spy: Service = (call) => {
+      given.push(call.params);
+      return server(call);
+    };
+    await using client = await connect(spy);
+    const args = { deep: { x: 1 } };
+    await client.callTool("who", args);
+    expect((given.at(-1) as { arguments: unknown }).arguments).toBe(args);
+  });
+
+  it.each([undefined, "2025-11-25"] as const)("ends without a reason when closed, on %s", async (revision) => {
+    const client = await connect(server, revision === undefined ? {} : { revision });
+    await client.close();
+    await client.close();
+    expect(await client.closed).toBeUndefined();
+    await expect(client.callTool("who")).rejects.toMatchObject({ code: "connection-closed" });
+  });
+
+  it("fails with the failure of a server that does not say what it is", async () => {
+    const failing = (async () => ({ kind: "failed", failure: { code: "internal", message: "down" } })) as Service;
+    await expect(connect(failing)).rejects.toMatchObject({ code: "internal", message: "down" });
+    await expect(connect(failing, { revision: "2025-11-25" })).rejects.toMatchObject({ message: "down" });
+    const asking = (async () => ({ kind: "input-required", questions: {} })) as Service;
+    await expect(connect(asking)).rejects.toMatchObject({ code: "invalid-response" });
+  });
+});
+
+describe("an attempt to connect", () => {
+  it.each([undefined, "2025-11-25"] as const)("fails when it was cancelled before, on %s", async (revision) => {
+    const signal = AbortSignal.abort("no");
+    const failed = connect(server, { signal, ...(revision !== undefined && { revision }) });
+    await expect(failed).rejects.toMatchObject({ code: "cancelled", cause: "no" });
+  });
+
+  it.each([undefined, "2025-11-25"] as const)("can be cancelled, on %s", async (revision) => {
+    const abort = new AbortController();
+    const { service } = hesitant();
+    const options = { signal: abort.signal, ...(revision !== undefined && { revision }) };
+    const failed = expect(connect(service, options)).rejects.toMatchObject({ code: "cancelled" });
+    await Promise.resolve();
+    abort.abort();
+    await failed;
+  });
+
+  it.each([undefined, "2025-11-25"] as const)("ends in time, on %s", async (revision) => {
+    const clock = createManualClock();
+    const { service } = hesitant();
+    const options = { clock, connectTimeoutMs: 1_000, ...(revision !== undefined && { revision }) };
+    const failed = expect(connect(service, options)).rejects.toMatchObject({ code: "timeout" });
+    await clock.advanceAsync(1_000);
+    await failed;
+  });
+
+  it("takes as long as it takes when the limit is off, and leaves no timer behind", async () => {
+    const clock = createManualClock();
+    const { service, open } = hesitant();
+    const connecting = connect(service, { clock, connectTimeoutMs: 0 });
+    await clock.advanceAsync(1e9);
+    open();
+    await using client = await connecting;
+    expect(client.server.serverInfo.name).toBe("s");
+    expect(clock.pending).toBe(0);
+  });
+
+  it("to a URL fails, for now", async () => {
+    await expect(connect("https://x.example/mcp?key=secret")).rejects.toMatchObject({
+      code: "unsupported",
+      message: "cannot connect to https://x.example: this version speaks stdio only",
+    });
+  });
+
+  it("to nowhere fails, and says why", async () => {
+    await expect(connect("")).rejects.toMatchObject({ code: "invalid-params" });
+  });
+});
+
+describe("connectBy", () => {
+  it("tells whoever opens the connection who connects, and with what limits", async () => {
+    const clock = createManualClock();
+    const inProcess = await connectedTo();
+    const open = vi.fn(async () => inProcess);
+    const { signal } = new AbortController();
+    const info = { name: "me", version: "2" };
+    await connectBy(open, { clock, info, signal, revision: "2025-11-25", connectTimeoutMs: 5, roots: [] });
+    expect(open).toHaveBeenCalledExactlyOnceWith({
+      ...opening(clock, { info, signal, revision: "2025-11-25", timeoutMs: 5 }),
+      capabilities: { roots: { listChanged: true } },
+      answer: expect.any(Function),
+      notified: expect.any(Function),
+    });
+  });
+
+  it("opens nothing when the options are wrong", async () => {
+    const open = vi.fn();
+    await expect(connectBy(open, { roots: [{ uri: "http://not-a-file" }] })).rejects.toMatchObject({
+      code: "invalid-params",
+    });
+    expect(open).not.toHaveBeenCalled();
+  });
+
+  it("C52: declares what the handlers imply in the handshake", async () => {
+    const options = { onElicit: () => ({}), onSample: vi.fn(), roots: [] };
+    const { server: peer } = await connected("2025-11-25", options);
+    expect(peer.heard[0]).toMatchObject({
+      method: "initialize",
+      params: { capabilities: { elicitation: { form: {} }, sampling: {}, roots: { listChanged: true } } },
+    });
+  });
+});
+
+async function connectedTo(): Promise<Connection> {
+  const { service } = hesitant();
+  return {
+    service,
+    revision: "2025-11-25",
+    server: { supportedVersions: [], capabilities: {}, serverInfo: { name: "s", version: "1" } },
+    peer: { revision: "2025-11-25", capabilities: {} },
+    ended: new Promise(() => {}),
+    close: async () => {},
+  };
+}

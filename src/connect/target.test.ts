@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { createServer } from "../server/index.ts";
+import { readTarget, type Target } from "./target.ts";
+
+const server = createServer({ name: "s", version: "1" });
+const url = (text: string) => ({ kind: "url", url: new URL(text) });
+const command = (program: string, ...args: readonly string[]) => ({
+  kind: "command",
+  command: { command: program, args },
+});
+
+describe("readTarget", () => {
+  it.each<[what: string, target: Target, place: object]>([
+    ["a server", server, { kind: "service", service: server }],
+    ["a URL", new URL("https://x.example/mcp"), url("https://x.example/mcp")],
+    ["the text of a URL", "http://127.0.0.1:3000/mcp", url("http://127.0.0.1:3000/mcp")],
+    ["the text of a URL in capitals", "HTTPS://x.example/", url("https://x.example/")],
+    ["a command line", "node server.js --port 3", command("node", "server.js", "--port", "3")],
+    ["a quoted command line", `node "my server.js" 'a b'`, command("node", "my server.js", "a b")],
+    ["what only looks like a URL", "https-server --flag", command("https-server", "--flag")],
+    ["words", ["my program", "a b", ""], command("my program", "a b", "")],
+    ["an entry with a URL", { url: "https://x.example/" }, url("https://x.example/")],
+  ])("understands %s", (_what, target, place) => {
+    expect(readTarget(target)).toEqual(place);
+  });
+
+  it("keeps everything an entry says of its command", () => {
+    const entry = { command: "node", args: ["s.js"], env: { A: "1" }, cwd: "/tmp" };
+    expect(readTarget(entry)).toEqual({ kind: "command", command: entry });
+  });
+
+  it.each<[what: string, target: Target, message: string]>([
+    ["an open quote", 'node "server.js', 'cannot connect: a quote is open in "node \\"server.js"'],
+    ["nothing", "", 'cannot connect: "" names no program'],
+    ["blanks", "   ", 'cannot connect: "   " names no program'],
+    ["no words", [], "cannot connect: the command names no program"],
+    ["an empty word", ["", "x"], "cannot connect: the command names no program"],
+    ["a broken URL", "http://[", 'cannot connect: "http://[" is no URL'],
+    ["an entry with a broken URL", { url: "nowhere" }, 'cannot connect: "nowhere" is no URL'],
+    ["an entry with neither", {} as Target, "cannot connect: a config entry needs a command or a url"],
+    ["an entry with an empty command", { command: "" }, "cannot connect: a config entry needs a command or a url"],
+  ])("refuses %s, and says why", (_what, target, message) => {
+    expect(() => readTarget(target)).toThrow(expect.objectContaining({ code: "invalid-params", message }));
+  });
+});

@@ -1,0 +1,150 @@
+import { asJson, type Json } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import type { Question } from "../model/input.ts";
+import { digestOf } from "./digest.ts";
+import type { Inquiry } from "./questions.ts";
+
+/** An answer as it was sent, and the digest of the question it was given to. */
+export interface Told {
+  readonly answer: Json;
+  readonly asked: string;
+}
+
+/** What a handler that is run again need not ask and do again, by key. */
+export interface Recollection {
+  readonly answers: Readonly<Record<string, Told>>;
+  /** Results of finished steps. A step without a result has an empty list. */
+  readonly results: Readonly<Record<string, readonly Json[]>>;
+}
+
+/** An answer that was found good, on its way to who waits for it. */
+export interface Arrival {
+  readonly key: string;
+  readonly told: Told;
+  readonly value: unknown;
+}
+
+interface Waiting {
+  readonly inquiry: Inquiry;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** What one run of a handler asked, was told and has done. */
+export class Dialogue {
+  readonly #answers: Map<string, Told>;
+  readonly #results: Map<string, readonly Json[]>;
+  readonly #steps = new Map<string, Promise<Json | undefined>>();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #keys = new Set<string>();
+  /** Work that ends without the client. */
+  readonly #busy = new Set<Promise<unknown>>();
+  #numbered = 0;
+
+  constructor({ answers, results }: Recollection = { answers: {}, results: {} }) {
+    this.#answers = new Map(Object.entries(answers));
+    this.#results = new Map(Object.entries(results));
+  }
+
+  /** Takes the key of a question, or the next number. Throws when it is taken. */
+  claim(key = `ask-${++this.#numbered}`): string {
+    if (this.#keys.has(key)) throw new McpError("invalid-definition", `the question key ${key} is used twice`);
+    this.#keys.add(key);
+    return key;
+  }
+
+  /** The answer that is known, if it was given to this very question. */
+  recall(question: Question, key: string): Promise<Told | undefined> {
+    const told = this.#answers.get(key);
+    if (told === undefined) return Promise.resolve(undefined);
+    return this.#track(digestOf(asJson(question)).then((digest) => (digest === told.asked ? told : undefined)));
+  }
+
+  /** Waits until an answer is delivered. */
+  wait<T>(inquiry: Inquiry<T>, key: string): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.set(key, { inquiry, resolve: resolve as (value: unknown) => void, reject });
+    });
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** What is waited for, by key. */
+  questions(): Readonly<Record<string, Question>> {
+    return Object.fromEntries([...this.#waiting].map(([key, { inquiry }]) => [key, inquiry.question]));
+  }
+
+  recollection(): Recollection {
+    return { answers: Object.fromEntries(this.#answers), results: Object.fromEntries(this.#results) };
+  }
+
+  /** Checks answers to what is waited for; others are left out. Throws when one is malformed, and then nothing changed. */
+  async read(answers: ReadonlyMap<string, Told>): Promise<readonly Arrival[]> {
+    const arrivals: Arrival[] = [];
+    for (const [key, { inquiry }] of this.#waiting) {
+      const told = answers.get(key);
+      if (told !== undefined) arrivals.push({ key, told, value: await inquiry.read(told.answer) });
+    }
+    return arrivals;
+  }
+
+  deliver(arrivals: readonly Arrival[]): void {
+    for (const { key, told, value } of arrivals) {
+      const waiting = this.#waiting.get(key);
+      this.#waiting.delete(key);
+      this.#answers.set(key, told);
+      waiting?.resolve(value);
+    }
+  }
+
+  /** Rejects everything that is waited for. */
+  giveUp(error: unknown): void {
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  /** Runs `work` once for its key, and gives its result as JSON. One that fails counts as not run. */
+  step(key: string, work: () => unknown): Promise<Json | undefined> {
+    const known = this.#steps.get(key);
+    if (known !== undefined) return known;
+    const step = this.#results.has(key) ? Promise.resolve(this.#resultOf(key)) : this.#track(this.#perform(key, work));
+    this.#steps.set(key, step);
+    return step;
+  }
+
+  /** Resolves when a turn has passed in which no step was running. */
+  async idle(): Promise<void> {
+    for (await nextTurn(); this.#busy.size > 0; await nextTurn()) await Promise.allSettled(this.#busy);
+  }
+
+  /** A copy: what the handler does to its own must not change what later runs get. */
+  #resultOf(key: string): Json | undefined {
+    return structuredClone(this.#results.get(key)?.[0]);
+  }
+
+  async #perform(key: string, work: () => unknown): Promise<Json | undefined> {
+    try {
+      const text: string | undefined = JSON.stringify(await work());
+      this.#results.set(key, text === undefined ? [] : [JSON.parse(text)]);
+      return this.#resultOf(key);
+    } catch (error) {
+      this.#steps.delete(key);
+      throw error;
+    }
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    const forget = (): void => void this.#busy.delete(work);
+    this.#busy.add(work);
+    work.then(forget, forget);
+    return work;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 0);
+  });
+}

@@ -1,0 +1,80 @@
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { script } from "../../test/fixtures/children/processes.ts";
+import type { Service } from "../model/service.ts";
+import { createServer, tool } from "../server/index.ts";
+import { matrix } from "./matrix.ts";
+
+const server = createServer({
+  name: "s",
+  version: "1",
+  tools: {
+    add: tool({
+      input: { type: "object", properties: { a: { type: "number" } }, required: ["a"] },
+      run: ({ a }) => `${a + 1}`,
+    }),
+  },
+});
+
+describe("the ways to a server", () => {
+  it("are: in process with the newest revision, and in memory with all", () => {
+    expect(matrix({ server }).map(({ name, transport, revision }) => [name, transport, revision])).toEqual([
+      ["in process, 2026-07-28", "in process", "2026-07-28"],
+      ["memory, 2024-11-05", "memory", "2024-11-05"],
+      ["memory, 2025-03-26", "memory", "2025-03-26"],
+      ["memory, 2025-06-18", "memory", "2025-06-18"],
+      ["memory, 2025-11-25", "memory", "2025-11-25"],
+      ["memory, 2026-07-28", "memory", "2026-07-28"],
+    ]);
+  });
+
+  it("are over stdio when there is a command", () => {
+    expect(matrix({ command: "node s.js" }).map(({ name }) => name)).toEqual([
+      "stdio, 2024-11-05",
+      "stdio, 2025-03-26",
+      "stdio, 2025-06-18",
+      "stdio, 2025-11-25",
+      "stdio, 2026-07-28",
+    ]);
+  });
+
+  it("may be limited to some revisions", () => {
+    const ways = matrix({ server, command: "x", revisions: ["2025-06-18"] });
+    expect(ways.map(({ name }) => name)).toEqual(["memory, 2025-06-18", "stdio, 2025-06-18"]);
+  });
+
+  it("are none to nowhere", () => {
+    expect(matrix({})).toEqual([]);
+  });
+
+  it("know the tools of the server", () => {
+    const [way] = matrix({ server });
+    if (way === undefined) throw new Error("no way");
+    type Tools = Awaited<ReturnType<typeof way.connect>>["tools"];
+    expectTypeOf<Parameters<Tools["add"]>[0]>().toEqualTypeOf<{ a: number }>();
+  });
+});
+
+describe.each(matrix({ server }))("$name", ({ connect, transport, revision }) => {
+  it("speaks this revision, over this transport, whatever the options say", async () => {
+    const seen: string[] = [];
+    const spy: Service = (call) => {
+      seen.push(call.peer.revision);
+      return server(call);
+    };
+    const way = matrix({ server: spy, revisions: [revision] }).find((each) => each.transport === transport);
+    await using client = await connect({ revision: "2024-11-05" });
+    expect(client.revision).toBe(revision);
+    expect(await client.tools.add({ a: 1 })).toBe("2");
+    await using spied = await way?.connect();
+    await spied?.callTool("add", { a: 1 });
+    expect(seen.at(-1)).toBe(revision);
+  });
+});
+
+describe("over stdio", () => {
+  it("starts the program", { timeout: 30_000 }, async () => {
+    const { command, args = [] } = script("everything-that-is-not-there.mjs");
+    const [way] = matrix({ command: [command, ...args], revisions: ["2025-11-25"] });
+    await expect(way?.connect()).rejects.toMatchObject({ code: "connection-closed" });
+  });
+});

@@ -1,0 +1,48 @@
+import type { Codec } from "../codec/codec.ts";
+import { codecFor } from "../codec/select.ts";
+import { closedFailure, correlate, failureOf } from "../codec/send.ts";
+import { createClientSession } from "../legacy/client-session.ts";
+import type { Opening } from "../model/connection.ts";
+import { toError } from "../model/errors.ts";
+import type { DiscoverResult } from "../model/methods.ts";
+import { eraOf, isRevision, type Revision } from "../model/revision.ts";
+import type { Line, Link } from "./link.ts";
+import { unsupported } from "./unsupported.ts";
+
+/** A legacy server that has said hello. */
+export interface Welcome {
+  readonly codec: Codec;
+  readonly server: DiscoverResult;
+}
+
+/** Opens the handshake. Never cancelled on the wire. Rejects when the server refuses or speaks what we do not. */
+export async function greet({ rpc, opening }: Line, asked: Revision): Promise<Welcome> {
+  const limits = { idleMs: opening.timeoutMs, totalMs: 0 };
+  const hello = codecFor(asked).encodeHello(opening);
+  const reply = await rpc.request("initialize", () => hello, { limits, cancellable: false });
+  if (reply.kind !== "success") throw toError(failureOf(reply, codecFor(asked), "initialize"));
+  const codec = agreed(reply.result.protocolVersion, opening);
+  const welcome = codec.decodeWelcome(reply.result);
+  if (!welcome.ok) throw toError(welcome.failure);
+  return { codec, server: welcome.value };
+}
+
+/** Completes the handshake. */
+export function linkLegacy({ rpc, opening, ended, use }: Line, { codec, server }: Welcome): Link {
+  const session = createClientSession({ rpc, codec, server, opening });
+  use({
+    request: session.request,
+    notification: session.notification,
+    correlate,
+    acceptsBatches: () => codec.revision === "2025-03-26",
+  });
+  void ended.then((ending) => session.close(ending ?? closedFailure(undefined)));
+  rpc.notify("notifications/initialized", {});
+  return { ...session.connection, revision: codec.revision, server };
+}
+
+function agreed(version: unknown, { revision }: Opening): Codec {
+  const usable = isRevision(version) && eraOf(version) === "legacy" && (revision ?? version) === version;
+  if (!usable) throw unsupported([String(version)], revision);
+  return codecFor(version);
+}

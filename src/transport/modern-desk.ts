@@ -1,0 +1,77 @@
+import { answerCall } from "../codec/answer.ts";
+import { codecFor } from "../codec/select.ts";
+import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { RpcPeer } from "../jsonrpc/peer.ts";
+import { McpError } from "../model/errors.ts";
+import { metaKeys, withMeta } from "../model/meta.ts";
+import { type DiscoverResult, methodRow } from "../model/methods.ts";
+import type { Implementation } from "../model/peer.ts";
+import { newest } from "../model/revision.ts";
+import type { Service } from "../model/service.ts";
+import type { Gate } from "../std/gate.ts";
+
+/** Why subscriptions end when nobody cancelled them. */
+const closing = new McpError("connection-closed", "the server is closing");
+
+/** Serves requests that say who sends them, each on its own. */
+export interface ModernDesk {
+  /** Answers a request. A promise holds back the reading of more. */
+  request(exchange: Exchange): Promise<void> | undefined;
+  /** Brings every open subscription to its end, with a result. */
+  endListening(): void;
+}
+
+export interface ModernDeskOptions {
+  readonly service: Service;
+  /** Reaches the client, also about calls that are over. */
+  readonly peer: Pick<RpcPeer, "notify">;
+  readonly gate: Gate;
+  /** What the service says of itself. */
+  discover(): Promise<DiscoverResult>;
+}
+
+export function createModernDesk({ service, peer, gate, discover }: ModernDeskOptions): ModernDesk {
+  const codec = codecFor(newest);
+  const listening = new Set<Exchange>();
+  let server: Implementation | undefined;
+
+  /** A service that does not say who it is can be of use all the same. */
+  const identify = async (): Promise<void> => {
+    try {
+      server = (await discover()).serverInfo;
+    } catch {
+      server = undefined;
+    }
+  };
+
+  const answer = async (exchange: Exchange): Promise<void> => {
+    const decoded = codec.decodeCall(exchange.request);
+    if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
+    if (server === undefined) await identify();
+    await answerCall(exchange, decoded.value, { codec, server, serve: service, ended: () => tellEnd(exchange) });
+  };
+
+  /** The protocol wants a subscription that the server ends to be cancelled, too. The result comes first, being the kinder word. */
+  const tellEnd = ({ request: { id }, abort }: Exchange): void => {
+    if (abort.aborted && abort.reason !== closing) return;
+    peer.notify("notifications/cancelled", withMeta({ requestId: id }, metaKeys.subscriptionId, id));
+  };
+
+  const listen = async (exchange: Exchange): Promise<void> => {
+    listening.add(exchange);
+    await answer(exchange);
+    listening.delete(exchange);
+  };
+
+  return {
+    request(exchange) {
+      const { runs, open } = methodRow(exchange.request.method);
+      if (runs) return gate.run(() => answer(exchange));
+      void (open ? listen(exchange) : answer(exchange));
+      return undefined;
+    },
+    endListening() {
+      for (const { abort } of listening) abort.abort(closing);
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type * as client from "../../../src/connect/index.ts";
+import type { Service } from "../../../src/model/service.ts";
+import type * as testing from "../../../src/testing/index.ts";
+
+// The package as it is published, under its public names. The types come from
+// the sources, so that they can be checked where nothing has been built. The
+// names are no literals, else the compiler would want to see what they name.
+
+const publicName = (subpath: string): string => `plugbay/${subpath}`;
+
+export const { connect, McpError }: typeof client = await import(publicName("client"));
+export const { matrix }: typeof testing = await import(publicName("testing"));
+
+/** The server of the everything fixture, in this process. */
+export async function everythingHere(): Promise<Service> {
+  const path: string = "../../fixtures/everything/server.mjs";
+  const { everything }: { everything: Service } = await import(path);
+  return everything;
+}
