@@ -46,7 +46,7 @@ describe("createTools", () => {
         { type: "text", text: "b" },
       ],
     ],
-    ["nothing", { content: [] }, []],
+    ["nothing", { content: [] }, undefined],
   ])("returns the value: %s", async (_, result, value) => {
     expect(await toolsGiving(result).tools.ping()).toEqual(value);
   });

@@ -1,4 +1,5 @@
 import type { Json } from "../json/json.ts";
+import { parseJson } from "../json/parse.ts";
 import type { Content } from "../model/content.ts";
 import { McpError } from "../model/errors.ts";
 import type { ToolShape, ToolShapes } from "../model/shape.ts";
@@ -10,8 +11,8 @@ export type Tools<T extends ToolShapes> = { readonly [N in keyof T]: ToolFunctio
 
 /**
  * Calls one tool and returns what it gives: its structured content, else its
- * text when that is all there is, else its content blocks. Throws `tool-error`
- * when the tool says that it failed.
+ * text when that is all there is, else its content blocks, or undefined when
+ * there are none. Throws `tool-error` when the tool says that it failed.
  */
 export type ToolFunction<S extends ToolShape> = object extends S["input"]
   ? (input?: S["input"], options?: CallOptions) => Promise<S["output"]>
@@ -45,14 +46,24 @@ const notTools: ReadonlySet<string> = new Set(["then", "toJSON"]);
 const maxFunctions = 10_000;
 
 /** The value in a result. Throws `tool-error` for one that reports a failure. */
-export function toValue({ content, structuredContent, isError, _meta }: CallToolResult): unknown {
-  if (isError === true) {
-    const data: Json | undefined = _meta?.["plugbay/error"];
-    throw new McpError("tool-error", textOf(content), data === undefined ? {} : { data });
-  }
+export function toValue(result: CallToolResult): unknown {
+  const { content, structuredContent, isError, _meta: meta } = result;
+  if (isError === true) throw toolError(content, meta?.["plugbay/error"] ?? meta?.["plugbay/issues"]);
   if (structuredContent !== undefined) return structuredContent;
-  const [first] = content;
-  return content.length === 1 && first?.type === "text" ? first.text : content;
+  const [first, ...more] = content;
+  if (first === undefined) return undefined;
+  if (first.type !== "text" || more.length > 0) return content;
+  return meta?.["plugbay/json"] === true ? parsed(first.text) : first.text;
+}
+
+function toolError(content: readonly Content[], data: Json | undefined): McpError {
+  return new McpError("tool-error", textOf(content), data === undefined ? {} : { data });
+}
+
+/** Older revisions have no structured content; a server like ours marks text that stands for it. */
+function parsed(text: string): unknown {
+  const read = parseJson(text);
+  return read.ok ? read.value : text;
 }
 
 function textOf(content: readonly Content[]): string {

@@ -13,13 +13,13 @@ const codec = codecFor("2026-07-28");
 const server = { name: "s", version: "1" };
 
 /** A request that has arrived, and what is written in answer to it. */
-function arrived(method: Method, more: Partial<WireCall> = {}) {
+function arrived(method: Method, more: Partial<WireCall> = {}, pace?: Promise<void>) {
   const written: Message[] = [];
   const channel = {
     incoming: (async function* () {})(),
     send(message: Message) {
       written.push(message);
-      return undefined;
+      return pace;
     },
     close: async () => {},
   };
@@ -129,5 +129,33 @@ describe("answerCall", () => {
       { kind: "notification", method: "notifications/tools/list_changed", params: { _meta } },
       { kind: "success", id: "r", result: { resultType: "complete", _meta } },
     ]);
+  });
+
+  it("tells the client of an open call the same news once, as long as it is slow", async () => {
+    for (const method of ["subscriptions/listen", "tools/list"] as const) {
+      const { exchange, wire, written } = arrived(method, {}, new Promise(() => {}));
+      const serve = async (call: Call) => {
+        for (let i = 0; i < 100; i++) call.notify("notifications/tools/list_changed", {});
+        return done;
+      };
+      await answerCall(exchange, wire, { codec, serve });
+      expect(written).toHaveLength(method === "subscriptions/listen" ? 2 : 101);
+    }
+  });
+
+  it("says when an open call has ended with a result, after that is written", async () => {
+    const ends: unknown[] = [];
+    const outcomes: Outcome[] = [
+      { kind: "complete", result: {} },
+      { kind: "failed", failure: { code: "internal", message: "no" } },
+    ];
+    for (const method of ["subscriptions/listen", "tools/list"] as const) {
+      for (const outcome of outcomes) {
+        const { exchange, wire, written } = arrived(method);
+        const ended = () => ends.push([method, written.length]);
+        await answerCall(exchange, wire, { codec, serve: async () => outcome, ended });
+      }
+    }
+    expect(ends).toEqual([["subscriptions/listen", 1]]);
   });
 });

@@ -8,8 +8,8 @@ import { patientNotify } from "./patient-notify.ts";
 
 export interface Answering {
   readonly codec: Codec;
-  /** Signs modern results. */
-  readonly server?: Implementation | undefined;
+  /** Signs modern results. Waited for when there is a result, not before. */
+  readonly server?: Signer | Promise<Signer>;
   /** Where the client can be asked while the call waits. */
   readonly ask?: Ask | undefined;
   /** Runs the call. */
@@ -18,12 +18,15 @@ export interface Answering {
   ended?(): void;
 }
 
+type Signer = Implementation | undefined;
+
 /** Turns a decoded request into a call, runs it and answers the exchange. Never rejects. */
 export async function answerCall(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
-  const { codec, server } = answering;
+  const { codec } = answering;
   if (exchange.abort.aborted) return;
   try {
     const outcome = await answering.serve(toCall(exchange, wire, answering));
+    const server = answering.server instanceof Promise ? await answering.server : answering.server;
     const encoded = codec.encodeOutcome(wire.method, outcome, server);
     if (!encoded.ok) return void exchange.fail(codec.encodeFailure(encoded.failure));
     if (!isOpen(wire.method)) return void exchange.succeed(encoded.value);

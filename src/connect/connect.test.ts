@@ -90,7 +90,14 @@ describe("an attempt to connect", () => {
     await failed;
   });
 
-  it("takes as long as it takes when the limit is off, and leaves no timer behind", async () => {
+  it("leaves no timer behind", async () => {
+    const clock = createManualClock();
+    await using client = await connect(server, { clock });
+    expect(client.revision).toBe("2026-07-28");
+    expect(clock.pending).toBe(0);
+  });
+
+  it("takes as long as it takes when the limit is off", async () => {
     const clock = createManualClock();
     const { service, open } = hesitant();
     const connecting = connect(service, { clock, connectTimeoutMs: 0 });
@@ -98,7 +105,6 @@ describe("an attempt to connect", () => {
     open();
     await using client = await connecting;
     expect(client.server.serverInfo.name).toBe("s");
-    expect(clock.pending).toBe(0);
   });
 
   it("to a URL fails, for now", async () => {

@@ -1,43 +1,29 @@
-import type { StandardSchema } from "./standard-schema.ts";
-
-/** Everything that is accepted as a schema: a Standard Schema, or a plain JSON Schema. */
-export type AnySchema = StandardSchema | JsonSchemaLiteral;
-
 /**
- * A plain JSON Schema 2020-12, written in place or come from elsewhere, with any
- * keywords. They are checked when the schema is read.
+ * Everything that is accepted as a schema: a Standard Schema, or a plain JSON
+ * Schema 2020-12 with any keywords. What it is, and whether it is a good one, is
+ * found out when it is read; a narrower type would cost the compiler more than
+ * all the rest of a tool.
  */
-export type JsonSchemaLiteral = Keywords | (Keywords & { readonly [keyword: string]: unknown });
-
-/** Enough to tell a JSON Schema from other objects, also where it is typed by an interface of somebody else. */
-interface Keywords {
-  readonly "~standard"?: undefined;
-  readonly $schema?: unknown;
-  readonly $ref?: unknown;
-  readonly title?: unknown;
-  readonly description?: unknown;
-  readonly type?: unknown;
-  readonly enum?: unknown;
-  readonly const?: unknown;
-  readonly properties?: unknown;
-  readonly required?: unknown;
-  readonly items?: unknown;
-  readonly anyOf?: unknown;
-  readonly oneOf?: unknown;
-  readonly allOf?: unknown;
-}
+export type AnySchema = object;
 
 /**
  * What a caller passes: the input of a Standard Schema, or what a JSON Schema
  * literal describes. What cannot be told from a JSON Schema is `unknown`.
  */
-export type InferIn<S> = S extends Typed<infer T> ? T["input"] : Described<S>;
+export type InferIn<S> =
+  S extends Zod<{ readonly input: infer T }> ? T : S extends Standard<{ readonly input: infer T }> ? T : Described<S>;
 
 /** What a handler sees: the output of a Standard Schema, or what a JSON Schema literal describes. */
-export type InferOut<S> = S extends Typed<infer T> ? T["output"] : Described<S>;
+export type InferOut<S> =
+  S extends Zod<{ readonly output: infer T }> ? T : S extends Standard<{ readonly output: infer T }> ? T : Described<S>;
 
-interface Typed<T extends { readonly input: unknown; readonly output: unknown }> {
+interface Standard<T> {
   readonly "~standard": { readonly types?: T | undefined };
+}
+
+/** Where zod keeps the same types: half the work for the compiler. */
+interface Zod<T> {
+  readonly _zod: T;
 }
 
 type Described<S> =

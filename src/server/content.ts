@@ -1,3 +1,4 @@
+import { isObject, type Json } from "../json/json.ts";
 import type {
   Annotations,
   AudioContent,
@@ -38,21 +39,27 @@ export function link(uri: string, name: string, more: Omit<ResourceLink, "type" 
   return { type: "resource_link", uri, name, ...more };
 }
 
-const blockTypes: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
-
 /** True for one block of content: an object with a known `type` and what that type needs. */
 export function isContent(value: unknown): value is Content {
-  if (typeof value !== "object" || value === null || !("type" in value) || !blockTypes.has(value.type)) return false;
+  if (!isObject(value)) return false;
   switch (value.type) {
     case "text":
-      return "text" in value && typeof value.text === "string";
+      return typeof value.text === "string";
+    case "image":
+    case "audio":
+      return typeof value.data === "string" && typeof value.mimeType === "string";
     case "resource":
-      return "resource" in value && typeof value.resource === "object";
+      return isEmbeddable(value.resource);
     case "resource_link":
-      return "uri" in value && typeof value.uri === "string";
+      return typeof value.uri === "string" && typeof value.name === "string";
     default:
-      return "data" in value && typeof value.data === "string" && "mimeType" in value;
+      return false;
   }
+}
+
+function isEmbeddable(resource: Json | undefined): boolean {
+  if (!isObject(resource) || typeof resource.uri !== "string") return false;
+  return typeof resource.text === "string" || typeof resource.blob === "string";
 }
 
 function base64Of(data: Binary): string {

@@ -16,45 +16,46 @@ export interface ToolDescription {
   readonly timeoutMs?: number;
 }
 
-/** What a tool without `output` may return. Objects and arrays become JSON text and structured content. */
-export type ToolReturn = unknown;
-
-export interface ToolOptions<I extends AnySchema, O extends AnySchema | undefined, R> extends ToolDescription {
+/** A tool that gives a value of `output`, or a full result. */
+export interface CheckedTool<I, O> extends ToolDescription {
   /** Checks the arguments before `run`. Any Standard Schema, or a plain JSON Schema. Absent: anything goes. */
   readonly input?: I;
   /** Checks what `run` returns, at compile time and at run time. */
-  readonly output?: O;
+  readonly output: O;
   /** Does the work. Throw `fail("…")` for an error the model should read. */
+  run(input: InferOut<I>, context: Context): Returns<InferIn<O>>;
+}
+
+/** A tool that gives what it likes: text, content, a full result, or a value that becomes JSON. */
+export interface PlainTool<I, R> extends ToolDescription {
+  readonly input?: I;
+  readonly output?: undefined;
   run(input: InferOut<I>, context: Context): R;
 }
 
-/** A tool as the server keeps it, with its types remembered for callers. */
-export interface ToolDefinition<In = unknown, Out = unknown> extends ToolDescription {
+type Returns<V> = V | CallToolResult | Promise<V | CallToolResult>;
+
+/** A tool as the server keeps it, with the types of its schemas remembered for callers. */
+export interface ToolDefinition<I = unknown, O = unknown, R = unknown> extends ToolDescription {
   readonly input?: AnySchema | undefined;
   readonly output?: AnySchema | undefined;
   run(input: unknown, context: Context): unknown;
   /** Only in types. */
-  readonly "~shape"?: { readonly input: In; readonly output: Out };
+  readonly "~types"?: { readonly input: I; readonly output: O; readonly returned: R };
 }
 
-/** What `run` must return when there is an `output`: a value that matches it, or a full result. */
-type Returns<O extends AnySchema> = InferIn<O> | CallToolResult | Promise<InferIn<O> | CallToolResult>;
-
-/** What a typed caller gets from a tool without `output`. */
-type Plain<R> = Awaited<R> extends string ? string : Awaited<R> extends Content | CallToolResult ? unknown : Awaited<R>;
-
 /** Any JSON object: the input of a tool that declares none. */
-export interface AnyInput {
+interface AnyInput {
   readonly type: "object";
 }
 
 /** Defines a tool. Returns its argument; exists so that types flow. */
-export function tool<const I extends AnySchema, const O extends AnySchema>(
-  options: ToolOptions<I, O, Returns<O>> & { readonly output: O },
-): ToolDefinition<InferIn<I>, InferOut<O>>;
+export function tool<const I extends AnySchema = AnyInput, const O extends AnySchema = never>(
+  options: CheckedTool<I, O>,
+): ToolDefinition<I, O>;
 export function tool<const I extends AnySchema = AnyInput, R = unknown>(
-  options: ToolOptions<I, undefined, R>,
-): ToolDefinition<InferIn<I>, Plain<R>>;
+  options: PlainTool<I, R>,
+): ToolDefinition<I, undefined, R>;
 export function tool(options: ToolDefinition): ToolDefinition {
   return options;
 }
@@ -62,9 +63,21 @@ export function tool(options: ToolDefinition): ToolDefinition {
 /** Tools by name. */
 export type Tools = Readonly<Record<string, ToolDefinition>>;
 
-/** The shapes of tools, for {@link ToolShape} aware clients. */
-export type ShapesOfTools<T extends Tools> = {
-  readonly [K in keyof T]: T[K] extends ToolDefinition<infer In, infer Out>
-    ? { readonly input: In; readonly output: Out }
-    : ToolShape;
-};
+/** The shapes of tools, for {@link ToolShape} aware clients. Told apart only when somebody asks. */
+export type ShapesOfTools<T extends Tools> = { readonly [K in keyof T]: ShapeOf<NonNullable<T[K]["~types"]>> };
+
+type ShapeOf<T> = T extends { readonly input: infer I; readonly output: infer O; readonly returned: infer R }
+  ? { readonly input: Arguments<InferIn<I>>; readonly output: O extends undefined ? Plain<Awaited<R>> : InferOut<O> }
+  : ToolShape;
+
+/** What a typed caller passes. Where any object will do, it may be left out. */
+type Arguments<V> = { readonly [name: string]: unknown } extends V ? object : V;
+
+/** What a typed caller gets from a tool without `output`: simple values come as text. */
+type Plain<V> = V extends string | number | boolean | bigint | null
+  ? string
+  : V extends undefined
+    ? undefined
+    : V extends Content | readonly Content[] | CallToolResult
+      ? unknown
+      : V;

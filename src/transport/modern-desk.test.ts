@@ -269,6 +269,20 @@ describe("listening", () => {
     ]);
   });
 
+  it("is forgotten when it is over", async () => {
+    const signals: AbortSignal[] = [];
+    const ending = (async (call) => {
+      if (call.method !== "subscriptions/listen") return rich()(call);
+      signals.push(call.signal);
+      return { kind: "complete", result: {} };
+    }) as Service;
+    const { client, serving, settled } = serve(ending);
+    client.say(listen(1, everything));
+    await settled();
+    await serving.drain();
+    expect(signals).toMatchObject([{ aborted: false }]);
+  });
+
   it("ends with an error when the server closes in haste", async () => {
     const { client, serving, settled } = serve(rich());
     client.say(listen(1, everything));

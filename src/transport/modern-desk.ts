@@ -33,21 +33,23 @@ export interface ModernDeskOptions {
 export function createModernDesk({ service, peer, gate, discover }: ModernDeskOptions): ModernDesk {
   const codec = codecFor(newest);
   const listening = new Set<Exchange>();
-  let server: Implementation | undefined;
+  let server: Implementation | Promise<Implementation | undefined> | undefined;
 
   /** A service that does not say who it is can be of use all the same. */
-  const identify = async (): Promise<void> => {
+  const identify = async (): Promise<Implementation | undefined> => {
     try {
       server = (await discover()).serverInfo;
+      return server;
     } catch {
       server = undefined;
+      return undefined;
     }
   };
 
   const answer = async (exchange: Exchange): Promise<void> => {
     const decoded = codec.decodeCall(exchange.request);
     if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
-    if (server === undefined) await identify();
+    server ??= identify();
     await answerCall(exchange, decoded.value, { codec, server, serve: service, ended: () => tellEnd(exchange) });
   };
 

@@ -33,6 +33,14 @@ describe("a server that is asked what it is", () => {
     expect(methods()).toEqual(["server/discover"]);
   });
 
+  it("and answers, leaves no timer for the probe behind", async () => {
+    const { clock, server, connected } = connecting({ timeoutMs: 1_000 }, { probeMs: 60_000 });
+    server.reply(await server.expect("server/discover"), discovered());
+    await connected;
+    await clock.advanceAsync(1_000);
+    expect(clock.pending).toBe(0);
+  });
+
   it.each([-32601, -32602, -32600, -32000, -32603, -32002, 0, 404])(
     "item 5: and answers with the error %i, is legacy: it is greeted on the same channel",
     async (code) => {
@@ -203,6 +211,13 @@ describe("a server that stays silent", () => {
     server.refuse(probe, -32601, "what?");
     server.refuse(await server.expect("initialize"), -32000, "go away");
     await expect(connected).rejects.toMatchObject({ code: "application", message: "go away" });
+  });
+
+  it("for longer than a step may take, is greeted all the same", async () => {
+    const { clock, server, connected } = connecting({ timeoutMs: 1_000 });
+    await clock.advanceAsync(1_000);
+    server.reply(await server.expect("initialize"), welcome("2025-11-25"));
+    expect(await connected).toMatchObject({ revision: "2025-11-25" });
   });
 
   it("for ever, is given up; C9: without a cancellation", async () => {

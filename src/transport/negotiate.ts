@@ -44,9 +44,7 @@ async function probeThenGreet(line: Line, probeMs: number): Promise<Link> {
   const discovered = discover(line);
   const first = await orSilence(discovered, line.opening.clock, probeMs);
   if (first === "silence") return raceEras(line, discovered);
-  if (isModern(first)) return settleProbe(line, first);
-  if (first.kind === "lost") throw toError(probeFailure(first));
-  return shakeHands(line, newestLegacy);
+  return isModern(first) ? settleProbe(line, first) : shakeHands(line, newestLegacy);
 }
 
 /** The first era that works wins; that one of them fails says nothing about the other. */

@@ -83,6 +83,18 @@ describe("calls of one client", () => {
     expect(idsOf(client)).toEqual([3, 4, 1, 2]);
   });
 
+  it.each<[era: string, toCall: (id: number) => JsonObject]>([
+    ["legacy", (id) => call(id, "hold", { n: id })],
+    ["modern", (id) => request(id, "tools/call", modern({ name: "hold", arguments: { n: id } }))],
+  ])("start in the order in which they came: %s", async (_era, toCall) => {
+    const { server, running } = busy();
+    const { client, settled } = await serveLegacy(server);
+    client.say(toCall(1), toCall(2));
+    client.say(toCall(3));
+    await settled();
+    expect(running).toEqual([1, 2, 3]);
+  });
+
   it("C35: are answered in the order in which they are done", async () => {
     const { server, hold } = busy();
     const { client, settled } = await serveLegacy(server);
@@ -108,12 +120,15 @@ describe("calls of one client", () => {
     expect(running).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
   });
 
-  it("C36: are read no further when too many wait, and memory does not grow", async () => {
+  it.each<[era: string, call: (id: number) => JsonObject]>([
+    ["legacy", (id) => call(id, "hold", { n: id })],
+    ["modern", (id) => request(id, "tools/call", modern({ name: "hold", arguments: { n: id } }))],
+  ])("C36: are read no further when too many %s ones wait, and memory does not grow", async (_era, toCall) => {
     const { server, hold, running } = busy();
     let read = 0;
     const flood = async function* () {
       yield [parse(request("i", "initialize", hello("2025-11-25"))), parse(notification("notifications/initialized"))];
-      for (read = 1; read <= 10_000; read++) yield [parse(call(read, "hold", { n: read }))];
+      for (read = 1; read <= 10_000; read++) yield [parse(toCall(read))];
     };
     const client = createFakePeer();
     const clock = createManualClock();

@@ -52,7 +52,7 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
 
   const handleInTime = async (exchange: Exchange): Promise<void> => {
     while (outlet.caughtUp !== undefined) await outlet.caughtUp;
-    if (!exchange.abort.aborted) await handle(exchange);
+    await handle(exchange);
   };
 
   const endListening = (): void => {

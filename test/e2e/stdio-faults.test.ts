@@ -1,15 +1,12 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../src/json/json.ts";
 import { isRunning, until } from "../fixtures/children/processes.ts";
 import { everything, script } from "./support/places.ts";
 import { openRaw, type RawPeer, startRaw, textOfResult, type WireId } from "./support/raw-peer.ts";
-import { textOf } from "./support/run.ts";
+import { start, textOf } from "./support/run.ts";
 
 // Our server over stdio, and clients that do everything wrong. Whatever they
 // do, they are told what was wrong, and the next call works.
@@ -453,25 +450,19 @@ describe.concurrent("the end", () => {
   });
 
   it("comes with the death of the parent, though somebody else holds the input", async ({ expect, onTestFinished }) => {
-    const directory = await mkdtemp(join(tmpdir(), "plugbay-"));
-    const path = join(directory, "stdin");
-    execFileSync("mkfifo", [path]);
-    const input = openSync(path, "r+");
+    const holder = await start({ command: process.execPath, args: ["-e", "process.stdin.pipe(process.stdout)"] });
     const { command, args } = script("test/fixtures/children/launcher.mjs", everything.command, ...everything.args);
-    const launcher = spawn(command, args, { stdio: [input, "pipe", "pipe"] });
+    const launcher = spawn(command, args, { stdio: [holder.child.stdout, "pipe", "pipe"] });
+    onTestFinished(() => void launcher.kill("SIGKILL"));
     const { stdout, stderr } = launcher;
     if (stdout === null || stderr === null) throw new Error("there are no pipes");
     const said = textOf(stderr);
-    onTestFinished(async () => {
-      launcher.kill("SIGKILL");
-      closeSync(input);
-      await rm(directory, { recursive: true });
-    });
-    writeSync(input, line(request(1, "ping")));
+    holder.child.stdin.write(line(request(1, "ping")));
     await once(stdout, "data");
     const pid = Number(/launched (\d+)/.exec(said())?.[1]);
     expect(isRunning(pid)).toBe(true);
     launcher.kill("SIGUSR2");
     await until(() => !isRunning(pid));
+    expect(isRunning(holder.pid)).toBe(true);
   });
 });

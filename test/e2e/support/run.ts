@@ -20,7 +20,11 @@ export interface Running {
 const alive = new Set<Running>();
 
 afterAll(async () => {
-  for (const { child } of alive) child.kill("SIGKILL");
+  for (const { child } of alive) {
+    child.kill("SIGKILL");
+    // A stream that nobody reads would never close.
+    for (const stream of [child.stdout, child.stderr]) stream.destroy();
+  }
   await Promise.all([...alive].map(({ ended }) => ended));
 });
 

@@ -1,0 +1,234 @@
+import { describe, expect, it } from "vitest";
+import { callTool, complete, failureOf, faultLog, send, sendAny } from "../../test/support/direct.ts";
+import { connect } from "../connect/connect.ts";
+import type { JsonObject } from "../json/json.ts";
+import { fail, McpError } from "../model/errors.ts";
+import { type Middleware, type Outcome, type Service, withCall } from "../model/service.ts";
+import { tool } from "./define-tool.ts";
+import { createServer } from "./server.ts";
+
+const info = { name: "shop", version: "1" };
+const tools = { hi: tool({ run: () => "hi" }) };
+
+describe("discover", () => {
+  it("says everything that is set", async () => {
+    const said = {
+      name: "shop",
+      version: "1",
+      title: "Shop",
+      description: "Sells",
+      websiteUrl: "https://x",
+      icons: [{ src: "https://x/y.png" }],
+    };
+    const server = createServer({ ...said, instructions: "Be kind", tools, cache: { ttlMs: 5, scope: "public" } });
+    expect(await complete(server, "server/discover", {})).toStrictEqual({
+      supportedVersions: ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
+      capabilities: { tools: {} },
+      instructions: "Be kind",
+      serverInfo: said,
+      ttlMs: 5,
+      cacheScope: "public",
+    });
+    expect(server.info).toStrictEqual(said);
+  });
+
+  it("leaves out what is not set, and may not be kept", async () => {
+    expect(await complete(createServer(info), "server/discover", {})).toStrictEqual({
+      supportedVersions: expect.any(Array),
+      capabilities: {},
+      serverInfo: info,
+      ttlMs: 0,
+      cacheScope: "private",
+    });
+  });
+
+  it("is the same object until something changes", async () => {
+    const server = createServer({ ...info, tools });
+    const first = await complete(server, "server/discover", {});
+    expect(await complete(server, "server/discover", {})).toBe(first);
+    expect(Object.isFrozen(first)).toBe(true);
+    server.tools.remove("hi");
+    expect(await complete(server, "server/discover", {})).not.toBe(first);
+  });
+});
+
+describe("middleware", () => {
+  const tracing = (name: string, log: string[]): Middleware => {
+    return (next) => async (call) => {
+      log.push(`${name} before`);
+      const outcome = await next(call);
+      log.push(`${name} after`);
+      return outcome;
+    };
+  };
+
+  it("wraps every call, the first outermost", async () => {
+    const log: string[] = [];
+    const hi = tool({ run: () => void log.push("run") });
+    const server = createServer({ ...info, tools: { hi }, use: [tracing("a", log), tracing("b", log)] });
+    await callTool(server, "hi");
+    expect(log).toEqual(["a before", "b before", "run", "b after", "a after"]);
+    log.length = 0;
+    await sendAny(server, "no/such");
+    expect(log).toHaveLength(4);
+  });
+
+  it("may answer by itself", async () => {
+    const seen: string[] = [];
+    const closed: Middleware = () => async () => ({ kind: "failed", failure: { code: "rejected", message: "closed" } });
+    const server = createServer({ ...info, tools: { hi: tool({ run: () => void seen.push("run") }) }, use: [closed] });
+    expect(failureOf(await send(server, "tools/call", { name: "hi" }))).toEqual({
+      code: "rejected",
+      message: "closed",
+    });
+    expect(seen).toEqual([]);
+  });
+
+  it("may change a call", async () => {
+    const auth: Middleware = (next) => (call) =>
+      next(withCall(call, { peer: { ...call.peer, auth: { principal: "ann" } } }));
+    const who = tool({ run: (_, { peer }) => peer.auth?.principal });
+    const server = createServer({ ...info, tools: { who }, use: [auth] });
+    expect(await callTool(server, "who")).toEqual({ content: [{ type: "text", text: "ann" }] });
+  });
+
+  it.each<[string, Middleware]>([
+    [
+      "throws",
+      () => () => {
+        throw new Error("secret");
+      },
+    ],
+    ["rejects", () => () => Promise.reject(new Error("secret"))],
+    [
+      "throws after the call",
+      (next) => async (call) => {
+        await next(call);
+        throw new Error("secret");
+      },
+    ],
+  ])("C42: that %s is masked like a handler", async (_, broken) => {
+    const { faults, onError } = faultLog();
+    const server = createServer({ ...info, onError, tools, use: [broken] });
+    const failure = failureOf(await send(server, "tools/call", { name: "hi" }));
+    expect(failure).toMatchObject({ code: "internal", message: `internal error, id ${faults[0]?.[1].id}` });
+    expect(faults).toMatchObject([[{ message: "secret" }, { method: "tools/call" }]]);
+  });
+
+  it("that throws an error for the peer has it told", async () => {
+    const { faults, onError } = faultLog();
+    const closed: Middleware = () => () => Promise.reject(new McpError("rejected", "closed", { data: { until: 8 } }));
+    const server = createServer({ ...info, onError, tools, use: [closed] });
+    const failure = { code: "rejected", message: "closed", data: { until: 8 } };
+    expect(failureOf(await send(server, "tools/list", {}))).toEqual(failure);
+    expect(faults).toEqual([]);
+  });
+
+  it("that gives another service does not change that service", async () => {
+    const other = createServer({ name: "other", version: "2", tools });
+    const server = createServer({ ...info, use: [() => other] });
+    expect([server.info.name, other.info.name]).toEqual(["shop", "other"]);
+    expect(await callTool(server, "hi")).toEqual({ content: [{ type: "text", text: "hi" }] });
+  });
+});
+
+describe("methods of your own", () => {
+  it("get params and context, and give a result", async () => {
+    const seen: unknown[] = [];
+    const server = createServer({
+      ...info,
+      methods: {
+        "acme/time": (params, { peer }) => {
+          seen.push(params, peer.revision);
+          return { now: 7 };
+        },
+        "acme/later": async () => ({ ok: true }),
+      },
+    });
+    expect(await sendAny(server, "acme/time", { zone: "utc" })).toEqual({ kind: "complete", result: { now: 7 } });
+    expect(await sendAny(server, "acme/later")).toEqual({ kind: "complete", result: { ok: true } });
+    expect(seen).toEqual([{ zone: "utc" }, "2026-07-28"]);
+  });
+
+  it("fail like handlers do", async () => {
+    const { faults, onError } = faultLog();
+    const failing = (error: unknown) => (): JsonObject => {
+      throw error;
+    };
+    const server = createServer({
+      ...info,
+      onError,
+      methods: {
+        "x/told": failing(new McpError("application", "busy", { number: 429 })),
+        "x/read": failing(fail("sold out")),
+        "x/masked": failing(new Error("secret")),
+      },
+    });
+    expect(failureOf(await sendAny(server, "x/told"))).toEqual({ code: "application", message: "busy", number: 429 });
+    expect(failureOf(await sendAny(server, "x/read"))).toEqual({ code: "internal", message: "sold out" });
+    expect(failureOf(await sendAny(server, "x/masked")).message).toMatch(/^internal error/);
+    expect(faults).toMatchObject([[{ message: "secret" }, { method: "x/masked", name: "x/masked" }]]);
+  });
+
+  it.each(["tools/call", "server/discover"])("may not be called %s", (method) => {
+    const define = () => createServer({ ...info, methods: { [method]: () => ({}) } });
+    expect(define).toThrow(`method ${method} is defined by the protocol`);
+  });
+
+  it("must be functions", () => {
+    const define = () => createServer({ ...info, methods: { "x/y": {} as never } });
+    expect(define).toThrow(
+      expect.objectContaining({ code: "invalid-definition", message: "method x/y must be a function" }),
+    );
+  });
+});
+
+describe("a server is a service", () => {
+  it("that never rejects, whatever it is called with", async () => {
+    const server = createServer({ ...info, onError: () => {}, tools, resources: [], prompts: {} });
+    const odd: readonly unknown[] = [null, undefined, 7, "x", [], { name: 7 }, { uri: null }, { ref: null }];
+    const methods = ["tools/call", "tools/list", "prompts/get", "resources/read", "completion/complete", "x"];
+    for (const method of methods) {
+      for (const params of odd) {
+        const outcome = await sendAny(server, method, params as JsonObject);
+        expect(["complete", "failed"]).toContain(outcome.kind);
+      }
+    }
+  });
+
+  it("that holds nothing of its callers: many may use it at once", async () => {
+    const server = createServer({ ...info, tools });
+    const clients = await Promise.all([connect(server), connect(server), connect(server, { revision: "2025-06-18" })]);
+    for (const client of clients) expect(await client.tools.hi()).toBe("hi");
+    await Promise.all(clients.map((client) => client.close()));
+  });
+
+  it("that can be called in process with its types", async () => {
+    const sum = tool({
+      input: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
+      output: { type: "object", properties: { sum: { type: "number" } }, required: ["sum"] },
+      run: ({ a, b }) => ({ sum: a + b }),
+    });
+    const client = await connect(createServer({ ...info, tools: { sum } }));
+    expect(await client.tools.sum({ a: 1, b: 2 })).toEqual({ sum: 3 });
+    await expect(client.tools.sum({ a: 1, b: "2" as never })).rejects.toMatchObject({ code: "tool-error" });
+    await client.close();
+  });
+
+  it("can be wrapped from outside, too", async () => {
+    const server = createServer({ ...info, tools });
+    const wrapped: Service = async (call) => {
+      const outcome: Outcome<typeof call.method> = await server(call);
+      return outcome;
+    };
+    expect((await send(wrapped, "tools/call", { name: "hi" })).kind).toBe("complete");
+  });
+});
+
+it.each([0, -1, Number.NaN])("a state that lives %d ms is refused: no answer could ever be in time", (stateTtlMs) => {
+  expect(() => createServer({ ...info, stateTtlMs })).toThrow("the option stateTtlMs must be at least 1");
+});
+
+it("a secret that could be guessed is refused when the server is defined", () => {
+  expect(() => createServer({ ...info, stateKeys: ["short"] })).toThrow("at least 16 characters");
+});
