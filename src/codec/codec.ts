@@ -62,7 +62,8 @@ export interface Codec {
   decodeResult<M extends Method>(method: M, result: JsonObject): Outcome<M>;
 
   encodeFailure(failure: Failure): ErrorObject;
-  decodeFailure(error: ErrorObject): Failure;
+  /** A missing resource is told apart by the method that met it. */
+  decodeFailure(error: ErrorObject, method?: string): Failure;
 
   /** Params of a notification as this revision has them, or undefined when it has no such notification. */
   encodeNotification(method: string, params: JsonObject, scope?: NotificationScope): JsonObject | undefined;

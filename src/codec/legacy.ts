@@ -46,7 +46,7 @@ export function createLegacyCodec(dialect: Dialect): Codec {
     encodeHello: (hello) => encodeHello(dialect, hello),
     decodeHello: (params) => decodeHello(dialect, params),
     encodeWelcome: (server) => encodeWelcome(dialect, server),
-    decodeWelcome,
+    decodeWelcome: (result) => decodeWelcome(dialect, result),
   };
 }
 

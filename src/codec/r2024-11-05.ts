@@ -22,9 +22,13 @@ function hasAudio(message: unknown): message is JsonObject {
   return isObject(message) && isObject(message.content) && message.content.type === "audio";
 }
 
+/** There was no flag for completion: a client had to try. */
+const maybeCompletions: Change = (capabilities) => ({ completions: {}, ...capabilities });
+
 /** 2024-11-05, the first revision: tools without hints, no audio, progress without words. */
 export const r2024_11_05: Dialect = derive("2024-11-05", r2025_03_26, {
   serverCapabilities: without("completions"),
+  impliedCapabilities: maybeCompletions,
   tool: without("annotations"),
   block: ofType("audio", audioAsText),
   progress: without("message"),

@@ -62,7 +62,7 @@ function outcomeOf<M extends Method>(reply: Reply, codec: Codec, { method }: Cal
 
 /** Why a request did not succeed. */
 export function failureOf(reply: Exclude<Reply, { kind: "success" }>, codec: Codec, method: string): Failure {
-  return reply.kind === "failure" ? codec.decodeFailure(reply.error) : lostFailure(reply, method);
+  return reply.kind === "failure" ? codec.decodeFailure(reply.error, method) : lostFailure(reply, method);
 }
 
 function lostFailure({ reason, cause }: Lost, method: string): Failure {

@@ -19,6 +19,8 @@ export interface Dialect {
   readonly implementation: Change;
   readonly clientCapabilities: Change;
   readonly serverCapabilities: Change;
+  /** What a server of the revision has without being able to say so. */
+  readonly impliedCapabilities: Change;
   readonly tool: Change;
   /** Resources, resource templates and links to resources. */
   readonly resource: Change;
@@ -69,6 +71,7 @@ export const asModeled: Omit<Dialect, "revision"> = {
   implementation: same,
   clientCapabilities: same,
   serverCapabilities: same,
+  impliedCapabilities: same,
   tool: same,
   resource: same,
   contents: same,
@@ -95,6 +98,7 @@ export function derive(revision: Revision, from: Omit<Dialect, "revision">, to: 
     implementation: inOrder(from.implementation, to.implementation),
     clientCapabilities: inOrder(from.clientCapabilities, to.clientCapabilities),
     serverCapabilities: inOrder(from.serverCapabilities, to.serverCapabilities),
+    impliedCapabilities: inOrder(from.impliedCapabilities, to.impliedCapabilities),
     tool: inOrder(from.tool, to.tool),
     resource: inOrder(from.resource, to.resource),
     contents: inOrder(from.contents, to.contents),

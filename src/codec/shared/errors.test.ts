@@ -76,14 +76,12 @@ describe("decodeFailure", () => {
 
   const { decodeFailure } = codecFor("2025-11-25");
 
-  it("finds a missing resource by its uri", () => {
+  it("finds a missing resource by its uri, where a resource was read", () => {
     const data = { uri: "stock://a" };
-    expect(decodeFailure({ code: -32602, message: "m", data })).toEqual({
-      code: "resource-not-found",
-      message: "m",
-      data,
-    });
-    expect(decodeFailure({ code: -32602, message: "m", data: { uri: 1 } }).code).toBe("invalid-params");
+    const error = { code: -32602, message: "m", data };
+    expect(decodeFailure(error, "resources/read")).toEqual({ code: "resource-not-found", message: "m", data });
+    expect(decodeFailure(error, "tools/call").code).toBe("invalid-params");
+    expect(decodeFailure({ ...error, data: { uri: 1 } }, "resources/read").code).toBe("invalid-params");
   });
 
   it("leaves other numbers to the application, and never believes a local code", () => {

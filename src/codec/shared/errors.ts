@@ -73,11 +73,13 @@ const codes: ReadonlyMap<number, ErrorCode> = new Map([
 ]);
 
 /**
- * The failure that a peer reports, whichever revision it speaks: each may meet
- * the numbers of the others. An unknown number is an `application` failure.
+ * The failure that a peer reports on a call of `method`, whichever revision it
+ * speaks: each may meet the numbers of the others. An unknown number is an
+ * `application` failure.
  */
-export function decodeFailure({ code: number, message, data }: ErrorObject): Failure {
-  const code = isMissingResource(number, data) ? "resource-not-found" : codes.get(number);
+export function decodeFailure({ code: number, message, data }: ErrorObject, method?: string): Failure {
+  const missing = method === "resources/read" && isMissingResource(number, data);
+  const code = missing ? "resource-not-found" : codes.get(number);
   const told = data === undefined ? {} : { data };
   return code === undefined ? { code: "application", message, number, ...told } : { code, message, ...told };
 }

@@ -49,17 +49,17 @@ describe("welcome", () => {
   const { completions: _, ...first } = capabilities;
 
   it.each([
-    ["2025-11-25", info, capabilities],
-    ["2025-06-18", titled, capabilities],
-    ["2025-03-26", plain, capabilities],
-    ["2024-11-05", plain, first],
-  ] as const)("is said in the words of %s", (protocolVersion, serverInfo, said) => {
+    ["2025-11-25", info, capabilities, capabilities],
+    ["2025-06-18", titled, capabilities, capabilities],
+    ["2025-03-26", plain, capabilities, capabilities],
+    ["2024-11-05", plain, first, { ...first, completions: {} }],
+  ] as const)("is said in the words of %s", (protocolVersion, serverInfo, said, heard) => {
     const codec = codecFor(protocolVersion);
     const welcome = codec.encodeWelcome(server);
     expect(welcome).toEqual({ protocolVersion, serverInfo, capabilities: said, instructions: "i" });
     expect(codec.decodeWelcome(welcome)).toEqual({
       ok: true,
-      value: { supportedVersions: [protocolVersion], serverInfo, capabilities: said, instructions: "i" },
+      value: { supportedVersions: [protocolVersion], serverInfo, capabilities: heard, instructions: "i" },
     });
   });
 

@@ -34,7 +34,7 @@ export function encodeWelcome(dialect: Dialect, server: DiscoverResult): JsonObj
 }
 
 /** Reads the result of `initialize`. Whatever version the server chose is the only one it is known to support. */
-export function decodeWelcome(result: JsonObject): Decoded<DiscoverResult> {
+export function decodeWelcome(dialect: Dialect, result: JsonObject): Decoded<DiscoverResult> {
   if (!isObject(result)) return refuse("invalid-response", "initialize result must be an object");
   const { protocolVersion, capabilities, serverInfo, instructions, _meta } = result;
   if (typeof protocolVersion !== "string") {
@@ -44,7 +44,7 @@ export function decodeWelcome(result: JsonObject): Decoded<DiscoverResult> {
     ok: true,
     value: {
       supportedVersions: [protocolVersion],
-      capabilities: readServerCapabilities(capabilities),
+      capabilities: dialect.impliedCapabilities(asJson(readServerCapabilities(capabilities))),
       serverInfo: readImplementation(serverInfo) ?? nobody,
       ...(typeof instructions === "string" && { instructions }),
       ...(isObject(_meta) && { _meta }),
