@@ -47,7 +47,7 @@ describe("limits", () => {
     ],
   ])("C151: 64 levels of %s pass, 65 do not", (_name, nested) => {
     expect(parseJson(nested(64))).toMatchObject({ ok: true });
-    expect(parseJson(nested(65))).toEqual(tooDeep);
+    expect(parseJson(nested(65))).toMatchObject(tooDeep);
     expect(parseJson(`${nested(64)}${" ".repeat(1_000)}`)).toMatchObject({ ok: true });
   });
 
@@ -57,7 +57,7 @@ describe("limits", () => {
     ["an inner array", (count) => `{"a":[[],{"b":[${"0,".repeat(count - 1)}0]}]}`],
   ])("C151: 65,536 elements of %s pass, 65,537 do not", (_name, wide) => {
     expect(parseJson(wide(65_536))).toMatchObject({ ok: true });
-    expect(parseJson(wide(65_537))).toEqual(tooWide);
+    expect(parseJson(wide(65_537))).toMatchObject(tooWide);
   });
 
   it("count each container for itself", () => {

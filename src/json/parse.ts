@@ -11,7 +11,14 @@ export interface JsonLimits {
 export const defaultJsonLimits: JsonLimits = { maxDepth: 64, maxWidth: 65_536 };
 
 /** A value, or why the text holds none. The reason never repeats the text. */
-export type ParsedJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly reason: string };
+export type ParsedJson =
+  | { readonly ok: true; readonly value: Json }
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** There when the text is JSON and only breaks a limit. Look at its outermost members, no further. */
+      readonly value?: Json;
+    };
 
 /**
  * Parses a JSON text within limits. Never throws.
@@ -27,7 +34,7 @@ export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits):
     return { ok: false, reason: "not valid JSON" };
   }
   const reason = exceeded(value, text.length, limits);
-  return reason === undefined ? { ok: true, value } : { ok: false, reason };
+  return reason === undefined ? { ok: true, value } : { ok: false, reason, value };
 }
 
 /** The limit that `value` breaks, if any. The length of its text rules most of them out without a look. */

@@ -2,7 +2,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
 import { keepText } from "../json/text.ts";
-import { encodeMessage, type Id, type Incoming, type Message, parseMessage, parseText, rpcCodes } from "./message.ts";
+import {
+  encodeMessage,
+  type Id,
+  type Incoming,
+  type Message,
+  parseMessage,
+  parseText,
+  rpcCodes,
+  unreadable,
+} from "./message.ts";
 
 describe("parseText", () => {
   it("never throws, on any text", () => {
@@ -26,9 +35,24 @@ describe("parseText", () => {
 
   it("C151: answers JSON beyond the limits with a parse error", () => {
     const deep = call({ params: JSON.parse(`${'{"a":'.repeat(64)}0${"}".repeat(64)}`) });
-    expect(parseText(deep)).toMatchObject({ kind: "malformed", id: null, error: { code: rpcCodes.parseError } });
+    const { id } = JSON.parse(deep);
+    const error = { code: rpcCodes.parseError };
+    expect(parseText(deep)).toMatchObject({ kind: "malformed", id, error, answerable: true });
+    const answer = JSON.stringify({ jsonrpc: "2.0", id: "a", result: JSON.parse(deep) });
+    expect(parseText(answer)).toMatchObject({ kind: "malformed", id: "a", error, answerable: false });
     expect(parseText(deep, { maxDepth: 65, maxWidth: 0 })).toMatchObject({ kind: "request" });
     expect(parseText(deep, { maxDepth: 0, maxWidth: 0 })).toMatchObject({ kind: "request" });
+  });
+
+  it.each([
+    ['{"jsonrpc":"2.0","id":7,"result":{"content', { id: 7, answerable: false }],
+    ['{"jsonrpc":"2.0","id":"7","error":{', { id: "7", answerable: false }],
+    ['{"jsonrpc":"2.0","id":7,"method":"tools/call"', { id: 7, answerable: true }],
+    ['{"result":{"id":7}', { id: null, answerable: true }],
+    ["", { id: null, answerable: true }],
+  ])("tells whose a text was that begins with %j", (head, known) => {
+    const error = { code: rpcCodes.parseError, message: "parse error: too long" };
+    expect(unreadable("too long", head)).toEqual({ kind: "malformed", error, ...known });
   });
 
   it("does not repeat the text in what it answers", () => {

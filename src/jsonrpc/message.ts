@@ -71,7 +71,29 @@ export const rpcCodes = {
 /** Reads one text off the wire. Never throws. */
 export function parseText(text: string, limits?: JsonLimits): Incoming {
   const parsed = parseJson(text, limits);
-  return parsed.ok ? parseMessage(parsed.value) : malformed(rpcCodes.parseError, `parse error: ${parsed.reason}`);
+  if (parsed.ok) return parseMessage(parsed.value);
+  const { id, method } = isObject(parsed.value) ? parsed.value : {};
+  return unread(parsed.reason, isId(id) ? { id, isRequest: typeof method === "string" } : undefined);
+}
+
+/** What a text that cannot be read was, as far as that is known. */
+interface Origin {
+  readonly id: Id;
+  readonly isRequest: boolean;
+}
+
+/** A text that holds no message. Where it was a response, only its waiter is told. */
+function unread(reason: string, origin?: Origin): Malformed {
+  const problem = malformed(rpcCodes.parseError, `parse error: ${reason}`, origin?.id);
+  return origin?.isRequest === false ? { ...problem, answerable: false } : problem;
+}
+
+const beginning = /^\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}"),"(method|result|error)"/;
+
+/** A text that was not read at all. How it begins tells whose it was, if it was written the usual way. */
+export function unreadable(reason: string, head = ""): Malformed {
+  const [, id, member] = beginning.exec(head) ?? [];
+  return unread(reason, id === undefined ? undefined : { id: JSON.parse(id), isRequest: member === "method" });
 }
 
 /** Classifies one JSON value. Never throws. */

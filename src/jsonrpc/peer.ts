@@ -69,6 +69,8 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
 
   const refuse = ({ id, error, answerable }: Malformed): Promise<void> | undefined => {
     counters.malformed++;
+    if (!answerable && id !== null && error.code === rpcCodes.parseError)
+      outbound.settle({ kind: "failure", id, error });
     const silent = !answerable || (id === null && !answerUnreadable);
     return silent ? undefined : channel.send({ kind: "failure", id, error });
   };

@@ -186,6 +186,18 @@ describe("listeners", () => {
     ]);
   });
 
+  it("end once, and take nothing from others", async () => {
+    const { requests, listen, settled } = setUp();
+    const first = listen({ resourceSubscriptions: [a, "file:///b"] });
+    listen({ resourceSubscriptions: [a] });
+    requests[0]?.answer();
+    first.abort.abort("enough");
+    requests[1]?.answer(new McpError("invalid-params", "no"));
+    expect(await first.outcome).toEqual({ kind: "complete", result: {} });
+    await settled();
+    expect(requests.map(({ method }) => method)).toEqual(["resources/subscribe", "resources/subscribe"]);
+  });
+
   it("fail when the connection is over", async () => {
     const { listeners, listen } = setUp();
     const failure = { code: "connection-closed", message: "gone" } as const;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLineSplitter, type Line, type LineOptions } from "./lines.ts";
 
-const tooLong = { kind: "too-long" };
+const tooLong = (head: string) => ({ kind: "too-long" as const, head });
 const invalidUtf8 = { kind: "invalid-utf8" };
 
 describe("createLineSplitter", () => {
@@ -35,14 +35,14 @@ describe("createLineSplitter", () => {
     const splitter = createLineSplitter({ maxBytes: 4 });
     expect(splitter.push(encode("abc"))).toEqual([]);
     expect(splitter.push(encode("d"))).toEqual([]);
-    expect(splitter.push(encode("e"))).toEqual([tooLong]);
+    expect(splitter.push(encode("e"))).toEqual([tooLong("abcd")]);
     expect(splitter.push(encode("fgh"))).toEqual([]);
-    expect(splitter.push(encode("ijk\nfour\nfive!\nsix\n"))).toEqual(["four", tooLong, "six"]);
+    expect(splitter.push(encode("ijk\nfour\nfive!\nsix\n"))).toEqual(["four", tooLong("five"), "six"]);
   });
 
   it("has a limit of 16 MiB unless told otherwise, and none for 0", () => {
     const line = new Uint8Array(16_777_217).fill(0x61);
-    expect(split([line, Uint8Array.of(LF)])).toEqual([tooLong]);
+    expect(split([line, Uint8Array.of(LF)])).toEqual([tooLong("a".repeat(256))]);
     expect(split([line.subarray(1), Uint8Array.of(LF)]).map(lengthOf)).toEqual([16_777_216]);
     expect(split([line, Uint8Array.of(LF)], { maxBytes: 0 }).map(lengthOf)).toEqual([16_777_217]);
   });
@@ -86,11 +86,15 @@ function expected(bytes: Uint8Array, maxBytes: number): readonly Line[] {
   for (let first = true; rest.length > 0; first = false) {
     const end = rest.indexOf(LF);
     const line = rest.subarray(0, end < 0 ? rest.length : end);
-    if (maxBytes > 0 && line.length > maxBytes) lines.push({ kind: "too-long" });
+    if (maxBytes > 0 && line.length > maxBytes) lines.push(tooLong(latin1(line.subarray(0, maxBytes))));
     else if (end >= 0) lines.push(read(line, first));
     rest = rest.subarray(line.length + 1);
   }
   return lines.filter((line) => line !== "");
+}
+
+function latin1(bytes: Uint8Array): string {
+  return String.fromCharCode(...bytes);
 }
 
 function read(line: Uint8Array, first: boolean): Line {

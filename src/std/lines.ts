@@ -1,9 +1,13 @@
 /** One line of text without its line end, or why there is none. */
 export type Line = string | LineFault;
 
-export interface LineFault {
-  readonly kind: "too-long" | "invalid-utf8";
-}
+export type LineFault =
+  | {
+      readonly kind: "too-long";
+      /** How the line begins, as far as that tells what it was. */
+      readonly head: string;
+    }
+  | { readonly kind: "invalid-utf8" };
 
 export interface LineSplitter {
   /** The lines that end in this chunk, in order. The chunk may be reused afterwards. Never throws. */
@@ -45,10 +49,10 @@ export function createLineSplitter(options: LineOptions = {}): LineSplitter {
       open.append(part);
       return;
     }
+    lines.push({ kind: "too-long", head: headOf(open.bytes(), part).slice(0, maxBytes) });
     open.clear();
     dropping = true;
     atStart = false;
-    lines.push(tooLong);
   };
 
   /** Ends the line that was begun in an earlier chunk, or one that is too long. */
@@ -103,11 +107,18 @@ const CR = 13;
 const byteOrderMark = 0xfeff;
 /** What V8 can hold in one string; the other engines can hold more. */
 const longestString = 536_870_888;
-const tooLong: LineFault = { kind: "too-long" };
 const invalidUtf8: LineFault = { kind: "invalid-utf8" };
 
 /** The decoder keeps byte order marks, else one in the middle of the stream would vanish when a chunk begins with it. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+const MAX_HEAD = 256;
+
+/** Byte by byte: what tells one message from another is ASCII. */
+function headOf(...parts: readonly Uint8Array[]): string {
+  const bytes = parts.flatMap((part) => [...part.subarray(0, MAX_HEAD)]);
+  return String.fromCharCode(...bytes.slice(0, MAX_HEAD));
+}
 
 function decode(bytes: Uint8Array): string | undefined {
   try {

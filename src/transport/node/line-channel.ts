@@ -1,7 +1,7 @@
 import { finished, type Readable, type Writable } from "node:stream";
 import type { JsonLimits } from "../../json/parse.ts";
 import type { Channel } from "../../jsonrpc/channel.ts";
-import { encodeMessage, type Incoming, type Message, parseText, rpcCodes } from "../../jsonrpc/message.ts";
+import { encodeMessage, type Incoming, type Message, parseText, unreadable } from "../../jsonrpc/message.ts";
 import { McpError } from "../../model/errors.ts";
 import { asyncQueue } from "../../std/async-queue.ts";
 import { createLineSplitter, defaultMaxLineBytes, type LineFault } from "../../std/lines.ts";
@@ -90,13 +90,9 @@ function openInput(readable: Readable, options: LineChannelOptions): Input {
 const maxBatches = 2;
 
 function refused(fault: LineFault, maxBytes: number): Incoming {
-  const reason = fault.kind === "too-long" ? `line longer than ${maxBytes} bytes` : "not valid UTF-8";
-  return {
-    kind: "malformed",
-    id: null,
-    error: { code: rpcCodes.parseError, message: `parse error: ${reason}` },
-    answerable: true,
-  };
+  return fault.kind === "too-long"
+    ? unreadable(`line longer than ${maxBytes} bytes`, fault.head)
+    : unreadable("not valid UTF-8");
 }
 
 /** True for the ways a system says that the other end was closed. */
