@@ -15,7 +15,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   bridge: ["std", "json", "model"],
   legacy: ["std", "json", "jsonrpc", "model", "codec"],
   transport: ["std", "json", "jsonrpc", "model", "codec", "legacy"],
-  connect: ["std", "json", "model", "bridge", "client", "transport"],
+  connect: ["std", "json", "jsonrpc", "model", "bridge", "client", "transport"],
   testing: ["std", "json", "jsonrpc", "model", "codec", "legacy", "transport", "client", "connect"],
 };
 

@@ -116,6 +116,7 @@ export function createAnswerDesk(options: AnswerOptions = {}): AnswerDesk {
     },
     notified(method, params) {
       if (method === "notifications/elicitation/complete") return visits.complete(params.elicitationId);
+      if (method === "notifications/cancelled") return;
       const entry = method === "notifications/message" && tellLog ? readLogEntry(params) : undefined;
       if (entry === undefined) tellRest?.({ method, params });
       else tellLog?.(entry);

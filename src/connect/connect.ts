@@ -1,5 +1,6 @@
 import { createAnswerDesk } from "../client/answers.ts";
 import { type Client, type ClientOptions, createClient } from "../client/client.ts";
+import type { JsonLimits } from "../json/parse.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import type { Implementation } from "../model/peer.ts";
@@ -7,6 +8,7 @@ import type { Revision } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { Shaped, ShapesOf, ToolShapes } from "../model/shape.ts";
 import { systemClock } from "../std/clock.ts";
+import { openChannel } from "../transport/open-channel.ts";
 import { openInProcess } from "./in-process.ts";
 import { type Place, readTarget, type Target } from "./target.ts";
 
@@ -19,6 +21,10 @@ export interface ConnectOptions extends ClientOptions {
   readonly connectTimeoutMs?: number;
   /** How long a server may ignore the modern opening before the older one is tried. Default 3 s. */
   readonly probeMs?: number;
+  /** Bytes of one line of a server on stdio. Default 16 MiB; 0 is off. */
+  readonly maxLineBytes?: number;
+  /** Bounds on the JSON of a server on stdio. Default: 64 levels, 65,536 elements. */
+  readonly jsonLimits?: JsonLimits;
   /** Ends the attempt to connect. */
   readonly signal?: AbortSignal;
 }
@@ -58,20 +64,38 @@ export async function connectBy(
     ...(revision !== undefined && { revision }),
     ...(signal !== undefined && { signal }),
   });
+  askForLogs(connection, options);
   return createClient(connection, desk, options);
+}
+
+/** Legacy servers choose what to send until they are told. One that will not be told sends what it likes. */
+function askForLogs({ server, setLogLevel }: Connection, options: ConnectOptions): void {
+  const { onLog, logLevel = "info", onWarning } = options;
+  if (onLog === undefined || server.capabilities.logging === undefined) return;
+  setLogLevel?.(logLevel).catch((cause: unknown) => {
+    onWarning?.({ kind: "not-honoured", message: `the server refuses log level ${logLevel}`, cause });
+  });
 }
 
 const ownInfo: Implementation = { name: "plugbay", version: "0.1.0" };
 
-async function open(place: Place, { probeMs }: ConnectOptions, opening: Opening): Promise<Connection> {
+async function open(place: Place, options: ConnectOptions, opening: Opening): Promise<Connection> {
+  const { probeMs, maxLineBytes, jsonLimits } = options;
+  const probing = probeMs === undefined ? {} : { probeMs };
   switch (place.kind) {
     case "service":
       return openInProcess(place.service, opening);
     case "command": {
       // Only who starts programs needs the platform for it.
       const { openCommand } = await import("../transport/node/open-command.ts");
-      return openCommand(place.command, opening, probeMs === undefined ? {} : { probeMs });
+      return openCommand(place.command, opening, {
+        ...probing,
+        ...(maxLineBytes !== undefined && { maxLineBytes }),
+        ...(jsonLimits !== undefined && { jsonLimits }),
+      });
     }
+    case "channel":
+      return openChannel(place.channel, opening, probing);
     case "url":
       throw new McpError("unsupported", `cannot connect to ${place.url.origin}: this version speaks stdio only`);
   }

@@ -1,3 +1,4 @@
+import type { Channel } from "../jsonrpc/channel.ts";
 import { McpError } from "../model/errors.ts";
 import type { Service } from "../model/service.ts";
 import { splitWords } from "../std/words.ts";
@@ -9,16 +10,17 @@ export type ConfigEntry =
   | { readonly url: string; readonly type?: string; readonly headers?: Readonly<Record<string, string>> };
 
 /**
- * Where a server is: in this process, behind a command, at a URL, or what a
- * config file says of it. A text that is no URL is a command line; quotes keep
+ * Where a server is: in this process, behind a command, at a URL, at the end of
+ * a channel, or what a config file says of it. A text that is no URL is a command line; quotes keep
  * words together, nothing is expanded, and no shell is involved.
  */
-export type Target = Service | ConfigEntry | URL | string | readonly string[];
+export type Target = Service | ConfigEntry | Channel | URL | string | readonly string[];
 
 /** A target that was understood. */
 export type Place =
   | { readonly kind: "service"; readonly service: Service }
   | { readonly kind: "command"; readonly command: Command }
+  | { readonly kind: "channel"; readonly channel: Channel }
   | { readonly kind: "url"; readonly url: URL };
 
 /** Reads a target. Throws `invalid-params` when it is none. */
@@ -27,6 +29,7 @@ export function readTarget(target: Target): Place {
   if (target instanceof URL) return { kind: "url", url: target };
   if (typeof target === "string") return readText(target);
   if (isWords(target)) return readWords(target, "the command");
+  if ("incoming" in target) return { kind: "channel", channel: target };
   if ("url" in target) return readUrl(target.url);
   if (typeof target.command === "string" && target.command !== "") return { kind: "command", command: target };
   throw bad("a config entry needs a command or a url");

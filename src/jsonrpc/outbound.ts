@@ -34,7 +34,10 @@ export interface Outbound {
   request(method: string, params: (id: Id) => JsonObject, options?: RequestOptions): Promise<Reply>;
   /** Settles the request a response names. False when there is none: the response came late, or from nowhere. */
   settle(response: Response): boolean;
-  /** Hands a notification to the request it names. False when that request is over. */
+  /**
+   * Hands a notification to the request it names. One that comes too late is
+   * dropped. False when there never was such a request.
+   */
   notify(id: Id, notification: Notification): boolean;
   /** Settles every request as lost, and every later one at once. */
   close(cause?: unknown): void;
@@ -109,7 +112,7 @@ export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOpti
     },
     notify(id, notification) {
       const entry = pending.get(id);
-      if (entry === undefined) return false;
+      if (entry === undefined) return typeof id === "number" && id > 0 && id < nextId;
       entry.deadline?.touch();
       entry.options.onNotification?.(notification);
       return true;

@@ -14,6 +14,7 @@ import type { AnySchema, InferOut } from "../schema/infer.ts";
 import { toValidator } from "../schema/to-validator.ts";
 import type { Validator } from "../schema/validator.ts";
 import type { Execution } from "./execution.ts";
+import { issueText } from "./issue-text.ts";
 import { malformed, readElicit, readRoots, readSample } from "./questions.ts";
 
 export interface AskOptions {
@@ -117,8 +118,7 @@ async function readForm(form: Validator, answer: unknown, key: string): Promise<
   if (action !== "accept") return { action };
   const checked = await form.check(content);
   if (checked.ok) return { action, content: checked.value };
-  const [issue] = checked.issues;
-  throw malformed(key, `${issue?.path} ${issue?.message}`, { key, issues: checked.issues as unknown as Json });
+  throw malformed(key, issueText(checked.issues), { key, issues: checked.issues as unknown as Json });
 }
 
 function accepted({ action, content }: Answered, message: string): unknown {

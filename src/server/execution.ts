@@ -227,16 +227,14 @@ export class Execution {
   }
 
   #suspend(): void {
-    const settle = this.#settle;
     this.#phase = "suspended";
-    this.#settle = undefined;
     this.#deadline?.stop();
     this.#unlink?.();
     const outcome = this.#rounds.suspend(this).catch((error: unknown) => {
       this.abandon("the call cannot be continued");
       return this.#job.fail(error);
     });
-    settle?.(outcome);
+    this.#settle?.(outcome);
   }
 
   /** The call of the moment can abort this run. */

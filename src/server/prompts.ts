@@ -9,6 +9,7 @@ import { isContent } from "./content.ts";
 import type { PromptDefinition, PromptReturn } from "./define-prompt.ts";
 import type { Environment } from "./environment.ts";
 import { handlerJob } from "./handler-job.ts";
+import { issueText } from "./issue-text.ts";
 import { createRegistry, type Registry } from "./registry.ts";
 
 interface ReadyPrompt {
@@ -101,8 +102,7 @@ async function readArguments({ name, args, listed }: ReadyPrompt, given: object)
   }
   const checked: Checked = await args.check(given);
   if (checked.ok) return checked.value;
-  const [issue] = checked.issues;
-  const message = `prompt ${name}: ${issue?.path} ${issue?.message}`;
+  const message = `prompt ${name}: ${issueText(checked.issues)}`;
   throw new McpError("invalid-params", message, { data: { issues: checked.issues as unknown as Json } });
 }
 

@@ -282,6 +282,19 @@ describe("a run that waits", () => {
     expect(textOf(await again(state, { "ask-1": yes }))).toBe("too late to ask");
   });
 
+  it("is left alone once it has ended, also when nobody comes for its outcome", async () => {
+    const contexts: Context[] = [];
+    const enough = gate<string>();
+    const { clock, first } = asking((_, context) => {
+      contexts.push(context);
+      return Promise.race([context.ask("Sure?", form), enough.opened]);
+    });
+    askedBy(await first());
+    enough.open("enough");
+    await clock.advanceAsync(600_000);
+    expect(contexts[0]?.signal.aborted).toBe(false);
+  });
+
   it("may ask more while it waits: the next round asks it", async () => {
     const more = gate();
     const { first, again } = asking(async (_, { ask }) => {

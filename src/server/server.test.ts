@@ -48,7 +48,9 @@ describe("discover", () => {
     expect(await complete(server, "server/discover", {})).toBe(first);
     expect(Object.isFrozen(first)).toBe(true);
     server.tools.remove("hi");
-    expect(await complete(server, "server/discover", {})).not.toBe(first);
+    const second = await complete(server, "server/discover", {});
+    expect(second).not.toBe(first);
+    expect(second.serverInfo).toBe(server.info);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Call, Outcome } from "../model/service.ts";
 import type { Shaped, ToolShapes } from "../model/shape.ts";
 import { systemClock } from "../std/clock.ts";
 import { createDeadlines } from "../std/deadlines.ts";
-import { capabilitiesOf, type Offers } from "./capabilities.ts";
+import { capabilitiesOf } from "./capabilities.ts";
 import { type Changes, createChanges, type ListKind } from "./changes.ts";
 import { createCompletion } from "./completion.ts";
 import type { PromptDefinition } from "./define-prompt.ts";
@@ -61,10 +61,10 @@ export function createServer<const T extends Tools = Record<never, never>>(
 ): Server<ShapesOfTools<T>> {
   checkOptions(options);
   const env = createEnvironment(options);
-  const info = infoOf(options);
+  const identity = identityOf(options, env);
   let known: DiscoverResult | undefined;
   const describe = (): DiscoverResult => {
-    known ??= description(options, info, offers);
+    known ??= Object.freeze({ ...identity, capabilities: capabilitiesOf(options, offers) });
     return known;
   };
   const changes = createChanges(() => describe().capabilities);
@@ -99,7 +99,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
   const methods = options.methods ?? {};
   const core = createDispatch({ handlers, methods, env, capabilities: () => describe().capabilities });
   return Object.assign(guarded(core, options.use ?? [], env), {
-    info,
+    info: identity.serverInfo,
     tools: collection(tools),
     prompts: collection(prompts),
     resources: {
@@ -133,17 +133,15 @@ function createEnvironment(options: ServerOptions): Environment {
   };
 }
 
-/** What a server says of itself; the same object until something changes. */
-function description(options: ServerOptions, serverInfo: Implementation, offers: Offers): DiscoverResult {
-  const { instructions, cache = {} } = options;
-  return Object.freeze({
+/** What a server says of itself and never changes. */
+function identityOf(options: ServerOptions, { cache }: Environment): Omit<DiscoverResult, "capabilities"> {
+  const { instructions } = options;
+  return {
     supportedVersions: [...revisions].reverse(),
-    capabilities: capabilitiesOf(options, offers),
     ...(instructions !== undefined && { instructions }),
-    serverInfo,
-    ttlMs: cache.ttlMs ?? 0,
-    cacheScope: cache.scope ?? "private",
-  });
+    serverInfo: infoOf(options),
+    ...cache,
+  };
 }
 
 function collection<D>(box: {

@@ -12,6 +12,7 @@ import type { ToolDefinition } from "./define-tool.ts";
 import type { Environment } from "./environment.ts";
 import type { Execution, Job } from "./execution.ts";
 import { isForReader } from "./faults.ts";
+import { issueText } from "./issue-text.ts";
 import { createRegistry, type Registry } from "./registry.ts";
 
 /** A tool that is ready to be called. */
@@ -117,7 +118,7 @@ class ToolJob implements Job {
 
   finish(value: unknown): Outcome<"tools/call"> | Promise<Outcome<"tools/call">> {
     const { output } = this.#tool;
-    const full = isResult(value) ? withoutIdleFlag(value) : undefined;
+    const full = isResult(value) ? withoutFalseError(value) : undefined;
     if (output === undefined) return complete(full ?? toResult(value));
     if (full?.isError) return complete(full);
     if (full !== undefined && "structuredContent" in full) return this.#checked(output, full.structuredContent, full);
@@ -141,17 +142,15 @@ class ToolJob implements Job {
   /** A value that breaks its own schema is a fault of the server, not something the model can mend. */
   #structured(checked: Checked, full: CallToolResult | undefined): Outcome<"tools/call"> {
     if (checked.ok) return complete(structured(checked.value, full));
-    const [issue] = checked.issues;
-    const problem = `tool ${this.#tool.name} returned what its output schema forbids: ${issue?.path} ${issue?.message}`;
-    const masked = this.#env.faults.failureOf(new Error(problem), "tools/call", this.#tool.name);
-    return { kind: "failed", failure: masked };
+    const { name } = this.#tool;
+    const error = new Error(`tool ${name} returned what its output schema forbids: ${issueText(checked.issues)}`);
+    return { kind: "failed", failure: this.#env.faults.failureOf(error, "tools/call", name) };
   }
 }
 
 /** Arguments that do not match are told to the model, which can mend them. */
 function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment): Outcome<"tools/call"> {
-  const lines = issues.map(({ path, message }) => (path === "" ? message : `${path} ${message}`));
-  const text = `invalid arguments for ${name}: ${lines.join("; ")}`;
+  const text = `invalid arguments for ${name}: ${issueText(issues)}`;
   const data = issues as unknown as Json;
   if (env.inputErrors === "protocol") {
     const [{ path, keyword, message } = { path: "", keyword: "", message: "" }] = issues;
@@ -174,8 +173,8 @@ function isResult(value: unknown): value is CallToolResult {
   return isObject(value) && Array.isArray(value.content) && value.content.every(isContent);
 }
 
-/** On the wire `isError` is there when it is true, and only then. */
-function withoutIdleFlag(result: CallToolResult): CallToolResult {
+/** `isError` is there when it is true, and only then. */
+function withoutFalseError(result: CallToolResult): CallToolResult {
   if (!("isError" in result) || result.isError === true) return result;
   const { isError: _, ...rest } = result;
   return rest;

@@ -78,13 +78,17 @@ const codes: ReadonlyMap<number, ErrorCode> = new Map([
  * `application` failure.
  */
 export function decodeFailure({ code: number, message, data }: ErrorObject, method?: string): Failure {
-  const missing = method === "resources/read" && isMissingResource(number, data);
-  const code = missing ? "resource-not-found" : codes.get(number);
+  const code = toldByData(number, data, method) ?? codes.get(number);
   const told = data === undefined ? {} : { data };
   return code === undefined ? { code: "application", message, number, ...told } : { code, message, ...told };
 }
 
-/** 2026-07-28 reports a missing resource as invalid params, and names it. */
-function isMissingResource(number: number, data: Json | undefined): boolean {
-  return number === rpcCodes.invalidParams && isObject(data) && typeof data.uri === "string";
+/**
+ * What invalid params really are: 2026-07-28 reports a missing resource so, and
+ * names it; before, there was no number for a capability that the client lacks.
+ */
+function toldByData(number: number, data: Json | undefined, method: string | undefined): ErrorCode | undefined {
+  if (number !== rpcCodes.invalidParams || !isObject(data)) return undefined;
+  if (method === "resources/read" && typeof data.uri === "string") return "resource-not-found";
+  return isObject(data.requiredCapabilities) ? "missing-capability" : undefined;
 }

@@ -2,7 +2,9 @@ import type { Service } from "../../model/service.ts";
 import { type ServeOptions, serveChannel } from "../serve-channel.ts";
 import { openStdio, type StdioOptions } from "./stdio-server.ts";
 
-export interface ServeStdioOptions extends Omit<ServeOptions, "clock">, StdioOptions {
+export interface ServeStdioOptions extends Omit<ServeOptions, "clock" | "drainMs">, Omit<StdioOptions, "drainMs"> {
+  /** How long open calls may go on after EOF or a signal before they end with an error. Default 5 s. */
+  readonly drainMs?: number;
   /**
    * Whether the process ends with the connection. Default true: what else
    * keeps it alive has one second to finish.
@@ -18,9 +20,15 @@ export interface ServeStdioOptions extends Omit<ServeOptions, "clock">, StdioOpt
  * protocol: what other code prints there goes to stderr.
  */
 export async function serveStdio(service: Service, options: ServeStdioOptions = {}): Promise<void> {
-  const channel = openStdio({ signals: true, ...options });
-  await serveChannel(channel, service, options).ended;
-  if (options.exit !== false) setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();
+  const { drainMs = 5_000, exit = true } = options;
+  const channel = openStdio({ signals: true, ...options, drainMs: drainMs + GRACE_MS });
+  // A handler that waits for nothing the system knows of must not let the process end without an answer.
+  const alive = setInterval(() => {}, FOREVER_MS);
+  await serveChannel(channel, service, { ...options, drainMs }).ended;
+  clearInterval(alive);
+  if (exit) setTimeout(() => process.exit(), GRACE_MS).unref();
 }
 
-const EXIT_GRACE_MS = 1_000;
+/** For the last answers to be written, and for what else the process has to finish. */
+const GRACE_MS = 1_000;
+const FOREVER_MS = 2 ** 31 - 1;
