@@ -4,7 +4,14 @@ export type * from "./model/content.ts";
 export { type ErrorCode, type Failure, fail, McpError } from "./model/errors.ts";
 export type * from "./model/input.ts";
 export type { LogLevel } from "./model/logging.ts";
-export type { Method, Methods, Params, Result } from "./model/methods.ts";
+export {
+  type Method,
+  type MethodRow,
+  type Methods,
+  type Params,
+  type Result,
+  registerMethod,
+} from "./model/methods.ts";
 export type { Auth, ClientCapabilities, Implementation, Peer, ServerCapabilities } from "./model/peer.ts";
 export type * from "./model/prompt.ts";
 export type * from "./model/resource.ts";

@@ -146,7 +146,7 @@ describe("options", () => {
   it.each([
     ["servers", "src/server/options.ts", "ServerOptions"],
     ["servers", "src/server/define-tool.ts", "ToolDescription"],
-    ["servers", "src/server/define-tool.ts", "ToolOptions"],
+    ["servers", "src/server/define-tool.ts", "CheckedTool"],
     ["servers", "src/server/define-resource.ts", "ResourceDescription"],
     ["servers", "src/server/context.ts", "Context"],
     ["clients", "src/connect/connect.ts", "ConnectOptions"],

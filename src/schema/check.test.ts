@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
-import { loadEngine } from "./engine.ts";
+import { loadCompiler } from "./engine.ts";
 import { createFuel } from "./fuel.ts";
 import { inspectSchema } from "./inspect.ts";
 import { interpret } from "./interpret.ts";
@@ -10,7 +10,7 @@ import { toValidator } from "./to-validator.ts";
 import type { Checked, Issue } from "./validator.ts";
 
 beforeAll(async () => {
-  await loadEngine();
+  await loadCompiler();
 });
 
 function check(schema: JsonObject, value: unknown): Checked {

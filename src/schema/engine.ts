@@ -1,12 +1,15 @@
-/** What turns an inspected schema into a check. */
-export type Engine = typeof import("./compile.ts");
+import type { Inspected } from "./inspect.ts";
+import type { Checked } from "./validator.ts";
 
-let engine: Engine | undefined;
-let loading: Promise<Engine> | undefined;
+/** Turns an inspected schema into a check. */
+export type Compile = (inspected: Inspected) => (value: unknown) => Checked;
+
+let loaded: Compile | undefined;
+let loading: Promise<Compile> | undefined;
 
 /** The compiler for plain JSON Schema if it is loaded. */
-export function loadedEngine(): Engine | undefined {
-  return engine;
+export function loadedCompiler(): Compile | undefined {
+  return loaded;
 }
 
 /**
@@ -14,11 +17,11 @@ export function loadedEngine(): Engine | undefined {
  * asks while it is under way gets the same promise. Calling it when a server
  * starts spares the first call the wait.
  */
-export function loadEngine(): Promise<Engine> {
+export function loadCompiler(): Promise<Compile> {
   loading ??= import("./compile.ts").then(
-    (loaded) => {
-      engine = loaded;
-      return loaded;
+    ({ compile }) => {
+      loaded = compile;
+      return compile;
     },
     (error) => {
       loading = undefined;

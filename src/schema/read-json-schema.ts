@@ -1,6 +1,6 @@
 import { isObject } from "../json/json.ts";
 import { copyJson } from "./copy-json.ts";
-import { type Engine, loadEngine, loadedEngine } from "./engine.ts";
+import { type Compile, loadCompiler, loadedCompiler } from "./engine.ts";
 import { inspectSchema, type SchemaLimits } from "./inspect.ts";
 import { type Checked, type ReadSchema, refused } from "./validator.ts";
 
@@ -14,8 +14,8 @@ export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSche
   if (!inspection.ok) return inspection;
 
   let run: ((value: unknown) => Checked) | undefined;
-  const compileOnce = (engine: Engine): ((value: unknown) => Checked) => {
-    run ??= engine.compile(inspection.value);
+  const compileOnce = (compile: Compile): ((value: unknown) => Checked) => {
+    run ??= compile(inspection.value);
     return run;
   };
 
@@ -24,9 +24,9 @@ export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSche
     value: {
       json,
       check(value) {
-        const engine = loadedEngine();
-        if (engine !== undefined) return compileOnce(engine)(value);
-        return loadEngine().then(
+        const compile = loadedCompiler();
+        if (compile !== undefined) return compileOnce(compile)(value);
+        return loadCompiler().then(
           (loaded) => compileOnce(loaded)(value),
           () => refused("schema", "cannot be checked: typebox could not be loaded"),
         );

@@ -125,13 +125,13 @@ describe("loading the compiler", () => {
   it("happens at the first check, once for all, and then checks are synchronous", async () => {
     vi.resetModules();
     const fresh = await import("./to-validator.ts");
-    const { loadedEngine } = await import("./engine.ts");
+    const { loadedCompiler } = await import("./engine.ts");
     const validators = [person, { type: "number" }].map((schema) => fresh.toValidator(schema));
-    expect(loadedEngine()).toBeUndefined();
+    expect(loadedCompiler()).toBeUndefined();
     const first = validators.map((read) => read.ok && read.value.check(1));
     expect(first.every((checked) => checked instanceof Promise)).toBe(true);
     expect(await Promise.all(first)).toMatchObject([{ ok: false }, { ok: true }]);
-    expect(loadedEngine()).toBeDefined();
+    expect(loadedCompiler()).toBeDefined();
     expect(validators.map((read) => read.ok && read.value.check(1))).toMatchObject([{ ok: false }, { ok: true }]);
   });
 });

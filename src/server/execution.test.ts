@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { able, failureOf, faultLog, makeCall, peer, resultOf, send } from "../../test/support/direct.ts";
 import { gate } from "../../test/support/served.ts";
 import type { Answer } from "../model/input.ts";
-import { loadEngine } from "../schema/engine.ts";
+import { loadCompiler } from "../schema/engine.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Context } from "./context.ts";
 import { prompt } from "./define-prompt.ts";
@@ -12,7 +12,7 @@ import { createServer } from "./server.ts";
 
 const info = { name: "shop", version: "1" };
 
-beforeAll(loadEngine);
+beforeAll(loadCompiler);
 
 const never = () => new Promise<never>(() => {});
 

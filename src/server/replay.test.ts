@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { askedBy, failureOf, faultLog, resultOf, send } from "../../test/support/direct.ts";
 import type { Json, JsonObject } from "../json/json.ts";
-import { loadEngine } from "../schema/engine.ts";
+import { loadCompiler } from "../schema/engine.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Context } from "./context.ts";
 import { tool } from "./define-tool.ts";
@@ -12,7 +12,7 @@ const yes = { action: "accept", content: { ok: true } };
 const no = { action: "accept", content: { ok: false } };
 const stateKeys = ["a secret that both have"];
 
-beforeAll(loadEngine);
+beforeAll(loadCompiler);
 
 type Run = (context: Context, node: string) => unknown;
 

@@ -3,7 +3,7 @@ import { askedBy, failureOf, faultLog, makeCall, type Parts, peer, resultOf, sen
 import { gate } from "../../test/support/served.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Method, Params } from "../model/methods.ts";
-import { loadEngine } from "../schema/engine.ts";
+import { loadCompiler } from "../schema/engine.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Context } from "./context.ts";
 import { prompt } from "./define-prompt.ts";
@@ -18,7 +18,7 @@ const yes = { action: "accept", content: { ok: true } };
 const no = { action: "accept", content: { ok: false } };
 const decline = { action: "decline" };
 
-beforeAll(loadEngine);
+beforeAll(loadCompiler);
 
 type Run = (input: JsonObject, context: Context) => unknown;
 

@@ -61,10 +61,17 @@ export function createServer<const T extends Tools = Record<never, never>>(
 ): Server<ShapesOfTools<T>> {
   checkOptions(options);
   const env = createEnvironment(options);
-  const identity = identityOf(options, env);
+  const info = infoOf(options);
+  const { instructions } = options;
   let known: DiscoverResult | undefined;
   const describe = (): DiscoverResult => {
-    known ??= Object.freeze({ ...identity, capabilities: capabilitiesOf(options, offers) });
+    known ??= Object.freeze({
+      supportedVersions: [...revisions].reverse(),
+      capabilities: capabilitiesOf(options, offers),
+      ...(instructions !== undefined && { instructions }),
+      serverInfo: info,
+      ...env.cache,
+    });
     return known;
   };
   const changes = createChanges(() => describe().capabilities);
@@ -99,7 +106,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
   const methods = options.methods ?? {};
   const core = createDispatch({ handlers, methods, env, capabilities: () => describe().capabilities });
   return Object.assign(guarded(core, options.use ?? [], env), {
-    info: identity.serverInfo,
+    info,
     tools: collection(tools),
     prompts: collection(prompts),
     resources: {
@@ -130,17 +137,6 @@ function createEnvironment(options: ServerOptions): Environment {
     timeoutMs: options.timeoutMs ?? 30_000,
     cache: { ttlMs: cache.ttlMs ?? 0, cacheScope: cache.scope ?? "private" },
     inputErrors: options.inputErrors ?? "result",
-  };
-}
-
-/** What a server says of itself and never changes. */
-function identityOf(options: ServerOptions, { cache }: Environment): Omit<DiscoverResult, "capabilities"> {
-  const { instructions } = options;
-  return {
-    supportedVersions: [...revisions].reverse(),
-    ...(instructions !== undefined && { instructions }),
-    serverInfo: infoOf(options),
-    ...cache,
   };
 }
 

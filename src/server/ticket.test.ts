@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { able, askedBy, failureOf, type Parts, resultOf, send } from "../../test/support/direct.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Method, Params } from "../model/methods.ts";
-import { loadEngine } from "../schema/engine.ts";
+import { loadCompiler } from "../schema/engine.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { prompt } from "./define-prompt.ts";
 import { resource } from "./define-resource.ts";
@@ -14,7 +14,7 @@ const form = { type: "object", properties: { ok: { type: "boolean" } }, required
 const answers = { "ask-1": { action: "accept", content: { ok: true } } };
 const stateKeys = ["a secret that all of them have"];
 
-beforeAll(loadEngine);
+beforeAll(loadCompiler);
 
 function bank(keys: readonly string[] = stateKeys) {
   const clock = createManualClock(1_000_000);

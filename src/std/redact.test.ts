@@ -41,7 +41,7 @@ describe("redact", () => {
         const before = JSON.stringify(value);
         const copy = redact(value);
         expect(JSON.stringify(value)).toBe(before);
-        if (!/passw|token|secret|key|auth|bearer|cred/i.test(before)) expect(copy).toEqual(JSON.parse(before));
+        if (!/passw|token|secret|key|auth|bearer|cred/i.test(before)) expect(JSON.stringify(copy)).toBe(before);
         if (typeof value === "object" && value !== null) expect(copy).not.toBe(value);
       }),
     );

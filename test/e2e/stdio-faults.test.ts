@@ -67,12 +67,14 @@ describe("what is no message", () => {
     {
       what: "65 levels",
       bytes: nested("deep", 65),
+      id: "deep",
       code: -32700,
       message: "parse error: nested deeper than 64 levels",
     },
     {
       what: "too many elements",
       bytes: line(callOf("wide", "echo", { message: "hello", wide: Array(65_537).fill(0) })),
+      id: "wide",
       code: -32700,
       message: "parse error: a container has more than 65536 elements",
     },
