@@ -5,9 +5,9 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
-import { codecFor } from "../src/codec/select.ts";
 import type { ErrorCode } from "../src/model/errors.ts";
 import type { Revision } from "../src/model/revision.ts";
+import { codecFor } from "./support/codecs.ts";
 
 const root = resolve(fileURLToPath(import.meta.url), "../..");
 const out = join(root, ".tmp", "docs");

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { codecFor } from "../../test/support/codecs.ts";
 import type { JsonObject } from "../json/json.ts";
 import { createInbound, type Exchange } from "../jsonrpc/inbound.ts";
 import type { Message } from "../jsonrpc/message.ts";
@@ -7,7 +8,6 @@ import type { Method } from "../model/methods.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import { answerCall } from "./answer.ts";
 import type { WireCall } from "./codec.ts";
-import { codecFor } from "./select.ts";
 
 const codec = codecFor("2026-07-28");
 const server = { name: "s", version: "1" };

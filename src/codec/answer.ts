@@ -3,11 +3,11 @@ import { metaKeys, withMeta } from "../model/meta.ts";
 import { methodRow } from "../model/methods.ts";
 import type { Implementation } from "../model/peer.ts";
 import { type Ask, type Call, createCall, type Notify, type Outcome } from "../model/service.ts";
-import type { Codec, WireCall } from "./codec.ts";
+import type { ServerCodec, WireCall } from "./codec.ts";
 import { patientNotify } from "./patient-notify.ts";
 
 export interface Answering {
-  readonly codec: Codec;
+  readonly codec: ServerCodec;
   /** Signs modern results. Waited for when there is a result, not before. */
   readonly server?: Signer | Promise<Signer>;
   /** Where the client can be asked while the call waits. */

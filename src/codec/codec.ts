@@ -42,43 +42,52 @@ export interface Hello {
   readonly capabilities: ClientCapabilities;
 }
 
+/** What both ends of a connection say. */
+interface SharedCodec {
+  readonly revision: Revision;
+  encodeFailure(failure: Failure): ErrorObject;
+  /** A missing resource is told apart by the method that met it. */
+  decodeFailure(error: ErrorObject, method?: string): Failure;
+  /** Params of a notification as this revision has them, or undefined when it has no such notification. */
+  encodeNotification(method: string, params: JsonObject, scope?: NotificationScope): JsonObject | undefined;
+}
+
 /**
- * Translates between one protocol revision and the model.
+ * Translates between one protocol revision and the model, at the server's end.
  *
  * Codecs are pure: no I/O, no clock, no state but memory of what they encoded.
  * Decoding is lenient and keeps unknown members; encoding is strict and leaves
  * out what the revision does not know.
  */
-export interface Codec {
-  readonly revision: Revision;
-
-  /** Server side: a request. Legacy revisions need the session it belongs to. */
+export interface ServerCodec extends SharedCodec {
+  /** A request. Legacy revisions need the session it belongs to. */
   decodeCall(request: Request, session?: Session): Decoded<WireCall>;
-  /** Server side: how the call ended. `server` signs modern results. */
+  /** How the call ended. `server` signs modern results. */
   encodeOutcome<M extends Method>(method: M, outcome: Outcome<M>, server?: Implementation): Decoded<JsonObject>;
-  /** Client side: the params of a request. A token asks for progress. */
+  /** A question as an entry of `inputRequests` (modern), or as params of a request of ours (legacy). */
+  encodeQuestion(question: Question): Decoded<JsonObject>;
+}
+
+/** Like {@link ServerCodec}, at the client's end. */
+export interface ClientCodec extends SharedCodec {
+  /** The params of a request. A token asks for progress. */
   encodeCall(call: Call, progressToken?: Id): JsonObject;
-  /** Client side: a successful response. A result of the wrong shape is an `invalid-response`. */
+  /** A successful response. A result of the wrong shape is an `invalid-response`. */
   decodeResult<M extends Method>(method: M, result: JsonObject): Outcome<M>;
-
-  encodeFailure(failure: Failure): ErrorObject;
-  /** A missing resource is told apart by the method that met it. */
-  decodeFailure(error: ErrorObject, method?: string): Failure;
-
-  /** Params of a notification as this revision has them, or undefined when it has no such notification. */
-  encodeNotification(method: string, params: JsonObject, scope?: NotificationScope): JsonObject | undefined;
   /** Params without what only correlates: the progress token, the subscription id. */
   decodeNotification(method: string, params: JsonObject): JsonObject;
+}
 
-  /** A question as params of a server-to-client request (legacy), or as an entry of `inputRequests` (modern). */
-  encodeQuestion(question: Question): Decoded<JsonObject>;
-  decodeQuestion(method: string, params: JsonObject): Decoded<Question>;
-  encodeAnswer(method: QuestionMethod, answer: Answer): JsonObject;
-  decodeAnswer(method: QuestionMethod, answer: JsonObject): Answer;
-
-  /** Legacy handshake. Modern codecs say all of it on every request and do not call these. */
-  encodeHello(hello: Hello): JsonObject;
+/** The server's end of a revision that opens with a handshake. */
+export interface LegacyServerCodec extends ServerCodec {
   decodeHello(params: JsonObject): Hello;
   encodeWelcome(server: DiscoverResult): JsonObject;
+}
+
+/** The client's end of a revision that opens with a handshake, and in which servers ask by requests of their own. */
+export interface LegacyClientCodec extends ClientCodec {
+  encodeHello(hello: Hello): JsonObject;
   decodeWelcome(result: JsonObject): Decoded<DiscoverResult>;
+  decodeQuestion(method: string, params: JsonObject): Decoded<Question>;
+  encodeAnswer(method: QuestionMethod, answer: Answer): JsonObject;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { codecFor } from "../../test/support/codecs.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Method, Params } from "../model/methods.ts";
 import { type CallSource, createCall } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import { codecFor } from "./select.ts";
 
 const codec = codecFor("2026-07-28");
 const version = "io.modelcontextprotocol/protocolVersion";
@@ -13,7 +13,6 @@ const logLevel = "io.modelcontextprotocol/logLevel";
 const subscriptionId = "io.modelcontextprotocol/subscriptionId";
 
 const stated = { [version]: "2026-07-28", [capabilities]: {} };
-const server = { name: "shop", version: "1" };
 
 function decode(method: string, params: JsonObject) {
   return codec.decodeCall({ kind: "request", id: 1, method, params });
@@ -166,10 +165,4 @@ describe("encodeCall", () => {
       _meta: stated,
     });
   });
-});
-
-it("has no handshake", () => {
-  expect(() => codec.encodeHello({ info: server, capabilities: {} })).toThrow("no handshake");
-  expect(() => codec.decodeHello({})).toThrow("no handshake");
-  expect(codec.decodeWelcome({})).toMatchObject({ ok: false, failure: { code: "invalid-response" } });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { codecFor } from "../../test/support/codecs.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { Reply, RequestOptions } from "../jsonrpc/outbound.ts";
@@ -7,7 +8,6 @@ import { McpError } from "../model/errors.ts";
 import { metaKeys } from "../model/meta.ts";
 import { createCall } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import { codecFor } from "./select.ts";
 import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "./send.ts";
 
 const codec = codecFor("2026-07-28");

@@ -6,10 +6,14 @@ import { type Failure, McpError } from "../model/errors.ts";
 import { metaKeys, metaOf } from "../model/meta.ts";
 import type { Method } from "../model/methods.ts";
 import { abortReason, type Call, type Outcome, onAbort } from "../model/service.ts";
-import type { Codec } from "./codec.ts";
+import type { ClientCodec } from "./codec.ts";
 
 /** Sends a call over a connection and brings back its outcome. Never rejects. */
-export async function sendCall<M extends Method>(peer: RpcPeer, codec: Codec, call: Call<M>): Promise<Outcome<M>> {
+export async function sendCall<M extends Method>(
+  peer: RpcPeer,
+  codec: ClientCodec,
+  call: Call<M>,
+): Promise<Outcome<M>> {
   const reply = await peer.request(call.method, paramsOf(codec, call), {
     onNotification: (notification) => tell(codec, call, notification),
     onAbort: (listener) => onAbort(call, listener),
@@ -22,7 +26,11 @@ export async function sendCall<M extends Method>(peer: RpcPeer, codec: Codec, ca
  * Sends a call that stays open, such as a subscription. A server ends it by
  * answering or, on a channel that calls share, by cancelling it.
  */
-export async function sendOpenCall<M extends Method>(peer: RpcPeer, codec: Codec, call: Call<M>): Promise<Outcome<M>> {
+export async function sendOpenCall<M extends Method>(
+  peer: RpcPeer,
+  codec: ClientCodec,
+  call: Call<M>,
+): Promise<Outcome<M>> {
   let ended = false;
   let end = (): void => {};
   const reply = await peer.request(call.method, paramsOf(codec, call), {
@@ -47,21 +55,25 @@ export async function sendOpenCall<M extends Method>(peer: RpcPeer, codec: Codec
 const CANCELLED = "notifications/cancelled";
 
 /** Asks for progress by the id of the request, when the caller wants to hear of it. */
-function paramsOf(codec: Codec, call: Call): (id: Id) => JsonObject {
+function paramsOf(codec: ClientCodec, call: Call): (id: Id) => JsonObject {
   return (id) => codec.encodeCall(call, call.wantsProgress ? id : undefined);
 }
 
-function tell(codec: Codec, call: Call, { method, params }: Notification): void {
+function tell(codec: ClientCodec, call: Call, { method, params }: Notification): void {
   call.notify(method, codec.decodeNotification(method, params));
 }
 
-function outcomeOf<M extends Method>(reply: Reply, codec: Codec, { method }: Call<M>): Outcome<M> {
+function outcomeOf<M extends Method>(reply: Reply, codec: ClientCodec, { method }: Call<M>): Outcome<M> {
   if (reply.kind === "success") return codec.decodeResult(method, reply.result);
   return { kind: "failed", failure: failureOf(reply, codec, method) };
 }
 
 /** Why a request did not succeed. */
-export function failureOf(reply: Exclude<Reply, { kind: "success" }>, codec: Codec, method: string): Failure {
+export function failureOf(
+  reply: Exclude<Reply, { kind: "success" }>,
+  codec: Pick<ClientCodec, "decodeFailure">,
+  method: string,
+): Failure {
   return reply.kind === "failure" ? codec.decodeFailure(reply.error, method) : lostFailure(reply, method);
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
+import { codecFor } from "../../test/support/codecs.ts";
 import { gate, notification, request, serveLegacy } from "../../test/support/served.ts";
-import { codecFor } from "../codec/select.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import { McpError } from "../model/errors.ts";

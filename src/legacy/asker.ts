@@ -1,4 +1,4 @@
-import type { Codec } from "../codec/codec.ts";
+import type { ServerCodec } from "../codec/codec.ts";
 import { failureOf } from "../codec/send.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
@@ -18,7 +18,7 @@ export interface Asker {
 
 export interface AskerOptions {
   readonly peer: Pick<RpcPeer, "request">;
-  readonly codec: Codec;
+  readonly codec: ServerCodec;
   /** Where the request has a place that others can have while it waits. */
   readonly gate: Gate | undefined;
   /** How long a client may take to answer a question. */
@@ -44,7 +44,7 @@ export function createAsker({ peer, codec, gate, askTimeoutMs }: AskerOptions, {
       limits: { idleMs: askTimeoutMs, totalMs: 0 },
       onAbort: (listener) => over.onAbort(listener),
     });
-    if (reply.kind === "success") return codec.decodeAnswer(question.method, reply.result);
+    if (reply.kind === "success") return reply.result;
     throw toError(failureOf(reply, codec, question.method));
   };
 

@@ -1,4 +1,4 @@
-import type { Codec } from "../codec/codec.ts";
+import type { LegacyClientCodec } from "../codec/codec.ts";
 import { failureOf, sendCall } from "../codec/send.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
@@ -24,7 +24,7 @@ export interface ClientSession {
 
 export interface ClientSessionOptions {
   readonly rpc: RpcPeer;
-  readonly codec: Codec;
+  readonly codec: LegacyClientCodec;
   readonly server: DiscoverResult;
   readonly opening: Opening;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
+import { codecFor } from "../../test/support/codecs.ts";
 import { gate, hello, type Served, serve, serveLegacy } from "../../test/support/served.ts";
-import { codecFor } from "../codec/select.ts";
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { Call, Outcome, Service } from "../model/service.ts";

@@ -1,4 +1,4 @@
-import type { Codec } from "../codec/codec.ts";
+import type { ServerCodec } from "../codec/codec.ts";
 import { patientNotify } from "../codec/patient-notify.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type Failure, McpError, toFailure } from "../model/errors.ts";
@@ -24,7 +24,7 @@ export interface Feed {
 
 export interface FeedOptions {
   readonly service: Service;
-  readonly codec: Codec;
+  readonly codec: ServerCodec;
   readonly peer: Peer;
   /** What the client was told in the handshake; it hears of nothing else. */
   readonly capabilities: ServerCapabilities;

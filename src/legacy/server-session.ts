@@ -1,13 +1,13 @@
 import { answerCall } from "../codec/answer.ts";
-import type { Codec, Decoded, Session } from "../codec/codec.ts";
-import { codecFor } from "../codec/select.ts";
+import type { Decoded, LegacyServerCodec, Session } from "../codec/codec.ts";
+import { legacyServer } from "../codec/legacy-server.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
-import { isRevision, newest, newestLegacy, type Revision } from "../model/revision.ts";
+import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
@@ -48,7 +48,7 @@ type State =
 
 /** What the handshake settled. */
 interface Link {
-  readonly codec: Codec;
+  readonly codec: LegacyServerCodec;
   readonly session: Session;
   readonly server: DiscoverResult;
   readonly feed: Feed;
@@ -58,7 +58,7 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
   const { service, peer, gate, clock, askTimeoutMs, discover } = options;
   let state: State = { status: "fresh" };
 
-  const meet = async (codec: Codec, hello: JsonObject): Promise<Link> => {
+  const meet = async (codec: LegacyServerCodec, hello: JsonObject): Promise<Link> => {
     const { info, capabilities } = codec.decodeHello(hello);
     const client = { revision: codec.revision, info, capabilities };
     const server = await discover();
@@ -79,7 +79,7 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
       return refuse(exchange, "invalid-params", "params.protocolVersion must be a string");
     }
     state = { status: "greeting" };
-    const codec = codecFor(offer(protocolVersion));
+    const codec = legacyServer(offer(protocolVersion));
     try {
       const link = await meet(codec, exchange.request.params);
       state = { status: "greeted", link };
@@ -155,8 +155,8 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
 }
 
 /** A revision the client asked for and we speak, else the newest that has a handshake. */
-function offer(asked: string): Revision {
-  return isRevision(asked) && asked !== newest ? asked : newestLegacy;
+function offer(asked: string): LegacyRevision {
+  return isRevision(asked) && isLegacy(asked) ? asked : newestLegacy;
 }
 
 /** Some clients of the first days left out the prefix. */
@@ -166,7 +166,7 @@ function isInitialized(method: string): boolean {
 
 /** Before the handshake no codec is chosen, but all of them agree on these codes. */
 function refuse(exchange: Exchange, code: ErrorCode, message: string): undefined {
-  exchange.fail(codecFor(newestLegacy).encodeFailure({ code, message }));
+  exchange.fail(legacyServer(newestLegacy).encodeFailure({ code, message }));
   return undefined;
 }
 

@@ -3,6 +3,9 @@ export const revisions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 
 export type Revision = (typeof revisions)[number];
 
+/** Revisions that open with `initialize`. */
+export type LegacyRevision = Exclude<Revision, "2026-07-28">;
+
 /** Stateful revisions open with `initialize`; stateless ones say everything on every request. */
 export type Era = "legacy" | "modern";
 
@@ -17,7 +20,11 @@ export function isRevision(value: unknown): value is Revision {
 }
 
 export function eraOf(revision: Revision): Era {
-  return revision === newest ? "modern" : "legacy";
+  return isLegacy(revision) ? "legacy" : "modern";
+}
+
+export function isLegacy(revision: Revision): revision is LegacyRevision {
+  return revision !== newest;
 }
 
 /** True when `revision` is `other` or came after it. */

@@ -1,26 +1,26 @@
-import type { Codec } from "../codec/codec.ts";
-import { codecFor } from "../codec/select.ts";
+import type { LegacyClientCodec } from "../codec/codec.ts";
+import { legacyClient } from "../codec/legacy-client.ts";
 import { closedFailure, correlate, failureOf } from "../codec/send.ts";
 import { createClientSession } from "../legacy/client-session.ts";
 import type { Opening } from "../model/connection.ts";
 import { toError } from "../model/errors.ts";
 import type { DiscoverResult } from "../model/methods.ts";
-import { eraOf, isRevision, type Revision } from "../model/revision.ts";
+import { isLegacy, isRevision, type LegacyRevision } from "../model/revision.ts";
 import type { Line, Link } from "./link.ts";
 import { unsupported } from "./unsupported.ts";
 
 /** A legacy server that has said hello. */
 export interface Welcome {
-  readonly codec: Codec;
+  readonly codec: LegacyClientCodec;
   readonly server: DiscoverResult;
 }
 
 /** Opens the handshake. Never cancelled on the wire. Rejects when the server refuses or speaks what we do not. */
-export async function greet({ rpc, opening }: Line, asked: Revision): Promise<Welcome> {
+export async function greet({ rpc, opening }: Line, asked: LegacyRevision): Promise<Welcome> {
   const limits = { idleMs: opening.timeoutMs, totalMs: 0 };
-  const hello = codecFor(asked).encodeHello(opening);
+  const hello = legacyClient(asked).encodeHello(opening);
   const reply = await rpc.request("initialize", () => hello, { limits, cancellable: false });
-  if (reply.kind !== "success") throw toError(failureOf(reply, codecFor(asked), "initialize"));
+  if (reply.kind !== "success") throw toError(failureOf(reply, legacyClient(asked), "initialize"));
   const codec = agreed(reply.result.protocolVersion, opening);
   const welcome = codec.decodeWelcome(reply.result);
   if (!welcome.ok) throw toError(welcome.failure);
@@ -41,8 +41,8 @@ export function linkLegacy({ rpc, opening, ended, use }: Line, { codec, server }
   return { ...session.connection, revision: codec.revision, server };
 }
 
-function agreed(version: unknown, { revision }: Opening): Codec {
-  const usable = isRevision(version) && eraOf(version) === "legacy" && (revision ?? version) === version;
+function agreed(version: unknown, { revision }: Opening): LegacyClientCodec {
+  const usable = isRevision(version) && isLegacy(version) && (revision ?? version) === version;
   if (!usable) throw unsupported([String(version)], revision);
-  return codecFor(version);
+  return legacyClient(version);
 }

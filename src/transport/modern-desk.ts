@@ -1,12 +1,11 @@
 import { answerCall } from "../codec/answer.ts";
-import { codecFor } from "../codec/select.ts";
+import { modernServer as codec } from "../codec/modern-server.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { McpError } from "../model/errors.ts";
 import { metaKeys, withMeta } from "../model/meta.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
 import type { Implementation } from "../model/peer.ts";
-import { newest } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { Gate } from "../std/gate.ts";
 
@@ -31,7 +30,6 @@ export interface ModernDeskOptions {
 }
 
 export function createModernDesk({ service, peer, gate, discover }: ModernDeskOptions): ModernDesk {
-  const codec = codecFor(newest);
   const listening = new Set<Exchange>();
   let server: Implementation | Promise<Implementation | undefined> | undefined;
 

@@ -1,4 +1,4 @@
-import { codecFor } from "../codec/select.ts";
+import { modernClient as codec } from "../codec/modern-client.ts";
 import { correlateModern, sendCall, sendOpenCall } from "../codec/send.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
@@ -12,8 +12,6 @@ import { newest } from "../model/revision.ts";
 import { type Call, createCall, type Outcome, type Service } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Line, Link } from "./link.ts";
-
-const codec = codecFor(newest);
 
 /** Asks the server what it is. Only modern servers know this request. Never cancelled on the wire. */
 export function discover({ rpc, opening }: Line): Promise<Reply> {

@@ -1,9 +1,9 @@
-import { codecFor } from "../codec/select.ts";
+import { modernClient } from "../codec/modern-client.ts";
 import { failureOf } from "../codec/send.ts";
 import { isObject, type JsonObject } from "../json/json.ts";
 import type { Reply } from "../jsonrpc/outbound.ts";
 import { type ErrorCode, type Failure, toError } from "../model/errors.ts";
-import { type Era, eraOf, newest, newestLegacy, type Revision } from "../model/revision.ts";
+import { type Era, isLegacy, type LegacyRevision, newest, newestLegacy } from "../model/revision.ts";
 import type { Clock } from "../std/clock.ts";
 import { greet, linkLegacy } from "./legacy-link.ts";
 import type { Line, Link } from "./link.ts";
@@ -20,12 +20,12 @@ export interface NegotiateOptions {
 /** Finds out what the server speaks and gets ready to speak it. */
 export async function negotiate(line: Line, { probeMs = 3_000, era }: NegotiateOptions): Promise<Link> {
   const { revision } = line.opening;
-  if (revision !== undefined) return eraOf(revision) === "legacy" ? shakeHands(line, revision) : probe(line);
+  if (revision !== undefined) return isLegacy(revision) ? shakeHands(line, revision) : probe(line);
   if (era === "legacy") return shakeHands(line, newestLegacy);
   return probeThenGreet(line, probeMs);
 }
 
-async function shakeHands(line: Line, revision: Revision): Promise<Link> {
+async function shakeHands(line: Line, revision: LegacyRevision): Promise<Link> {
   return linkLegacy(line, await greet(line, revision));
 }
 
@@ -69,7 +69,7 @@ function isModern(reply: Reply): reply is Probed {
 const modernCodes: ReadonlySet<ErrorCode> = new Set(["unsupported-revision", "header-mismatch", "missing-capability"]);
 
 function probeFailure(reply: Exclude<Reply, { kind: "success" }>): Failure {
-  return failureOf(reply, codecFor(newest), "server/discover");
+  return failureOf(reply, modernClient, "server/discover");
 }
 
 function settleProbe(line: Line, reply: Probed): Promise<Link> | Link {

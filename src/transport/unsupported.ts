@@ -1,5 +1,5 @@
 import { McpError } from "../model/errors.ts";
-import { newest, type Revision, revisions } from "../model/revision.ts";
+import { isLegacy, type LegacyRevision, type Revision, revisions } from "../model/revision.ts";
 
 /** The error of a server that speaks nothing we may speak with it. */
 export function unsupported(supported: readonly string[], wanted: Revision | undefined): McpError {
@@ -9,6 +9,6 @@ export function unsupported(supported: readonly string[], wanted: Revision | und
 }
 
 /** The newest of these that opens with a handshake. */
-export function newestLegacyOf(supported: readonly unknown[]): Revision | undefined {
-  return revisions.filter((revision) => revision !== newest && supported.includes(revision)).at(-1);
+export function newestLegacyOf(supported: readonly unknown[]): LegacyRevision | undefined {
+  return revisions.filter(isLegacy).findLast((revision) => supported.includes(revision));
 }

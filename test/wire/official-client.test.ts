@@ -1,10 +1,10 @@
 import { Client, type JSONRPCMessage, type Transport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../src/codec/select.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import { encodeMessage, type Message, parseText, type Request } from "../../src/jsonrpc/message.ts";
 import type { Method } from "../../src/model/methods.ts";
 import type { Outcome } from "../../src/model/service.ts";
+import { codecFor } from "../support/codecs.ts";
 import { answers, plainQuestions, richQuestions } from "./example-questions.ts";
 import { params, results, server } from "./examples.ts";
 

@@ -1,10 +1,10 @@
 import { createMcpHandler, type InputRequiredResult, inputRequired, Server } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../src/codec/select.ts";
 import { isObject, type JsonObject } from "../../src/json/json.ts";
 import { parseText } from "../../src/jsonrpc/message.ts";
 import { methodRow } from "../../src/model/methods.ts";
 import type { Call, Outcome } from "../../src/model/service.ts";
+import { codecFor } from "../support/codecs.ts";
 import { answers } from "./example-questions.ts";
 import { callOf, client, clientCapabilities, results, serverCapabilities } from "./examples.ts";
 

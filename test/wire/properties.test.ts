@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../src/codec/select.ts";
 import { isObject, type Json, type JsonObject } from "../../src/json/json.ts";
 import type { QuestionMethod } from "../../src/model/input.ts";
 import type { Method } from "../../src/model/methods.ts";
 import { revisions } from "../../src/model/revision.ts";
+import { codecFor } from "../support/codecs.ts";
 import { callOf, notifications, params, peerOf, results, server } from "./examples.ts";
 
 const methods = Object.keys(params) as Method[];
@@ -36,9 +36,9 @@ describe.each(revisions)("%s", (revision) => {
       codec.decodeFailure({ code: -32602, message: "m", data });
       codec.decodeNotification(method, value);
       codec.decodeQuestion(method, value);
-      codec.decodeAnswer("roots/list", value);
+      if (revision === "2026-07-28") return;
       codec.decodeWelcome(value);
-      if (revision !== "2026-07-28") codec.decodeHello(value);
+      codec.decodeHello(value);
     });
     fc.assert(check, { numRuns: 500 });
   });

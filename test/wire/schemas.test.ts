@@ -1,11 +1,11 @@
 import * as core from "@modelcontextprotocol/core";
 import * as sdk from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../src/codec/select.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import type { Question, QuestionMethod } from "../../src/model/input.ts";
 import type { Method } from "../../src/model/methods.ts";
 import { type Revision, revisions } from "../../src/model/revision.ts";
+import { codecFor } from "../support/codecs.ts";
 import { answers, plainQuestions, richQuestions } from "./example-questions.ts";
 import { callOf, client, clientCapabilities, notifications, params, results, server } from "./examples.ts";
 

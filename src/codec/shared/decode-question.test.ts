@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { codecFor } from "../../../test/support/codecs.ts";
 import { revisions } from "../../model/revision.ts";
-import { codecFor } from "../select.ts";
 
 const form = { message: "m", requestedSchema: {} };
 const sample = { messages: [], maxTokens: 1 };
 
 describe.each(revisions)("decodeQuestion of %s", (revision) => {
-  const { decodeQuestion, decodeAnswer } = codecFor(revision);
+  const { decodeQuestion } = codecFor(revision);
 
   it.each([
     ["elicitation/create", form],
@@ -62,10 +62,5 @@ describe.each(revisions)("decodeQuestion of %s", (revision) => {
 
   it.each(["ping", "toString", "__proto__"])("does not know %s", (method) => {
     expect(decodeQuestion(method, {})).toMatchObject({ failure: { code: "method-not-found" } });
-  });
-
-  it("takes answers as they come", () => {
-    const answer = { action: 1 };
-    expect(decodeAnswer("elicitation/create", answer)).toBe(answer);
   });
 });

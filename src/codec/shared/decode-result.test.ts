@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../select.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
 
 const codec = codecFor("2026-07-28");
 const serverInfo = "io.modelcontextprotocol/serverInfo";

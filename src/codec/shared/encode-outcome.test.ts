@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { codecFor } from "../../../test/support/codecs.ts";
 import { toText } from "../../json/text.ts";
 import type { Question } from "../../model/input.ts";
 import type { Method } from "../../model/methods.ts";
 import type { Outcome } from "../../model/service.ts";
-import { codecFor } from "../select.ts";
 
 const codec = codecFor("2026-07-28");
 const serverInfo = "io.modelcontextprotocol/serverInfo";

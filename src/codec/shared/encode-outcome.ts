@@ -4,7 +4,7 @@ import { metaKeys, metaOf, withMeta } from "../../model/meta.ts";
 import { methodRow } from "../../model/methods.ts";
 import type { Implementation } from "../../model/peer.ts";
 import { unreachable } from "../../std/unreachable.ts";
-import type { Codec, Decoded } from "../codec.ts";
+import type { Decoded, ServerCodec } from "../codec.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Draft } from "./draft.ts";
 import { createResultWriter } from "./encode-result.ts";
@@ -14,7 +14,7 @@ import { refuse } from "./refuse.ts";
 type WriteQuestion = (question: Question) => Decoded<JsonObject>;
 
 /** How a stateless dialect says the end of a call: complete, asking for input, or as a task to follow. */
-export function createOutcomeWriter(dialect: Dialect, writeQuestion: WriteQuestion): Codec["encodeOutcome"] {
+export function createOutcomeWriter(dialect: Dialect, writeQuestion: WriteQuestion): ServerCodec["encodeOutcome"] {
   const resultChange = createResultWriter(dialect);
   const remember = createMemory();
 

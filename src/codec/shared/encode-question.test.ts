@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { codecFor } from "../../../test/support/codecs.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { CreateMessageParams, Question } from "../../model/input.ts";
 import { type Revision, revisions } from "../../model/revision.ts";
-import { codecFor } from "../select.ts";
 
 function ask(revision: Revision, question: Question): JsonObject {
   const encoded = codecFor(revision).encodeQuestion(question);

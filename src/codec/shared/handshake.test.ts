@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { codecFor } from "../../../test/support/codecs.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { codecFor } from "../select.ts";
 
 const info = { name: "p", version: "1", title: "P", description: "d", websiteUrl: "w", icons: [{ src: "i" }] };
 const { icons: _i, description: _d, websiteUrl: _w, ...titled } = info;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { codecFor } from "../../../test/support/codecs.ts";
 import type { Json } from "../../json/json.ts";
-import { codecFor } from "../select.ts";
 
 const use = (id: string) => ({ type: "tool_use", id, name: "n", input: {} });
 const answer = (toolUseId: string) => ({ type: "tool_result", toolUseId, content: [] });

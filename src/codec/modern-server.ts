@@ -1,54 +1,37 @@
-import { asJson, isObject, type JsonObject } from "../json/json.ts";
-import type { Id, Request } from "../jsonrpc/message.ts";
-import { McpError } from "../model/errors.ts";
+import { isObject, type JsonObject } from "../json/json.ts";
+import type { Request } from "../jsonrpc/message.ts";
 import { metaKeys, withMeta } from "../model/meta.ts";
 import { methodRow } from "../model/methods.ts";
 import type { Revision } from "../model/revision.ts";
-import type { Call } from "../model/service.ts";
-import type { Codec, Decoded, WireCall } from "./codec.ts";
+import type { Decoded, ServerCodec, WireCall } from "./codec.ts";
+import { r2026_07_28 } from "./r2026-07-28.ts";
 import { anObject, aString, optional, type Problem } from "./shared/check.ts";
-import { decodeQuestion } from "./shared/decode-question.ts";
-import { decodeModernResult } from "./shared/decode-result.ts";
 import type { Dialect } from "./shared/dialect.ts";
-import type { Draft } from "./shared/draft.ts";
 import { createOutcomeWriter } from "./shared/encode-outcome.ts";
-import { encodeParams } from "./shared/encode-params.ts";
-import { createAnswerWriter, createQuestionWriter } from "./shared/encode-question.ts";
-import { readEnvelope, writeEnvelope } from "./shared/envelope.ts";
+import { createQuestionWriter } from "./shared/encode-question.ts";
+import { readEnvelope } from "./shared/envelope.ts";
 import { decodeFailure, encodeFailure } from "./shared/errors.ts";
-import { createNotificationWriter, decodeNotification } from "./shared/notifications.ts";
+import { createNotificationWriter } from "./shared/notifications.ts";
 import { paramsProblem } from "./shared/params.ts";
 import { refuse } from "./shared/refuse.ts";
 import { asMethod, asParams } from "./shared/unchecked.ts";
 
 /**
- * The codec of a stateless revision: every request says who sends it, every
+ * A server of the stateless revision: every request says who sends it, every
  * result says how the call ended, and the server asks by ending the call.
  */
-export function createModernCodec(dialect: Dialect): Codec {
-  const encodeQuestion = createInputRequestWriter(dialect);
+export const modernServer: ServerCodec = createModernServer(r2026_07_28);
 
+function createModernServer(dialect: Dialect): ServerCodec {
+  const encodeQuestion = createInputRequestWriter(dialect);
   return {
     revision: dialect.revision,
     decodeCall: (request) => decodeCall(dialect.revision, request),
     encodeOutcome: createOutcomeWriter(dialect, encodeQuestion),
-    encodeCall: (call, progressToken) => encodeCall(dialect, call, progressToken),
-    decodeResult: decodeModernResult,
-
     encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
     decodeFailure,
     encodeNotification: createTaggedWriter(dialect),
-    decodeNotification,
-
     encodeQuestion,
-    decodeQuestion,
-    encodeAnswer: createAnswerWriter(dialect),
-    decodeAnswer: (_method, answer) => answer,
-
-    encodeHello: noHandshake,
-    decodeHello: noHandshake,
-    encodeWelcome: noHandshake,
-    decodeWelcome: () => refuse("invalid-response", `revision ${dialect.revision} has no handshake`),
   };
 }
 
@@ -84,15 +67,8 @@ function retryProblem(params: JsonObject): Problem {
 
 const aRetry = anObject({ inputResponses: optional(anObject()), requestState: optional(aString) });
 
-function encodeCall(dialect: Dialect, call: Call, progressToken: Id | undefined): JsonObject {
-  const params: Draft = { _meta: writeEnvelope(dialect, call, progressToken), ...encodeParams(dialect, call) };
-  if (call.answers !== undefined) params.inputResponses = asJson(call.answers);
-  if (call.state !== undefined) params.requestState = call.state;
-  return params;
-}
-
 /** A question is an entry of `inputRequests`: it says what is asked, and has no id. */
-function createInputRequestWriter(dialect: Dialect): Codec["encodeQuestion"] {
+function createInputRequestWriter(dialect: Dialect): ServerCodec["encodeQuestion"] {
   const writeParams = createQuestionWriter(dialect);
   return (question) => {
     const params = writeParams(question);
@@ -101,16 +77,11 @@ function createInputRequestWriter(dialect: Dialect): Codec["encodeQuestion"] {
 }
 
 /** A notification on a subscription says which. */
-function createTaggedWriter(dialect: Dialect): Codec["encodeNotification"] {
+function createTaggedWriter(dialect: Dialect): ServerCodec["encodeNotification"] {
   const write = createNotificationWriter(dialect);
   return (method, params, scope) => {
     const said = write(method, params, scope);
     const id = scope?.subscriptionId;
     return said === undefined || id === undefined ? said : withMeta(said, metaKeys.subscriptionId, id);
   };
-}
-
-/** Nothing is left to shake hands about, so whoever gets here has mixed up the eras. */
-function noHandshake(): never {
-  throw new McpError("unsupported", "a stateless revision has no handshake");
 }

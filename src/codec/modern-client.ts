@@ -1,0 +1,37 @@
+import { asJson, type JsonObject } from "../json/json.ts";
+import type { Id } from "../jsonrpc/message.ts";
+import type { Call } from "../model/service.ts";
+import type { ClientCodec } from "./codec.ts";
+import { r2026_07_28 } from "./r2026-07-28.ts";
+import { decodeModernResult } from "./shared/decode-result.ts";
+import type { Dialect } from "./shared/dialect.ts";
+import type { Draft } from "./shared/draft.ts";
+import { encodeParams } from "./shared/encode-params.ts";
+import { writeEnvelope } from "./shared/envelope.ts";
+import { decodeFailure, encodeFailure } from "./shared/errors.ts";
+import { createNotificationWriter, decodeNotification } from "./shared/notifications.ts";
+
+/**
+ * A client of the stateless revision: it says who it is on every request, and
+ * calls again with answers when it is asked something.
+ */
+export const modernClient: ClientCodec = createModernClient(r2026_07_28);
+
+function createModernClient(dialect: Dialect): ClientCodec {
+  return {
+    revision: dialect.revision,
+    encodeCall: (call, progressToken) => encodeCall(dialect, call, progressToken),
+    decodeResult: decodeModernResult,
+    encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
+    decodeFailure,
+    encodeNotification: createNotificationWriter(dialect),
+    decodeNotification,
+  };
+}
+
+function encodeCall(dialect: Dialect, call: Call, progressToken: Id | undefined): JsonObject {
+  const params: Draft = { _meta: writeEnvelope(dialect, call, progressToken), ...encodeParams(dialect, call) };
+  if (call.answers !== undefined) params.inputResponses = asJson(call.answers);
+  if (call.state !== undefined) params.requestState = call.state;
+  return params;
+}
