@@ -1,10 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
-import { connected, opening } from "../../test/support/connected.ts";
+import { connected, opening, welcome } from "../../test/support/connected.ts";
 import { gate } from "../../test/support/served.ts";
 import type { Connection } from "../model/connection.ts";
 import type { Service } from "../model/service.ts";
 import { createServer, tool } from "../server/index.ts";
 import { createManualClock } from "../testing/clock.ts";
+import { createFakePeer, type FakePeer } from "../testing/fake-peer.ts";
 import { connect, connectBy } from "./connect.ts";
 
 const server = createServer({
@@ -150,6 +151,70 @@ describe("connectBy", () => {
       method: "initialize",
       params: { capabilities: { elicitation: { form: {} }, sampling: {}, roots: { listChanged: true } } },
     });
+  });
+});
+
+describe("connecting over a channel of one's own", () => {
+  it("finds out what the server speaks, as soon as it is told to", async () => {
+    const clock = createManualClock();
+    const peer = createFakePeer();
+    const connecting = connect(peer.channel, { clock, probeMs: 5 });
+    await clock.advanceAsync(5);
+    expect(peer.heard.map(({ method }) => method)).toEqual(["server/discover", "initialize"]);
+    peer.reply(await peer.expect("initialize"), welcome("2025-03-26"));
+    expect((await connecting).revision).toBe("2025-03-26");
+  });
+});
+
+describe("who wants to hear log messages", () => {
+  const setLevels = (peer: FakePeer) => peer.heard.filter(({ method }) => method === "logging/setLevel");
+
+  it.each([
+    [{}, "info"],
+    [{ logLevel: "error" }, "error"],
+  ] as const)("asks a legacy server for them once, with %j at %s", async (options, level) => {
+    const { server: peer, settled } = await connected("2025-11-25", { onLog() {}, ...options });
+    await settled();
+    expect(setLevels(peer)).toMatchObject([{ params: { level } }]);
+  });
+
+  it.each<[who: string, ...Parameters<typeof connected>]>([
+    ["who listens not at all", "2025-11-25", { logLevel: "debug" }],
+    ["whose server has no logging", "2025-11-25", { onLog() {} }, { tools: {} }],
+    ["whose server is told with every call", "2026-07-28", { onLog() {} }],
+  ])("but not one %s", async (_who, ...given) => {
+    const { server: peer, settled } = await connected(...given);
+    await settled();
+    expect(setLevels(peer)).toEqual([]);
+  });
+
+  it("is warned when the server refuses, and connected all the same", async () => {
+    const onWarning = vi.fn();
+    const { client, server: peer, settled } = await connected("2025-11-25", { onLog() {}, onWarning });
+    peer.refuse(await peer.expect("logging/setLevel"), -32602, "no");
+    await settled();
+    expect(onWarning).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ kind: "not-honoured", message: "the server refuses log level info" }),
+    );
+    expect(client.revision).toBe("2025-11-25");
+  });
+
+  it("may throw at the warning without harm", async () => {
+    const onWarning = () => {
+      throw new Error("not now");
+    };
+    const { client, server: peer, settled } = await connected("2025-11-25", { onLog() {}, onWarning });
+    peer.refuse(await peer.expect("logging/setLevel"), -32602, "no");
+    await settled();
+    expect(client.revision).toBe("2025-11-25");
+  });
+
+  it("is not warned when the connection ends before the server answers", async () => {
+    const onWarning = vi.fn();
+    const { client, settled } = await connected("2025-11-25", { onLog() {}, onWarning });
+    await client.close();
+    await settled();
+    expect(onWarning).not.toHaveBeenCalled();
   });
 });
 

@@ -1,5 +1,6 @@
 import { createAnswerDesk } from "../client/answers.ts";
 import { type Client, type ClientOptions, createClient } from "../client/client.ts";
+import { toWarn } from "../client/warning.ts";
 import type { JsonLimits } from "../json/parse.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
@@ -70,10 +71,12 @@ export async function connectBy(
 
 /** Legacy servers choose what to send until they are told. One that will not be told sends what it likes. */
 function askForLogs({ server, setLogLevel }: Connection, options: ConnectOptions): void {
-  const { onLog, logLevel = "info", onWarning } = options;
+  const { onLog, logLevel = "info" } = options;
+  const warn = toWarn(options.onWarning);
   if (onLog === undefined || server.capabilities.logging === undefined) return;
   setLogLevel?.(logLevel).catch((cause: unknown) => {
-    onWarning?.({ kind: "not-honoured", message: `the server refuses log level ${logLevel}`, cause });
+    if (cause instanceof McpError && cause.code === "connection-closed") return;
+    warn({ kind: "not-honoured", message: `the server refuses log level ${logLevel}`, cause });
   });
 }
 

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createServer } from "../server/index.ts";
+import { createFakePeer } from "../testing/fake-peer.ts";
 import { readTarget, type Target } from "./target.ts";
 
 const server = createServer({ name: "s", version: "1" });
+const { channel } = createFakePeer();
 const url = (text: string) => ({ kind: "url", url: new URL(text) });
 const command = (program: string, ...args: readonly string[]) => ({
   kind: "command",
@@ -19,6 +21,7 @@ describe("readTarget", () => {
     ["a quoted command line", `node "my server.js" 'a b'`, command("node", "my server.js", "a b")],
     ["what only looks like a URL", "https-server --flag", command("https-server", "--flag")],
     ["words", ["my program", "a b", ""], command("my program", "a b", "")],
+    ["a channel", channel, { kind: "channel", channel }],
     ["an entry with a URL", { url: "https://x.example/" }, url("https://x.example/")],
   ])("understands %s", (_what, target, place) => {
     expect(readTarget(target)).toEqual(place);

@@ -3,7 +3,7 @@ import type { Channel } from "../jsonrpc/channel.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { Request } from "../jsonrpc/message.ts";
 import { createPeer, type PeerCounters, type PeerOptions, type RpcPeer } from "../jsonrpc/peer.ts";
-import { createServerSession, type ServerSession } from "../legacy/server-session.ts";
+import type { ServerSession } from "../legacy/server-session.ts";
 import { metaKeys } from "../model/meta.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
 import { newest } from "../model/revision.ts";
@@ -11,6 +11,7 @@ import type { Service } from "../model/service.ts";
 import { systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
 import { describeService } from "./describe-service.ts";
+import { createLegacyDesk } from "./legacy-desk.ts";
 import { createModernDesk } from "./modern-desk.ts";
 import { createOutlet } from "./outlet.ts";
 
@@ -71,7 +72,7 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
     options,
   );
   const desk = createModernDesk({ service, peer: rpc, gate, discover });
-  const session: ServerSession = createServerSession({ service, peer: rpc, gate, clock, askTimeoutMs, discover });
+  const session: ServerSession = createLegacyDesk({ service, peer: rpc, gate, clock, askTimeoutMs, discover });
 
   return {
     ended: rpc.run(),
