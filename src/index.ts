@@ -19,3 +19,4 @@ export { type Revision, revisions } from "./model/revision.ts";
 export { type Call, compose, type Middleware, type Outcome, type Service, withCall } from "./model/service.ts";
 export type { Change } from "./model/subscription.ts";
 export type * from "./model/tool.ts";
+export { parseUriTemplate, type UriTemplate } from "./std/uri-template.ts";

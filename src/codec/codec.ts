@@ -46,8 +46,6 @@ export interface Hello {
 interface SharedCodec {
   readonly revision: Revision;
   encodeFailure(failure: Failure): ErrorObject;
-  /** A missing resource is told apart by the method that met it. */
-  decodeFailure(error: ErrorObject, method?: string): Failure;
   /** Params of a notification as this revision has them, or undefined when it has no such notification. */
   encodeNotification(method: string, params: JsonObject, scope?: NotificationScope): JsonObject | undefined;
 }
@@ -74,12 +72,14 @@ export interface ClientCodec extends SharedCodec {
   encodeCall(call: Call, progressToken?: Id): JsonObject;
   /** A successful response. A result of the wrong shape is an `invalid-response`. */
   decodeResult<M extends Method>(method: M, result: JsonObject): Outcome<M>;
+  /** A missing resource is told apart by the method that met it. */
+  decodeFailure(error: ErrorObject, method?: string): Failure;
   /** Params without what only correlates: the progress token, the subscription id. */
   decodeNotification(method: string, params: JsonObject): JsonObject;
 }
 
 /** The server's end of a revision that opens with a handshake. */
-export interface LegacyServerCodec extends ServerCodec {
+export interface LegacyServerCodec extends ServerCodec, Pick<ClientCodec, "decodeFailure"> {
   decodeHello(params: JsonObject): Hello;
   encodeWelcome(server: DiscoverResult): JsonObject;
 }

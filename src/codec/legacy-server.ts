@@ -6,10 +6,11 @@ import { isSince, type LegacyRevision, type Revision } from "../model/revision.t
 import { unreachable } from "../std/unreachable.ts";
 import type { Decoded, LegacyServerCodec, ServerCodec, Session, WireCall } from "./codec.ts";
 import { perRevision } from "./legacy-dialects.ts";
+import { decodeFailure } from "./shared/decode-failure.ts";
 import type { Dialect } from "./shared/dialect.ts";
 import { createQuestionWriter } from "./shared/encode-question.ts";
 import { createResultWriter } from "./shared/encode-result.ts";
-import { decodeFailure, encodeFailure } from "./shared/errors.ts";
+import { encodeFailure } from "./shared/errors.ts";
 import { decodeHello, encodeWelcome } from "./shared/handshake.ts";
 import { createMemory } from "./shared/memory.ts";
 import { readProgressToken } from "./shared/meta.ts";

@@ -3,12 +3,13 @@ import type { Id } from "../jsonrpc/message.ts";
 import type { Call } from "../model/service.ts";
 import type { ClientCodec } from "./codec.ts";
 import { r2026_07_28 } from "./r2026-07-28.ts";
+import { decodeFailure } from "./shared/decode-failure.ts";
 import { decodeModernResult } from "./shared/decode-result.ts";
 import type { Dialect } from "./shared/dialect.ts";
 import type { Draft } from "./shared/draft.ts";
 import { encodeParams } from "./shared/encode-params.ts";
 import { writeEnvelope } from "./shared/envelope.ts";
-import { decodeFailure, encodeFailure } from "./shared/errors.ts";
+import { encodeFailure } from "./shared/errors.ts";
 import { createNotificationWriter, decodeNotification } from "./shared/notifications.ts";
 
 /**

@@ -10,7 +10,7 @@ import type { Dialect } from "./shared/dialect.ts";
 import { createOutcomeWriter } from "./shared/encode-outcome.ts";
 import { createQuestionWriter } from "./shared/encode-question.ts";
 import { readEnvelope } from "./shared/envelope.ts";
-import { decodeFailure, encodeFailure } from "./shared/errors.ts";
+import { encodeFailure } from "./shared/errors.ts";
 import { createNotificationWriter } from "./shared/notifications.ts";
 import { paramsProblem } from "./shared/params.ts";
 import { refuse } from "./shared/refuse.ts";
@@ -29,7 +29,6 @@ function createModernServer(dialect: Dialect): ServerCodec {
     decodeCall: (request) => decodeCall(dialect.revision, request),
     encodeOutcome: createOutcomeWriter(dialect, encodeQuestion),
     encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
-    decodeFailure,
     encodeNotification: createTaggedWriter(dialect),
     encodeQuestion,
   };

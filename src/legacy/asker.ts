@@ -1,4 +1,4 @@
-import type { ServerCodec } from "../codec/codec.ts";
+import type { LegacyServerCodec } from "../codec/codec.ts";
 import { failureOf } from "../codec/send.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
@@ -18,7 +18,7 @@ export interface Asker {
 
 export interface AskerOptions {
   readonly peer: Pick<RpcPeer, "request">;
-  readonly codec: ServerCodec;
+  readonly codec: LegacyServerCodec;
   /** Where the request has a place that others can have while it waits. */
   readonly gate: Gate | undefined;
   /** How long a client may take to answer a question. */

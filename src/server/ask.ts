@@ -15,7 +15,7 @@ import { toValidator } from "../schema/to-validator.ts";
 import type { Validator } from "../schema/validator.ts";
 import type { Execution } from "./execution.ts";
 import { issueText } from "./issue-text.ts";
-import { malformed, readElicit, readRoots, readSample } from "./questions.ts";
+import { malformed, readElicit, readRoots, readSample } from "./read-answers.ts";
 
 export interface AskOptions {
   /** Names the question on the wire and across replays. Unique within one call; numbered when absent. */

@@ -2,7 +2,7 @@ import { asJson, type Json } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { Question } from "../model/input.ts";
 import { digestOf } from "./digest.ts";
-import type { Inquiry } from "./questions.ts";
+import type { Inquiry } from "./inquiry.ts";
 
 /** An answer as it was sent, and the digest of the question it was given to. */
 export interface Told {

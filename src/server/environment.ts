@@ -1,6 +1,6 @@
 import type { Cacheable } from "../model/methods.ts";
 import type { Faults } from "./faults.ts";
-import type { Runner } from "./rounds.ts";
+import type { Runner } from "./runner.ts";
 
 /** What the parts of one server share. */
 export interface Environment {

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { able, failureOf, faultLog, makeCall, peer, resultOf, send } from "../../test/support/direct.ts";
 import { gate } from "../../test/support/served.ts";
 import type { Answer } from "../model/input.ts";
-import { loadCompiler } from "../schema/engine.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Context } from "./context.ts";
 import { prompt } from "./define-prompt.ts";
@@ -141,6 +140,17 @@ describe("the time limit", () => {
     await clock.advanceAsync(10);
     const codes = (await Promise.all<unknown>(outcomes)).map((outcome) => failureOf(outcome as never).code);
     expect(codes).toEqual(outcomes.map(() => "timeout"));
+  });
+
+  it("is of no interest to a handler that ended in time", async () => {
+    const contexts: Context[] = [];
+    const { clock, server } = withTool(async (_, context) => {
+      contexts.push(context);
+      return context.signal.aborted;
+    });
+    await send(server, "tools/call", { name: "it" });
+    await clock.advanceAsync(30_000);
+    expect(contexts[0]?.signal.aborted).toBe(false);
   });
 
   it("leaves no timer when handlers end in time", async () => {

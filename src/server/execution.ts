@@ -6,7 +6,7 @@ import type { Deadline, Deadlines } from "../std/deadlines.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { type Arrival, Dialogue, type Recollection } from "./dialogue.ts";
 import { isAbort } from "./faults.ts";
-import { type Inquiry, requireCapability } from "./questions.ts";
+import { type Inquiry, requireCapability } from "./inquiry.ts";
 
 /** What to run for a call, and how its end becomes an outcome. */
 export interface Job {
@@ -18,7 +18,7 @@ export interface Job {
 }
 
 /** How an execution reaches whoever can continue it later. */
-export interface Rounds {
+export interface Reach {
   readonly deadlines: Deadlines;
   /** Called when the handler waits for answers that only another call can bring. */
   suspend(execution: Execution): Promise<Outcome>;
@@ -36,7 +36,7 @@ export class Execution {
   /** True when the run ended because an answer it was run again with is malformed. */
   refused = false;
   readonly #job: Job;
-  readonly #rounds: Rounds;
+  readonly #reach: Reach;
   readonly #known: Recollection | undefined;
   #phase: "running" | "suspended" | "ended" = "running";
   #outcome: Outcome | Promise<Outcome> | undefined;
@@ -48,12 +48,11 @@ export class Execution {
   #lastProgress = Number.NEGATIVE_INFINITY;
   /** Questions the client is being asked right now. */
   #asking = 0;
-  #suspending = false;
 
-  constructor(call: Call, job: Job, rounds: Rounds, known?: Recollection) {
+  constructor(call: Call, job: Job, reach: Reach, known?: Recollection) {
     this.call = call;
     this.#job = job;
-    this.#rounds = rounds;
+    this.#reach = reach;
     this.#known = known;
   }
 
@@ -171,7 +170,7 @@ export class Execution {
   #startDeadline(): void {
     const { timeoutMs } = this.#job;
     if (timeoutMs <= 0 || this.#asking > 0 || this.#phase !== "running") return;
-    this.#deadline = this.#rounds.deadlines.start({ idleMs: timeoutMs, totalMs: 0 }, () => {
+    this.#deadline = this.#reach.deadlines.start({ idleMs: timeoutMs, totalMs: 0 }, () => {
       const message = `no result and no progress within ${timeoutMs} ms`;
       const error = new McpError("timeout", message, { data: { reason: "timeout" } });
       this.#end(this.#job.fail(error));
@@ -217,10 +216,7 @@ export class Execution {
 
   /** Questions of the same turn go out together, and no step is left without its result. */
   async #suspendSoon(): Promise<void> {
-    if (this.#suspending) return;
-    this.#suspending = true;
     await this.dialogue.idle();
-    this.#suspending = false;
     if (this.#phase !== "running" || !this.dialogue.isWaiting) return;
     if (signalOf(this.call).aborted) this.abandon("the call was cancelled");
     else this.#suspend();
@@ -230,7 +226,7 @@ export class Execution {
     this.#phase = "suspended";
     this.#deadline?.stop();
     this.#unlink?.();
-    const outcome = this.#rounds.suspend(this).catch((error: unknown) => {
+    const outcome = this.#reach.suspend(this).catch((error: unknown) => {
       this.abandon("the call cannot be continued");
       return this.#job.fail(error);
     });

@@ -2,7 +2,8 @@ import { McpError } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
 import type { Resource, ResourceTemplate } from "../model/resource.ts";
 import type { Call, Outcome } from "../model/service.ts";
-import { type MatchedVariables, parseUriTemplate, type UriTemplate } from "../std/uri-template.ts";
+import { type MatchedVariables, toMatcher } from "../std/uri-template-match.ts";
+import { parseParts } from "../std/uri-template-syntax.ts";
 import type { ResourceDefinition } from "./define-resource.ts";
 import type { Environment } from "./environment.ts";
 import type { Job } from "./execution.ts";
@@ -18,7 +19,7 @@ interface Fixed {
 interface Template {
   readonly definition: ResourceDefinition;
   readonly listed: ResourceTemplate;
-  readonly template: UriTemplate;
+  readonly match: (uri: string) => MatchedVariables | undefined;
 }
 
 /** The resources and templates of a server. */
@@ -54,8 +55,8 @@ export function createResourceShelf(env: Environment, onChange: () => void): Res
   const find = (uri: string): { definition: ResourceDefinition; variables: MatchedVariables } | undefined => {
     const exact = fixed.get(uri);
     if (exact !== undefined) return { definition: exact.definition, variables: {} };
-    for (const { definition, template } of templates.values()) {
-      const variables = template.match(uri);
+    for (const { definition, match } of templates.values()) {
+      const variables = match(uri);
       if (variables !== undefined) return { definition, variables };
     }
     return undefined;
@@ -113,9 +114,10 @@ function readyFixed(definition: ResourceDefinition): Fixed {
 
 function readyTemplate(definition: ResourceDefinition): Template {
   const { uri } = definition;
-  const parsed = parseUriTemplate(uri);
+  const parsed = parseParts(uri);
   if (!parsed.ok) throw bad(uri, parsed.problem);
-  return { definition, template: parsed.value, listed: Object.freeze({ uriTemplate: uri, ...describe(definition) }) };
+  const listed = Object.freeze({ uriTemplate: uri, ...describe(definition) });
+  return { definition, match: toMatcher(parsed.value), listed };
 }
 
 function describe({

@@ -18,7 +18,9 @@ const yes = { action: "accept", content: { ok: true } };
 const no = { action: "accept", content: { ok: false } };
 const decline = { action: "decline" };
 
-beforeAll(loadCompiler);
+beforeAll(async () => {
+  await loadCompiler();
+});
 
 type Run = (input: JsonObject, context: Context) => unknown;
 
@@ -225,6 +227,37 @@ describe("a run that waits", () => {
     two.abort.abort("stop");
     expect(failureOf(await outcome).code).toBe("cancelled");
     expect(signals[0]?.reason).toBe("stop");
+  });
+
+  it("can be aborted by the call that answers also when it never looks", async () => {
+    const hold = gate<string>();
+    const resumed = gate();
+    const { server } = asking(async (_, { ask }) => {
+      await ask("Sure?", form);
+      resumed.open();
+      return hold.opened;
+    });
+    const { state } = askedBy(await send(server, "tools/call", { name: "it" }));
+    const { call, abort } = makeCall("tools/call", { name: "it" }, { state, answers: { "ask-1": yes } });
+    const outcome = server(call);
+    await resumed.opened;
+    expect(() => abort.abort("stop")).not.toThrow();
+    hold.open("done anyway");
+    expect(textOf(await outcome)).toBe("done anyway");
+  });
+
+  it("takes one place, however many questions it asks", async () => {
+    const effects: string[] = [];
+    const { first, again } = asking(
+      async (_, { ask }) => {
+        effects.push("start");
+        return (await Promise.all(["a", "b", "c"].map((key) => ask(key, form, { key })))).length;
+      },
+      { maxParked: 1 },
+    );
+    const { state } = askedBy(await first());
+    expect(textOf(await again(state, { a: yes, b: yes, c: yes }))).toBe("3");
+    expect(effects).toEqual(["start"]);
   });
 
   it("has a signal that is not aborted by a call of the past, also when it is read late", async () => {

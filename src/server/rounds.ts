@@ -1,28 +1,20 @@
 import { asJson } from "../json/json.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import { toBase64Url } from "../std/base64.ts";
-import type { Deadline, Deadlines } from "../std/deadlines.ts";
+import type { Deadline } from "../std/deadlines.ts";
 import type { Arrival, Told } from "./dialogue.ts";
 import { digestOf } from "./digest.ts";
 import { Execution, type Job } from "./execution.ts";
-import type { Sealer } from "./seal.ts";
+import type { RunnerOptions } from "./runner.ts";
+import { createSealer } from "./seal.ts";
 import { createSingleUse } from "./single-use.ts";
 import { answersTo, bindingOf, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
 
-export interface RunnerOptions {
-  readonly sealer: Sealer;
-  readonly deadlines: Deadlines;
-  /** How long a client may take to come back with answers. */
-  readonly stateTtlMs: number;
-  /** Suspended runs kept in this process; the oldest give way and are run again when their client comes back. */
-  readonly maxParked: number;
-  /** The time of day, which other processes share. */
-  now(): number;
-}
-
-/** Runs handlers, over several calls where questions need it. */
-export interface Runner {
-  run(call: Call, job: Job): Outcome | Promise<Outcome>;
+/** Suspends runs that wait for answers, and goes on with them. */
+export interface Rounds {
+  suspend(execution: Execution): Promise<Outcome>;
+  /** Goes on with the run that a call brings answers for. Rejects with what is wrong with its state. */
+  resume(call: Call, job: Job): Promise<Outcome>;
 }
 
 /** What a call brings that continues another. */
@@ -38,7 +30,9 @@ interface Parked {
 
 const MAX_USED_TICKETS = 100_000;
 
-export function createRunner({ sealer, deadlines, stateTtlMs, maxParked, now }: RunnerOptions): Runner {
+export function createRounds(options: RunnerOptions): Rounds {
+  const { deadlines, stateTtlMs, maxParked, now } = options;
+  const sealer = createSealer(options.stateKeys);
   const parked = new Map<string, Parked>();
   const tickets = createSingleUse({ now, max: MAX_USED_TICKETS });
 
@@ -72,8 +66,6 @@ export function createRunner({ sealer, deadlines, stateTtlMs, maxParked, now }: 
     return { kind: "input-required", questions, state };
   };
 
-  const rounds = { deadlines, suspend };
-
   const resume = async (call: Call, job: Job): Promise<Outcome> => {
     const ticket = await openTicket(sealer, call, now());
     const fresh = answersTo(ticket, call);
@@ -98,16 +90,11 @@ export function createRunner({ sealer, deadlines, stateTtlMs, maxParked, now }: 
   };
 
   const runAgain = async (call: Call, job: Job, ticket: Ticket): Promise<Outcome> => {
-    const execution = new Execution(call, job, rounds, ticket);
+    const execution = new Execution(call, job, { deadlines, suspend }, ticket);
     const outcome = await execution.run();
     if (execution.refused) tickets.giveBack(ticket.run);
     return outcome;
   };
 
-  return {
-    run(call, job) {
-      if (call.state === undefined || call.ask !== undefined) return new Execution(call, job, rounds).run();
-      return resume(call, job).catch((error: unknown) => job.fail(error));
-    },
-  };
+  return { suspend, resume };
 }

@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
 import { fromBase64Url, toBase64Url } from "../std/base64.ts";
 
 /** Turns state into a text that only its maker can read or change. */
@@ -9,8 +8,6 @@ export interface Sealer {
   open(sealed: string): Promise<JsonObject | undefined>;
 }
 
-/** A shorter secret can be guessed by whoever holds a sealed text. */
-const MIN_SECRET = 16;
 const IV_BYTES = 12;
 const VERSION = "1.";
 
@@ -19,13 +16,9 @@ const VERSION = "1.";
  *
  * The first key seals, all of them open, so that keys can be replaced while
  * old state is still under way. Without keys one is made up, which other
- * processes and a restart do not know. Throws `invalid-definition` when a
- * secret is too short.
+ * processes and a restart do not know.
  */
 export function createSealer(secrets: readonly string[] = []): Sealer {
-  if (secrets.some((secret) => secret.length < MIN_SECRET)) {
-    throw new McpError("invalid-definition", `each of stateKeys must have at least ${MIN_SECRET} characters`);
-  }
   const texts = secrets.length > 0 ? secrets : [toBase64Url(crypto.getRandomValues(new Uint8Array(32)))];
   let keys: Promise<readonly CryptoKey[]> | undefined;
   const load = (): Promise<readonly CryptoKey[]> => {

@@ -17,8 +17,7 @@ import { createFaults } from "./faults.ts";
 import { checkOptions, infoOf, type ServerOptions } from "./options.ts";
 import { createPromptBook } from "./prompts.ts";
 import { createResourceShelf } from "./resources.ts";
-import { createRunner } from "./rounds.ts";
-import { createSealer } from "./seal.ts";
+import { createRunner } from "./runner.ts";
 import { createToolBox } from "./tools.ts";
 
 /** Things of one kind that can be added and removed while the server runs. */
@@ -125,7 +124,7 @@ function createEnvironment(options: ServerOptions): Environment {
   const { clock = systemClock, cache = {} } = options;
   return {
     runner: createRunner({
-      sealer: createSealer(options.stateKeys),
+      stateKeys: options.stateKeys,
       deadlines: createDeadlines(clock),
       stateTtlMs: options.stateTtlMs ?? 600_000,
       maxParked: options.maxParked ?? 1_000,

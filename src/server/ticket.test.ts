@@ -14,7 +14,9 @@ const form = { type: "object", properties: { ok: { type: "boolean" } }, required
 const answers = { "ask-1": { action: "accept", content: { ok: true } } };
 const stateKeys = ["a secret that all of them have"];
 
-beforeAll(loadCompiler);
+beforeAll(async () => {
+  await loadCompiler();
+});
 
 function bank(keys: readonly string[] = stateKeys) {
   const clock = createManualClock(1_000_000);
