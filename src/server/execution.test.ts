@@ -12,7 +12,9 @@ import { createServer } from "./server.ts";
 
 const info = { name: "shop", version: "1" };
 
-beforeAll(loadCompiler);
+beforeAll(async () => {
+  await loadCompiler();
+});
 
 const never = () => new Promise<never>(() => {});
 
