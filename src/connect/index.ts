@@ -1,9 +1,13 @@
-export { type ToolLoopOptions, toolLoop } from "../bridge/tool-loop.ts";
-export type { AnswerContext } from "../client/answers.ts";
+export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "../bridge/tool-loop.ts";
+export type { AnswerContext, AnswerOptions } from "../client/answers.ts";
 export type { CachedCallOptions, CallOptions, LogEntry, Progress } from "../client/call-options.ts";
+export type { ListMethod, PagesOptions } from "../client/calls.ts";
 export type { Client, ClientOptions } from "../client/client.ts";
 export type { ElicitForm, ElicitLink, ElicitReply } from "../client/elicit.ts";
+export type { Watch, WatchOptions } from "../client/listen.ts";
+export type { Tools } from "../client/typed-tools.ts";
 export type { ClientWarning } from "../client/warning.ts";
+export type { ChangeKinds } from "../client/watches.ts";
 export { McpError } from "../model/errors.ts";
 export type { Command } from "../transport/node/command.ts";
 export { type ConnectOptions, connect } from "./connect.ts";

@@ -16,12 +16,20 @@ export interface Context {
   readonly peer: Peer;
   /** `_meta` of the request. */
   readonly meta: JsonObject;
-  /** Reports progress; values must grow. A no-op when the caller does not listen. Resets the handler's timeout. */
-  readonly progress: (progress: number, total?: number, message?: string) => void;
+  /**
+   * Reports progress; values must grow. A no-op when the caller does not listen.
+   * Resets the handler's timeout. A promise means that the caller is slow to read:
+   * what is reported before it resolves is not sent.
+   */
+  readonly progress: (progress: number, total?: number, message?: string) => Promise<void> | undefined;
   /** Hands out items one by one, reporting progress and stopping when the call is aborted. */
   readonly track: <T>(items: Iterable<T> | AsyncIterable<T>, total?: number) => AsyncIterable<T>;
-  /** Sends a log message to the caller, if it wants messages of this level. Members that look like credentials are hidden. */
-  readonly log: (level: LogLevel, data: unknown, logger?: string) => void;
+  /**
+   * Sends a log message to the caller, if it wants messages of this level. Members
+   * that look like credentials are hidden. A promise means that the caller is slow
+   * to read: who has much to say awaits it.
+   */
+  readonly log: (level: LogLevel, data: unknown, logger?: string) => Promise<void> | undefined;
   /**
    * Asks the user to fill a form and waits for the checked answer. Without a
    * schema there is nothing to fill in: the user can only agree.
@@ -134,7 +142,7 @@ async function* track<T>(run: Execution, items: Iterable<T> | AsyncIterable<T>, 
   for await (const item of items) {
     run.signal.throwIfAborted();
     yield item;
-    run.progress(++done, total);
+    await run.progress(++done, total);
   }
 }
 
@@ -149,10 +157,10 @@ interface LogEntry {
   readonly logger?: string;
 }
 
-function log(run: Execution, { level, data, logger }: LogEntry): void {
+function log(run: Execution, { level, data, logger }: LogEntry): Promise<void> | undefined {
   const { logLevel } = run.call;
-  if (logLevel === undefined || !isAtLeast(level, logLevel)) return;
-  run.notify("notifications/message", {
+  if (logLevel === undefined || !isAtLeast(level, logLevel)) return undefined;
+  return run.notify("notifications/message", {
     level,
     ...(logger !== undefined && { logger }),
     data: (redact(data) as Json | undefined) ?? null,

@@ -46,6 +46,8 @@ export class Execution {
   #unlink: (() => void) | undefined;
   #deadline: Deadline | undefined;
   #lastProgress = Number.NEGATIVE_INFINITY;
+  /** While the caller has not caught up with the progress it was told. */
+  #slow: Promise<void> | undefined;
   /** Questions the client is being asked right now. */
   #asking = 0;
 
@@ -103,21 +105,26 @@ export class Execution {
     return this.#abort.signal;
   }
 
-  progress(progress: number, total?: number, message?: string): void {
-    if (this.#phase !== "running") return;
+  /** Reports progress. While the caller is slow to read, only how far it is when it has caught up would matter: it is not told. */
+  progress(progress: number, total?: number, message?: string): Promise<void> | undefined {
+    if (this.#phase !== "running") return undefined;
     this.#deadline?.touch();
-    if (!this.call.wantsProgress || !(progress > this.#lastProgress) || !Number.isFinite(progress)) return;
+    if (!this.call.wantsProgress || !(progress > this.#lastProgress) || !Number.isFinite(progress)) return undefined;
+    if (this.#slow !== undefined) return this.#slow;
     this.#lastProgress = progress;
-    this.call.notify("notifications/progress", {
+    this.#slow = this.notify("notifications/progress", {
       progress,
       ...(total !== undefined && { total }),
       ...(message !== undefined && { message }),
+    })?.finally(() => {
+      this.#slow = undefined;
     });
+    return this.#slow;
   }
 
-  /** Tells the caller something while it waits; nothing before or after. */
-  notify(method: string, params: JsonObject): void {
-    if (this.#phase === "running") this.call.notify(method, params);
+  /** Tells the caller something while it waits; nothing before or after. A promise means that it is slow to read. */
+  notify(method: string, params: JsonObject): Promise<void> | undefined {
+    return this.#phase === "running" ? this.call.notify(method, params) : undefined;
   }
 
   /** Puts a question to the client: at once where it can be asked, else by the outcome of this call. */

@@ -164,6 +164,21 @@ describe("cursors", () => {
     }
   });
 
+  it("a peer makes up are not all remembered", async () => {
+    const large = createServer({
+      ...info,
+      pageSize: 1,
+      tools: many(Array.from({ length: 300 }, (_, index) => `t${index}`)),
+    });
+    const at = (index: number) =>
+      complete(large, "tools/list", { cursor: Buffer.from(`tool:${index}`).toString("base64url") });
+    const pages = [];
+    for (let index = 0; index < 300; index++) pages.push(await at(index));
+    const again = await Promise.all(pages.map((_, index) => at(index)));
+    expect(again).toEqual(pages);
+    expect(again.filter((page, index) => page === pages[index])).toHaveLength(256);
+  });
+
   it("that are any text fail the call or give a page, and nothing else", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "binary" }), async (cursor) => {

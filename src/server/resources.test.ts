@@ -113,6 +113,12 @@ describe("what read may return", () => {
       { text: "hi", by: "ann" },
       [{ uri, mimeType: "application/json", text: '{"text":"hi","by":"ann"}' }],
     ],
+    ["an empty object", {}, [{ uri, mimeType: "application/json", text: "{}" }]],
+    [
+      "an object with nothing but a uri",
+      { uri: "b://c" },
+      [{ uri, mimeType: "application/json", text: '{"uri":"b://c"}' }],
+    ],
     ["a list of text", ["a", "b"], [{ uri, mimeType: "application/json", text: '["a","b"]' }]],
     ["an empty list", [], [{ uri, mimeType: "application/json", text: "[]" }]],
     ["a number", 0, [{ uri, mimeType: "application/json", text: "0" }]],
