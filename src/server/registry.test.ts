@@ -172,7 +172,7 @@ describe("cursors", () => {
     });
     const at = (index: number) =>
       complete(large, "tools/list", { cursor: Buffer.from(`tool:${index}`).toString("base64url") });
-    const pages = [];
+    const pages: unknown[] = [];
     for (let index = 0; index < 300; index++) pages.push(await at(index));
     const again = await Promise.all(pages.map((_, index) => at(index)));
     expect(again).toEqual(pages);
