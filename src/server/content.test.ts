@@ -24,6 +24,11 @@ describe("blocks", () => {
     ],
     ["a resource", embed({ uri: "a://b", text: "x" }), { type: "resource", resource: { uri: "a://b", text: "x" } }],
     [
+      "a resource of bytes",
+      embed({ uri: "a://b", blob: "AP8Q" }),
+      { type: "resource", resource: { uri: "a://b", blob: "AP8Q" } },
+    ],
+    [
       "a resource with annotations",
       embed({ uri: "a://b", text: "x" }, annotations),
       { type: "resource", resource: { uri: "a://b", text: "x" }, annotations },
@@ -53,6 +58,7 @@ describe("isContent", () => {
     { type: "resource" },
     { type: "resource", resource: null },
     { type: "resource", resource: { text: "no uri" } },
+    { type: "resource", resource: { uri: "a://b" } },
     { type: "resource_link", name: "no uri" },
     { type: "resource_link", uri: "a://b" },
     { type: "video", data: "AP8Q", mimeType: "video/mp4" },

@@ -97,6 +97,7 @@ describe("track", () => {
     ["an array", () => ["a", "b"], { total: 2 }],
     ["a set", () => new Set(["a", "b"]), { total: 2 }],
     ["an iterator", () => ["a", "b"].values(), {}],
+    ["a list that tells its size another way", () => Object.assign(["a", "b"].values(), { size: () => 2 }), {}],
     ["an async iterable", () => later(["a", "b"]), {}],
   ])("hands out %s and reports each item when it is done", async (_, items, total) => {
     const order: string[] = [];

@@ -57,6 +57,17 @@ describe("createGate", () => {
     expect(log).toEqual(["a", "b"]);
   });
 
+  it("holds all who bring too much until the line is short enough again", async () => {
+    const { start, end } = bench(createGate({ maxRunning: 1, maxWaiting: 2 }));
+    for (const name of ["a", "b"]) start(name);
+    const resumed: string[] = [];
+    for (const name of ["c", "d"]) void start(name).held?.then(() => resumed.push(name));
+    await end("a");
+    expect(resumed).toEqual([]);
+    await end("b");
+    expect(resumed).toEqual(["c", "d"]);
+  });
+
   it("lets go of who is held also when nothing may wait", async () => {
     const { log, start, end } = bench(createGate({ maxRunning: 1, maxWaiting: 0 }));
     start("a");

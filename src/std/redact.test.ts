@@ -83,6 +83,7 @@ describe("redact", () => {
     ["a symbol", Symbol("x"), undefined],
     ["what says itself how it is written", { toJSON: () => ({ token: "x", a: 1 }) }, { token: hidden, a: 1 }],
     ["an object without prototype", Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+    ["a member that is called toJSON", { toJSON: 1 }, { toJSON: 1 }],
     ["null", null, null],
     ["undefined", undefined, undefined],
   ])("says %s", (_, value, expected) => {
