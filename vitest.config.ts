@@ -1,13 +1,22 @@
 import { defineConfig } from "vitest/config";
 
+/** Tests that start processes: too slow for the inner loop. */
+const withProcesses = ["src/transport/node/**/*.test.ts"];
+
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts", "test/architecture.test.ts"] } },
+      {
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "test/architecture.test.ts"],
+          exclude: withProcesses,
+        },
+      },
       {
         test: {
           name: "e2e",
-          include: ["test/**/*.test.ts"],
+          include: ["test/**/*.test.ts", ...withProcesses],
           exclude: ["test/architecture.test.ts"],
           testTimeout: 60_000,
         },
