@@ -188,7 +188,7 @@ describe("check", () => {
     expect(checked.ok && checked.value).toBe(one);
   });
 
-  it("counts characters, not UTF-16 units", () => {
+  it("C150: counts characters, not UTF-16 units", () => {
     expect(issuesOf({ maxLength: 2 }, "😀😀")).toEqual([]);
     expect(issuesOf({ maxLength: 2 }, "😀😀😀")).toMatchObject([{ keyword: "maxLength" }]);
     expect(issuesOf({ minLength: 2 }, "😀")).toMatchObject([{ keyword: "minLength" }]);
@@ -221,7 +221,7 @@ describe("check", () => {
     },
   );
 
-  it("asserts formats that are known and accepts all others", () => {
+  it("C150: asserts formats that are known and accepts all others", () => {
     expect(issuesOf({ format: "date" }, "2024-02-30")).toMatchObject([{ keyword: "format" }]);
     expect(issuesOf({ format: "email" }, "a@example.com")).toEqual([]);
     expect(issuesOf({ format: "nobody-knows" }, "anything")).toEqual([]);
@@ -243,7 +243,7 @@ describe("check", () => {
     ]);
   });
 
-  it("applies what stands beside a reference", () => {
+  it("C150: applies what stands beside a reference", () => {
     const both = { $ref: "#/$defs/text", maxLength: 1, $defs: { text: { type: "string" } } };
     expect(issuesOf(both, "ab")).toMatchObject([{ keyword: "maxLength" }]);
     expect(issuesOf(both, 1)).toMatchObject([{ keyword: "type" }]);
@@ -333,7 +333,7 @@ describe("issues", () => {
     expect(interpreted(schema, value)).toEqual(issues);
   });
 
-  it("name the branch of a union that was meant", () => {
+  it("C150: name the branch of a union that was meant", () => {
     const shape = (kind: string, size: string): JsonObject => ({
       type: "object",
       properties: { [size]: { type: "number" }, kind: { const: kind } },

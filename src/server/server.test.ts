@@ -3,12 +3,36 @@ import { callTool, complete, failureOf, faultLog, send, sendAny } from "../../te
 import { connect } from "../connect/connect.ts";
 import type { JsonObject } from "../json/json.ts";
 import { fail, McpError } from "../model/errors.ts";
+import type { GetPromptResult } from "../model/prompt.ts";
 import { type Middleware, type Outcome, type Service, withCall } from "../model/service.ts";
+import { prompt } from "./define-prompt.ts";
+import { resource } from "./define-resource.ts";
 import { tool } from "./define-tool.ts";
 import { createServer } from "./server.ts";
 
 const info = { name: "shop", version: "1" };
 const tools = { hi: tool({ run: () => "hi" }) };
+
+describe("a server without a connection", () => {
+  it("C30: answers a call on its own, with no session and nothing kept for the next", async () => {
+    const server = createServer({ ...info, tools: { who: tool({ run: (_, { peer }) => peer.revision }) } });
+    expect(await callTool(server, "who")).toEqual({ content: [{ type: "text", text: "2026-07-28" }] });
+    expect(failureOf(await sendAny(server, "initialize", {}))).toMatchObject({ code: "method-not-found" });
+    expect(failureOf(await sendAny(server, "ping", {}))).toMatchObject({ code: "method-not-found" });
+  });
+
+  it("C66: takes structured content from a resource or prompt for what it is there: a value like others", async () => {
+    const structuredContent = { a: 1 };
+    const server = createServer({
+      ...info,
+      resources: [resource("shop://a", { read: () => ({ structuredContent }) })],
+      prompts: { p: prompt({ get: () => ({ messages: [], structuredContent }) as GetPromptResult }) },
+    });
+    const { contents } = await complete(server, "resources/read", { uri: "shop://a" });
+    expect(contents).toMatchObject([{ mimeType: "application/json", text: JSON.stringify({ structuredContent }) }]);
+    expect(await complete(server, "prompts/get", { name: "p" })).toMatchObject({ messages: [] });
+  });
+});
 
 describe("discover", () => {
   it("says everything that is set", async () => {

@@ -10,8 +10,8 @@ describe("createLineSplitter", () => {
     ["one line", "a\n", ["a"]],
     ["several lines", "a\nbc\nd\n", ["a", "bc", "d"]],
     ["an unterminated last line is no line", "a\nb", ["a"]],
-    ["one carriage return is stripped", "a\r\nb\r\r\nc\rd\n", ["a", "b\r", "c\rd"]],
-    ["blank lines are skipped", "\n\r\na\n\n\nb\n\r\n", ["a", "b"]],
+    ["C88: one carriage return is stripped", "a\r\nb\r\r\nc\rd\n", ["a", "b\r", "c\rd"]],
+    ["C88: blank lines are skipped", "\n\r\na\n\n\nb\n\r\n", ["a", "b"]],
     ["a byte order mark before the first line", "\uFEFFa\n", ["a"]],
     ["a byte order mark alone", "\uFEFF\na\n", ["a"]],
     ["a byte order mark elsewhere is text", "\n\uFEFFa\n", ["\uFEFFa"]],
@@ -31,7 +31,7 @@ describe("createLineSplitter", () => {
     expect(split(pieces(bytes, 1))).toEqual(lines);
   });
 
-  it("reports a line that is too long once, when the limit is passed, and goes on behind it", () => {
+  it("C89: reports a line that is too long once, when the limit is passed, and goes on behind it", () => {
     const splitter = createLineSplitter({ maxBytes: 4 });
     expect(splitter.push(encode("abc"))).toEqual([]);
     expect(splitter.push(encode("d"))).toEqual([]);

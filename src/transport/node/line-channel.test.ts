@@ -29,7 +29,7 @@ describe("lineChannel, reading", () => {
     expect(await collect(incoming)).toEqual([[ping(2)]]);
   });
 
-  it("lives on behind lines that are no messages", async () => {
+  it("C89: lives on behind lines that are no messages", async () => {
     const { readable, incoming } = open({ maxLineBytes: 64 });
     readable.write(`garbage\n\r\n${"x".repeat(65)}\n`);
     readable.write(Buffer.from([0xff, 0xfe, 10]));
@@ -127,7 +127,7 @@ describe("lineChannel, writing", () => {
     expect(writes.length).toBeLessThanOrEqual(3);
   });
 
-  it("writes one line for each message, whatever is in it", async () => {
+  it("C87: writes one line for each message, whatever is in it", async () => {
     const { writable, channel } = open();
     channel.send({ kind: "notification", method: "a\nb", params: { text: "\r\n\u2028", lone: "\ud800" } });
     await channel.close();

@@ -26,7 +26,7 @@ describe("spawnChannel, talking", () => {
     expect(await next(channel)).toBeUndefined();
   });
 
-  it("hands over arguments as they are, and only the safe part of our environment", async () => {
+  it("C93: hands over arguments as they are, without a shell, and only the safe part of our environment", async () => {
     vi.stubEnv("PLUGBAY_TEST_TOKEN", "secret");
     const code = `const params = { args: process.argv.slice(1), names: Object.keys(process.env), set: process.env.SET };
       process.stdout.write(JSON.stringify({ jsonrpc: "2.0", method: "seen", params }) + "\\n")`;
@@ -59,7 +59,7 @@ describe("spawnChannel, talking", () => {
     ]);
   });
 
-  it("does not mix up 200 answers of 1 MiB that are written at the same time", async () => {
+  it("C87: does not mix up 200 answers of 1 MiB that are written at the same time", async () => {
     const channel = open(typedScript("stdio-server.mjs"));
     for (let id = 0; id < 200; id++) await channel.send(request(id, { fill: letter(id) }, "big"));
     const seen = new Set<unknown>();
@@ -100,7 +100,7 @@ describe("spawnChannel, talking", () => {
 });
 
 describe("spawnChannel, failures", () => {
-  it("tells how a server died, and what it said", async () => {
+  it("C92: tells how a server died, and what it said", async () => {
     const env = { API_KEY: "sk-123456" };
     const channel = open({ ...script("dies.mjs"), env });
     channel.send(request(1));
@@ -183,7 +183,7 @@ describe("spawnChannel, failures", () => {
 });
 
 describe("spawnChannel, ending", () => {
-  it("closes stdin, then sends SIGTERM, then SIGKILL", async () => {
+  it("C91: closes stdin, then sends SIGTERM, then SIGKILL", async () => {
     const clock = createManualClock();
     const channel = open(script("stubborn.mjs"), { clock });
     await next(channel);
@@ -197,7 +197,7 @@ describe("spawnChannel, ending", () => {
     expect(isRunning(channel.pid ?? 0)).toBe(false);
   });
 
-  it("ends what the server started", async () => {
+  it("C91: ends what the server started", async () => {
     const clock = createManualClock();
     const channel = open(script("parent.mjs"), { clock });
     const pids = await readPids(channel);

@@ -75,7 +75,7 @@ describe("openStdio, streams", () => {
 });
 
 describe("openStdio, process", () => {
-  it("keeps stdout clean whatever the server prints, and ends with stdin after answering", async () => {
+  it("C90, C94: keeps stdout clean whatever the server prints, and ends with stdin after answering", async () => {
     const server = start();
     server.request(1, "echo");
     server.request(2, "slow");
