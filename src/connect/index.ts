@@ -9,6 +9,6 @@ export type { Tools } from "../client/typed-tools.ts";
 export type { ClientWarning } from "../client/warning.ts";
 export type { ChangeKinds } from "../client/watches.ts";
 export { McpError } from "../model/errors.ts";
-export type { Command } from "../transport/node/command.ts";
+export type { Command } from "../transport/command.ts";
 export { type ConnectOptions, connect } from "./connect.ts";
 export type { ConfigEntry, Target } from "./target.ts";

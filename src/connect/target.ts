@@ -2,7 +2,7 @@ import type { Channel } from "../jsonrpc/channel.ts";
 import { McpError } from "../model/errors.ts";
 import type { Service } from "../model/service.ts";
 import { splitWords } from "../std/words.ts";
-import type { Command } from "../transport/node/command.ts";
+import type { Command } from "../transport/command.ts";
 
 /** An entry of an `mcpServers` file: a program to start, or a URL. */
 export type ConfigEntry =

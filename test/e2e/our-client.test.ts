@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client, ConnectOptions, LogEntry } from "../../src/connect/index.ts";
-import type { Command } from "../../src/transport/node/command.ts";
+import type { Command } from "../../src/transport/command.ts";
 import { isRunning } from "../fixtures/children/processes.ts";
 import { connect } from "./support/built.ts";
 import { createLog } from "./support/events.ts";

@@ -1,6 +1,6 @@
 import { afterAll, describe, it } from "vitest";
 import type { Client, ConnectOptions } from "../../src/connect/index.ts";
-import type { Command } from "../../src/transport/node/command.ts";
+import type { Command } from "../../src/transport/command.ts";
 import { isRunning, until } from "../fixtures/children/processes.ts";
 import { connect, McpError } from "./support/built.ts";
 import { createLog } from "./support/events.ts";

@@ -1,11 +1,4 @@
-/** Which variables of our environment a child may see. */
-export interface ChildEnv {
-  /** Set for the child, whatever our environment says. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** Names of variables to pass on beside the safe ones. */
-  readonly inheritEnv?: readonly string[];
-}
-
+import type { ChildEnv } from "../command.ts";
 export interface EnvSource {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;

@@ -1,21 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ChildEnv } from "./child-env.ts";
+import type { Command } from "../command.ts";
 import { hideSecretArgs } from "./hide-secrets.ts";
-
-/** A program to start as a server. */
-export interface Command extends ChildEnv {
-  /** A file, or a name that is looked up in `PATH`. Never a shell line. */
-  readonly command: string;
-  readonly args?: readonly string[];
-  readonly cwd?: string;
-  /**
-   * Where its stderr goes. `keep` (the default) remembers the end of it for
-   * error messages; a function gets all of it as well; `inherit` mixes it into
-   * ours and remembers nothing.
-   */
-  readonly stderr?: "keep" | "inherit" | ((text: string) => void);
-}
 
 /** The command as a person would type it, shortened, without secrets. */
 export function commandText({ command, args = [] }: Command): string {

@@ -1,8 +1,8 @@
 import type { Connection, Opening } from "../../model/connection.ts";
 import { type Era, eraOf } from "../../model/revision.ts";
+import type { Command } from "../command.ts";
 import type { NegotiateOptions } from "../negotiate.ts";
 import { openChannel } from "../open-channel.ts";
-import type { Command } from "./command.ts";
 import type { LineChannelOptions } from "./line-channel.ts";
 import { spawnChannel } from "./stdio-client.ts";
 

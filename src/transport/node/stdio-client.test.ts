@@ -5,7 +5,7 @@ import { isRunning, script, typedScript, until } from "../../../test/fixtures/ch
 import type { Channel } from "../../jsonrpc/channel.ts";
 import type { Incoming, Message } from "../../jsonrpc/message.ts";
 import { createManualClock, type ManualClock } from "../../testing/clock.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "../command.ts";
 import { type ChildChannel, type SpawnOptions, spawnChannel } from "./stdio-client.ts";
 
 // Starting processes takes long on a busy machine.

@@ -2,8 +2,9 @@ import type { Channel } from "../../jsonrpc/channel.ts";
 import type { Incoming } from "../../jsonrpc/message.ts";
 import { type McpError, toError } from "../../model/errors.ts";
 import type { Clock } from "../../std/clock.ts";
+import type { Command } from "../command.ts";
 import { describeExit, type ExitReport } from "./child-exit.ts";
-import { type Command, commandText } from "./command.ts";
+import { commandText } from "./command.ts";
 import { type LineChannelOptions, lineChannel } from "./line-channel.ts";
 import { spawnProcess } from "./spawn.ts";
 
