@@ -1,5 +1,4 @@
 import type { JsonObject } from "../json/json.ts";
-import type { Icon } from "../model/content.ts";
 import { McpError } from "../model/errors.ts";
 import type { Extensions, Implementation } from "../model/peer.ts";
 import type { Middleware } from "../model/service.ts";
@@ -13,13 +12,8 @@ import type { FaultHook } from "./faults.ts";
 /** A method of your own: params in, result out. */
 export type CustomMethod = (params: JsonObject, context: Context) => JsonObject | Promise<JsonObject>;
 
-export interface ServerOptions<T extends Tools = Tools> {
-  readonly name: string;
-  readonly version: string;
-  readonly title?: string;
-  readonly description?: string;
-  readonly websiteUrl?: string;
-  readonly icons?: readonly Icon[];
+/** What a server says of itself, what it offers, and how it behaves. */
+export interface ServerOptions<T extends Tools = Tools> extends Implementation {
   /** Tells the model how to use this server. */
   readonly instructions?: string;
 
