@@ -24,7 +24,7 @@ function arrived(method: Method, more: Partial<WireCall> = {}, pace?: Promise<vo
     close: async () => {},
   };
   const params: JsonObject = method === "subscriptions/listen" ? { notifications: {} } : {};
-  const exchange = createInbound(channel, 0).open({ kind: "request", id: "r", method, params }) as Exchange;
+  const exchange = createInbound(0).open({ kind: "request", id: "r", method, params }, channel) as Exchange;
   const wire = {
     method,
     params,

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../json/json.ts";
 import type { Id, Notification } from "../jsonrpc/message.ts";
 import type { Lost, Reply } from "../jsonrpc/outbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
-import { type Failure, McpError } from "../model/errors.ts";
+import { type Failure, McpError, toFailure } from "../model/errors.ts";
 import { metaKeys, metaOf } from "../model/meta.ts";
 import type { Method } from "../model/methods.ts";
 import { abortReason, type Call, type Outcome, onAbort } from "../model/service.ts";
@@ -10,7 +10,7 @@ import type { ClientCodec } from "./codec.ts";
 
 /** Sends a call over a connection and brings back its outcome. Never rejects. */
 export async function sendCall<M extends Method>(
-  peer: RpcPeer,
+  peer: Pick<RpcPeer, "request">,
   codec: ClientCodec,
   call: Call<M>,
 ): Promise<Outcome<M>> {
@@ -27,7 +27,7 @@ export async function sendCall<M extends Method>(
  * answering or, on a channel that calls share, by cancelling it.
  */
 export async function sendOpenCall<M extends Method>(
-  peer: RpcPeer,
+  peer: Pick<RpcPeer, "request">,
   codec: ClientCodec,
   call: Call<M>,
 ): Promise<Outcome<M>> {
@@ -90,6 +90,8 @@ function lostFailure({ reason, cause }: Lost, method: string): Failure {
         code: "invalid-params",
         message: `${method} was not sent: ${cause instanceof Error ? cause.message : cause}`,
       };
+    case "undelivered":
+      return cause instanceof McpError ? toFailure(cause) : closedFailure(cause);
     case "closed":
       return closedFailure(cause);
   }

@@ -1,4 +1,16 @@
-import type { Incoming, Message } from "./message.ts";
+import type { Id, Incoming, Message } from "./message.ts";
+
+/** Where messages can be sent. */
+export interface Sender {
+  /**
+   * Writes one message. A promise means that the peer is slow: await it before
+   * sending more. It never rejects; what a broken channel cannot write is lost.
+   * Throws, having written nothing, when the message is no JSON.
+   */
+  send(message: Message): Promise<void> | undefined;
+  /** Hears that a request that came this way will get no answer. */
+  drop?(id: Id): void;
+}
 
 /**
  * A two-way flow of messages.
@@ -7,15 +19,9 @@ import type { Incoming, Message } from "./message.ts";
  * There is one reader at a time, and a second one goes on where the first
  * stopped: with the next array, for an array is handed over whole.
  */
-export interface Channel {
+export interface Channel extends Sender {
   /** What arrived, in order. Messages that came together are yielded together. */
   readonly incoming: AsyncIterable<readonly Incoming[]>;
-  /**
-   * Writes one message. A promise means that the peer is slow: await it before
-   * sending more. It never rejects; what a broken channel cannot write is lost.
-   * Throws, having written nothing, when the message is no JSON.
-   */
-  send(message: Message): Promise<void> | undefined;
   /** Ends both directions, after what was sent is written. Idempotent, never rejects. */
   close(): Promise<void>;
 }

@@ -108,29 +108,29 @@ describe("cancel", () => {
 
 describe("refusals", () => {
   it("R-14: an id in use is refused, and the first request stays as it is", () => {
-    const { inbound, sent, open } = setUp();
+    const { inbound, channel, sent, open } = setUp();
     const first = open(7);
-    expect(inbound.open(request(7))).toEqual({
+    expect(inbound.open(request(7), channel)).toEqual({
       kind: "failure",
       id: 7,
       error: { code: rpcCodes.invalidRequest, message: "request id 7 is in use" },
     });
-    expect(inbound.open(request("7"))).not.toHaveProperty("kind");
+    expect(inbound.open(request("7"), channel)).not.toHaveProperty("kind");
     first.succeed({ first: true });
     expect(sent).toEqual([{ kind: "success", id: 7, result: { first: true } }]);
   });
 
   it("more open requests than allowed are refused until one is over", () => {
-    const { inbound, open } = setUp({ maxOpen: 2 });
+    const { inbound, channel, open } = setUp({ maxOpen: 2 });
     const first = open(1);
     open(2);
-    expect(inbound.open(request(3))).toMatchObject({
+    expect(inbound.open(request(3), channel)).toMatchObject({
       kind: "failure",
       id: 3,
       error: { code: rpcCodes.invalidRequest, message: "more than 2 requests are open" },
     });
     first.succeed({});
-    expect(inbound.open(request(4))).not.toHaveProperty("kind");
+    expect(inbound.open(request(4), channel)).not.toHaveProperty("kind");
   });
 
   it("C152: 0 is off", () => {
@@ -203,12 +203,13 @@ function setUp({ maxOpen = 1024 }: { readonly maxOpen?: number } = {}) {
     },
     async close() {},
   };
-  const inbound = createInbound(channel, maxOpen);
+  const inbound = createInbound(maxOpen);
   return {
     sent,
     inbound,
+    channel,
     open(id: Id): Exchange {
-      const opened = inbound.open(request(id));
+      const opened = inbound.open(request(id), channel);
       if ("kind" in opened) throw new Error(opened.error.message);
       return opened;
     },

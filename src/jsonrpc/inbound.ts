@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import type { Channel } from "./channel.ts";
+import type { Sender } from "./channel.ts";
 import { type ErrorObject, type Failure, type Id, type Request, type Response, rpcCodes } from "./message.ts";
 
 /** One request of the peer, from its arrival to its answer. */
@@ -15,12 +15,14 @@ export interface Exchange {
   notify(method: string, params: JsonObject): Promise<void> | undefined;
   /** Ends the exchange without an answer. */
   drop(): void;
+  /** Where its answer goes, and what else concerns it. */
+  readonly via: Sender;
 }
 
 /** The requests of the peer that are not answered yet. */
 export interface Inbound {
   /** Takes a request in, or says what to answer because its id is in use or too many are open. */
-  open(request: Request): Exchange | Failure;
+  open(request: Request, via: Sender): Exchange | Failure;
   /** Aborts the request with this id, if it is open. The peer gets no answer to it. */
   cancel(id: Id, reason: unknown): void;
   /** Aborts everything that is open, and answers with an error what did not answer to that at once. */
@@ -31,7 +33,7 @@ export interface Inbound {
 }
 
 /** `maxOpen` of 0 is off. */
-export function createInbound(channel: Channel, maxOpen: number): Inbound {
+export function createInbound(maxOpen: number): Inbound {
   const open = new Map<Id, LiveExchange>();
   let waiting: (() => void)[] = [];
 
@@ -44,11 +46,11 @@ export function createInbound(channel: Channel, maxOpen: number): Inbound {
   };
 
   return {
-    open(request) {
+    open(request, via) {
       const { id } = request;
       if (open.has(id)) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
       if (maxOpen > 0 && open.size >= maxOpen) return refuse(id, `more than ${maxOpen} requests are open`);
-      const exchange = new LiveExchange(request, channel, release);
+      const exchange = new LiveExchange(request, via, release);
       open.set(id, exchange);
       return exchange;
     },
@@ -82,13 +84,13 @@ function refuse(id: Id, message: string): Failure {
 class LiveExchange implements Exchange {
   readonly request: Request;
   readonly abort = new LazyAbort();
-  readonly #channel: Channel;
+  readonly via: Sender;
   readonly #release: (id: Id) => void;
   #open = true;
 
-  constructor(request: Request, channel: Channel, release: (id: Id) => void) {
+  constructor(request: Request, via: Sender, release: (id: Id) => void) {
     this.request = request;
-    this.#channel = channel;
+    this.via = via;
     this.#release = release;
   }
 
@@ -101,19 +103,19 @@ class LiveExchange implements Exchange {
   }
 
   notify(method: string, params: JsonObject): Promise<void> | undefined {
-    return this.#open ? this.#channel.send({ kind: "notification", method, params }) : undefined;
+    return this.#open ? this.via.send({ kind: "notification", method, params }) : undefined;
   }
 
   drop(): void {
-    this.#end();
+    if (this.#end()) this.via.drop?.(this.request.id);
   }
 
   #answer(response: Response): Promise<void> | undefined {
     if (!this.#end()) return undefined;
     try {
-      return this.#channel.send(response);
+      return this.via.send(response);
     } catch {
-      return this.#channel.send({ kind: "failure", id: this.request.id, error: noJson });
+      return this.via.send({ kind: "failure", id: this.request.id, error: noJson });
     }
   }
 

@@ -16,6 +16,8 @@ export interface Notification {
   readonly kind: "notification";
   readonly method: string;
   readonly params: JsonObject;
+  /** The request it was sent for, where the channel can tell. Not on the wire. */
+  readonly about?: Id;
 }
 
 export interface Success {
@@ -56,8 +58,18 @@ export interface Batch {
   readonly items: readonly (Message | Malformed)[];
 }
 
+/** News that a request of ours will get no answer. Not on the wire: a channel that sends each on its own says it. */
+export interface Undelivered {
+  readonly kind: "undelivered";
+  readonly id: Id;
+  readonly cause: unknown;
+}
+
 /** Whatever one line or body held. */
-export type Incoming = Message | Malformed | Batch;
+export type Parsed = Message | Malformed | Batch;
+
+/** Whatever a channel has to tell. */
+export type Incoming = Parsed | Undelivered;
 
 /** The codes of JSON-RPC itself. */
 export const rpcCodes = {
@@ -69,7 +81,7 @@ export const rpcCodes = {
 } as const;
 
 /** Reads one text off the wire. Never throws. */
-export function parseText(text: string, limits?: JsonLimits): Incoming {
+export function parseText(text: string, limits?: JsonLimits): Parsed {
   const parsed = parseJson(text, limits);
   if (parsed.ok) return parseMessage(parsed.value);
   const { id, method } = isObject(parsed.value) ? parsed.value : {};
@@ -97,7 +109,7 @@ export function unreadable(reason: string, head = ""): Malformed {
 }
 
 /** Classifies one JSON value. Never throws. */
-export function parseMessage(value: Json): Incoming {
+export function parseMessage(value: Json): Parsed {
   if (!Array.isArray(value)) return parseOne(value);
   if (value.length === 0) return malformed(rpcCodes.invalidRequest, "empty batch");
   return { kind: "batch", items: value.map(parseOne) };

@@ -1,10 +1,13 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Deadline, DeadlineLimits, Deadlines } from "../std/deadlines.ts";
-import type { Channel } from "./channel.ts";
+import type { Sender } from "./channel.ts";
 import type { Id, Notification, Response } from "./message.ts";
 
-/** Why no response came. `full` and `unsent` wrote nothing; the cause of `unsent` says what cannot be written. */
-export type LostReason = "cancelled" | "timeout" | "closed" | "full" | "unsent";
+/**
+ * Why no response came. `full` and `unsent` wrote nothing; the cause of `unsent`
+ * says what cannot be written, that of `undelivered` what the channel knows.
+ */
+export type LostReason = "cancelled" | "timeout" | "closed" | "full" | "unsent" | "undelivered";
 
 /** A request that will never be answered. */
 export interface Lost {
@@ -26,12 +29,16 @@ export interface RequestOptions {
   readonly limits?: DeadlineLimits;
   /** False for requests the protocol forbids to cancel. */
   readonly cancellable?: boolean;
+  /** Where to send it, when not over the channel at large. */
+  readonly via?: Sender | undefined;
 }
 
 /** The requests this side has sent. Each is settled exactly once. */
 export interface Outbound {
   /** Sends a request. `params` gets the id, which serves as its progress token. Never rejects. */
   request(method: string, params: (id: Id) => JsonObject, options?: RequestOptions): Promise<Reply>;
+  /** Settles a request that will get no response. False when there is none. */
+  lose(id: Id, cause: unknown): boolean;
   /** Settles the request a response names. False when there is none: the response came late, or from nowhere. */
   settle(response: Response): boolean;
   /**
@@ -45,7 +52,7 @@ export interface Outbound {
 }
 
 export interface OutboundOptions {
-  readonly channel: Channel;
+  readonly channel: Sender;
   readonly deadlines: Deadlines;
   /** More than this many unanswered requests fail at once. 0 is off. */
   readonly maxInFlight: number;
@@ -80,7 +87,8 @@ export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOpti
     if (entry.options.cancellable === false) return;
     const why = reason === "timeout" ? "timeout" : entry.options.abortReason?.();
     const params = why === undefined ? { requestId: id } : { requestId: id, reason: why };
-    channel.send({ kind: "notification", method: "notifications/cancelled", params });
+    const { via = channel } = entry.options;
+    via.send({ kind: "notification", method: "notifications/cancelled", params });
   };
 
   const watch = (id: Id, entry: Pending): void => {
@@ -98,12 +106,18 @@ export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOpti
         const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };
         pending.set(id, entry);
         try {
-          channel.send({ kind: "request", id, method, params: params(id) });
+          const { via = channel } = options;
+          via.send({ kind: "request", id, method, params: params(id) });
         } catch (cause) {
           take(id)?.resolve({ kind: "lost", reason: "unsent", cause });
         }
         if (pending.has(id)) watch(id, entry);
       });
+    },
+    lose(id, cause) {
+      const entry = take(id);
+      entry?.resolve({ kind: "lost", reason: "undelivered", cause });
+      return entry !== undefined;
     },
     settle(response) {
       const entry = response.id === null ? undefined : take(response.id);

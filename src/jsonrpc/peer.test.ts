@@ -774,3 +774,48 @@ async function readAll(channel: Channel, into: Incoming[] = []): Promise<readonl
   for await (const batch of channel.incoming) into.push(...batch);
   return into;
 }
+
+describe("messages that do not come over the channel", () => {
+  it("are answered where they came from, and so is a question about them", async () => {
+    const aside: Message[] = [];
+    const via = { send: (message: Message) => void aside.push(message) };
+    const { peer, exchanges, received } = setUp();
+    peer.take({ kind: "request", id: 1, method: "order", params: {} }, via);
+    const reply = peer.request("confirm", () => ({}), { via: exchanges[0]?.via });
+    expect(aside).toMatchObject([{ kind: "request", method: "confirm" }]);
+    peer.take({ kind: "success", id: 1, result: { ok: true } }, via);
+    expect(await reply).toMatchObject({ result: { ok: true } });
+    exchanges[0]?.succeed({ done: true });
+    expect(aside).toMatchObject([{ method: "confirm" }, { kind: "success", id: 1, result: { done: true } }]);
+    expect(received).toEqual([]);
+  });
+
+  it("tell the way they came when they are cancelled, once", () => {
+    const dropped: Id[] = [];
+    const via = { send: () => undefined, drop: (id: Id) => void dropped.push(id) };
+    const { peer } = setUp();
+    peer.take({ kind: "request", id: "a", method: "order", params: {} }, via);
+    const cancel = { kind: "notification", method: "notifications/cancelled", params: { requestId: "a" } } as const;
+    peer.take(cancel, via);
+    peer.take(cancel, via);
+    expect(dropped).toEqual(["a"]);
+  });
+
+  it("say that a request was not delivered, and why", async () => {
+    const { peer, incoming } = setUpHalfOpen();
+    const reply = peer.request("order", () => ({}));
+    const cause = new Error("no route");
+    incoming.push([7, 1].map((id) => ({ kind: "undelivered", id, cause })));
+    expect(await reply).toEqual({ kind: "lost", reason: "undelivered", cause });
+    expect(peer.counters).toEqual({ strayReplies: 0, malformed: 0 });
+  });
+
+  it("say which request a notification belongs to", async () => {
+    const heard: Notification[] = [];
+    const { peer, incoming, settled } = setUpHalfOpen();
+    void peer.request("order", () => ({}), { onNotification: (notification) => heard.push(notification) });
+    incoming.push([{ kind: "notification", method: "notifications/message", params: {}, about: 1 }]);
+    await settled();
+    expect(heard).toHaveLength(1);
+  });
+});

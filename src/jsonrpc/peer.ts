@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json/json.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
-import { createDeadlines } from "../std/deadlines.ts";
-import type { Channel } from "./channel.ts";
+import { createDeadlines, type Deadlines } from "../std/deadlines.ts";
+import type { Channel, Sender } from "./channel.ts";
 import { createInbound, type Exchange } from "./inbound.ts";
 import {
   type Batch,
@@ -39,6 +39,12 @@ export interface PeerOptions {
   readonly clock?: Clock;
 }
 
+/** What peers of one process may share. */
+export interface PeerParts {
+  /** Default: its own, on the clock. */
+  readonly deadlines?: Deadlines;
+}
+
 /** What was dropped, for whoever wants to know. */
 export interface PeerCounters {
   /** Responses to requests that are over or never were. */
@@ -50,6 +56,11 @@ export interface PeerCounters {
 export interface RpcPeer {
   readonly request: Outbound["request"];
   notify(method: string, params: JsonObject): Promise<void> | undefined;
+  /**
+   * Takes one message that did not come over the channel; what answers it goes
+   * out by `via`. A promise means that no more should be read for now.
+   */
+  take(message: Incoming, via: Sender): Promise<void> | undefined;
   /** Reads until the peer hangs up; answers what is open; closes. Resolves with the error of a broken channel. */
   run(): Promise<unknown>;
   /** Aborts what is open, answers the rest with an error, then closes. Idempotent, never rejects. */
@@ -59,56 +70,60 @@ export interface RpcPeer {
   readonly counters: PeerCounters;
 }
 
-export function createPeer(channel: Channel, handlers: PeerHandlers, options: PeerOptions = {}): RpcPeer {
+export function createPeer(channel: Channel, handlers: PeerHandlers, options: PeerOptions & PeerParts = {}): RpcPeer {
   const { maxInFlight = 1024, maxOpen = 1024, drainMs = 5_000, answerUnreadable = true, clock = systemClock } = options;
-  const outbound = createOutbound({ channel, deadlines: createDeadlines(clock), maxInFlight });
-  const inbound = createInbound(channel, maxOpen);
+  const outbound = createOutbound({ channel, deadlines: options.deadlines ?? createDeadlines(clock), maxInFlight });
+  const inbound = createInbound(maxOpen);
   const counters = { strayReplies: 0, malformed: 0 };
   let draining = false;
   let closing: Promise<void> | undefined;
 
-  const refuse = ({ id, error, answerable }: Malformed): Promise<void> | undefined => {
+  const refuse = ({ id, error, answerable }: Malformed, via: Sender): Promise<void> | undefined => {
     counters.malformed++;
     if (!answerable && id !== null && error.code === rpcCodes.parseError)
       outbound.settle({ kind: "failure", id, error });
     const silent = !answerable || (id === null && !answerUnreadable);
-    return silent ? undefined : channel.send({ kind: "failure", id, error });
+    return silent ? undefined : via.send({ kind: "failure", id, error });
   };
 
-  const hear = (notification: Notification): void => {
+  const hear = (notification: Notification): undefined => {
     if (notification.method === "notifications/cancelled") {
       const { requestId, reason } = notification.params;
       if (typeof requestId === "string" || typeof requestId === "number") inbound.cancel(requestId, reason);
     }
-    const id = handlers.correlate?.(notification);
+    const id = notification.about ?? handlers.correlate?.(notification);
     if (id === undefined || !outbound.notify(id, notification)) handlers.notification(notification);
   };
 
-  const take = (message: Exclude<Incoming, Batch>): Promise<void> | undefined => {
+  const takeOne = (message: Exclude<Incoming, Batch>, via: Sender): Promise<void> | undefined => {
     switch (message.kind) {
       case "request": {
-        const opened = inbound.open(message);
-        if ("kind" in opened) return channel.send(opened);
+        const opened = inbound.open(message, via);
+        if ("kind" in opened) return via.send(opened);
         return draining ? opened.fail(closingError) : handlers.request(opened);
       }
       case "notification":
-        hear(message);
-        return undefined;
+        return hear(message);
       case "malformed":
-        return refuse(message);
+        return refuse(message, via);
+      case "undelivered":
+        return void outbound.lose(message.id, message.cause);
       default:
         if (!outbound.settle(message)) counters.strayReplies++;
         return undefined;
     }
   };
 
-  const takeBatch = async ({ items }: Batch): Promise<void> => {
-    if (handlers.acceptsBatches?.() !== true) return refuse(noBatch("batches are not supported"));
+  const takeBatch = async ({ items }: Batch, via: Sender): Promise<void> => {
+    if (handlers.acceptsBatches?.() !== true) return refuse(noBatch("batches are not supported"), via);
     if (items.some((item) => item.kind === "request" && item.method === "initialize")) {
-      return refuse(noBatch("initialize must not be part of a batch"));
+      return refuse(noBatch("initialize must not be part of a batch"), via);
     }
-    for (const item of items) await take(item);
+    for (const item of items) await takeOne(item, via);
   };
+
+  const take = (message: Incoming, via: Sender): Promise<void> | undefined =>
+    message.kind === "batch" ? takeBatch(message, via) : takeOne(message, via);
 
   /** Lets open requests finish for a while, then ends them. */
   const settleInbound = async (): Promise<void> => {
@@ -126,10 +141,9 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
   return {
     request: outbound.request,
     notify: (method, params) => channel.send({ kind: "notification", method, params }),
+    take,
     async run() {
-      const error = await readAll(channel, (message) =>
-        message.kind === "batch" ? takeBatch(message) : take(message),
-      );
+      const error = await readAll(channel, (message) => take(message, channel));
       outbound.close(error);
       handlers.hungUp?.();
       if (error === undefined) await settleInbound();

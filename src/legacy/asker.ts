@@ -25,7 +25,7 @@ export interface AskerOptions {
   readonly askTimeoutMs: number;
 }
 
-export function createAsker({ peer, codec, gate, askTimeoutMs }: AskerOptions, { abort }: Exchange): Asker {
+export function createAsker({ peer, codec, gate, askTimeoutMs }: AskerOptions, { abort, via }: Exchange): Asker {
   const over = new LazyAbort();
   const place = createPlace(gate);
   let linked = false;
@@ -41,6 +41,7 @@ export function createAsker({ peer, codec, gate, askTimeoutMs }: AskerOptions, {
     const encoded = codec.encodeQuestion(question);
     if (!encoded.ok) throw toError(encoded.failure);
     const reply = await peer.request(question.method, () => encoded.value, {
+      via,
       limits: { idleMs: askTimeoutMs, totalMs: 0 },
       onAbort: (listener) => over.onAbort(listener),
     });

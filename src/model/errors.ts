@@ -24,6 +24,7 @@ export type ErrorCode =
   | "cancelled"
   | "timeout"
   | "connection-closed"
+  | "http-error"
   | "limit-reached";
 
 /** A failed call as plain data: what crosses layers and the wire. */

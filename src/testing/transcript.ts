@@ -99,7 +99,7 @@ async function* tap(source: Channel["incoming"], see: (message: Message) => void
 }
 
 function messagesOf(incoming: Incoming): readonly Message[] {
-  if (incoming.kind === "malformed") return [];
+  if (incoming.kind === "malformed" || incoming.kind === "undelivered") return [];
   return incoming.kind === "batch" ? incoming.items.flatMap(messagesOf) : [incoming];
 }
 

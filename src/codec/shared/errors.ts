@@ -27,6 +27,7 @@ export const errorNumbers: ErrorNumbers = {
   cancelled: rpcCodes.internal,
   timeout: rpcCodes.internal,
   "connection-closed": rpcCodes.internal,
+  "http-error": rpcCodes.internal,
   "limit-reached": rpcCodes.internal,
 };
 
@@ -40,6 +41,7 @@ const unnumbered: ReadonlySet<ErrorCode> = new Set([
   "cancelled",
   "timeout",
   "connection-closed",
+  "http-error",
   "limit-reached",
 ] as const);
 
