@@ -9,6 +9,8 @@ export interface Gate {
   run(work: () => Promise<void>): Promise<void> | undefined;
   /** Gives up the place of running work while it waits for something else. */
   leave<T>(wait: Promise<T>): Promise<T>;
+  /** True while the line is full. */
+  readonly full: boolean;
 }
 
 export interface GateOptions {
@@ -49,6 +51,9 @@ export function createGate({ maxRunning, maxWaiting }: GateOptions): Gate {
       return new Promise((resolve) => {
         held.push(resolve);
       });
+    },
+    get full() {
+      return isFull();
     },
     async leave(wait) {
       done();

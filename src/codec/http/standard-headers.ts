@@ -1,0 +1,74 @@
+import type { JsonObject } from "../../json/json.ts";
+import { methodRow } from "../../model/methods.ts";
+import { encodeHeaderValue, type HeaderLookup, isHeaderFor, trimHeaderValue } from "./header-value.ts";
+
+/** What the headers of a request repeat. */
+interface Request {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+}
+
+/**
+ * The headers in which a client repeats what it calls: `mcp-method`, and
+ * `mcp-name` where the method has a parameter for it that is a string.
+ */
+export function standardHeaders(method: string, params: JsonObject | undefined): Readonly<Record<string, string>> {
+  const name = nameOf(method, params);
+  const repeated = { "mcp-method": encodeHeaderValue(method) };
+  return name === undefined ? repeated : { ...repeated, "mcp-name": encodeHeaderValue(name) };
+}
+
+/**
+ * Why the headers of a request do not repeat its body, if so: one is missing,
+ * has characters it must not have, or says something else.
+ *
+ * `version` is what the body states in `_meta`. Where the body states none, or
+ * has no name, there is nothing to compare with and the check of the body has
+ * the last word. Takes no memory when nothing is wrong.
+ */
+export function headerProblem(request: Request, version: string | undefined, header: HeaderLookup): string | undefined {
+  const { method, params } = request;
+  return (
+    versionProblem(version, header("mcp-protocol-version")) ??
+    methodProblem(method, header("mcp-method")) ??
+    nameProblem(nameOf(method, params), header)
+  );
+}
+
+function versionProblem(version: string | undefined, value: string | undefined): string | undefined {
+  if (value === undefined) return missing("MCP-Protocol-Version");
+  if (version === undefined || trimHeaderValue(value) === version) return undefined;
+  return different("MCP-Protocol-Version", value, version);
+}
+
+function methodProblem(method: string, value: string | undefined): string | undefined {
+  if (value === undefined) return missing("Mcp-Method");
+  return trimHeaderValue(value) === method ? undefined : different("Mcp-Method", value, method);
+}
+
+function nameProblem(name: string | undefined, header: HeaderLookup): string | undefined {
+  if (name === undefined) return undefined;
+  const value = header("mcp-name");
+  if (value === undefined) return missing("Mcp-Name");
+  return isHeaderFor(name, value) ? undefined : different("Mcp-Name", value, name);
+}
+
+function nameOf(method: string, params: JsonObject | undefined): string | undefined {
+  const { nameParam } = methodRow(method);
+  const name = nameParam === undefined ? undefined : params?.[nameParam];
+  return typeof name === "string" ? name : undefined;
+}
+
+function missing(header: string): string {
+  return `the ${header} header is missing`;
+}
+
+function different(header: string, value: string, text: string): string {
+  return `the ${header} header is ${quoted(value)}, the body says ${quoted(text)}`;
+}
+
+const MAX_QUOTED = 100;
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED - 1)}…` : text);
+}
