@@ -2,7 +2,7 @@ import type { Exchange } from "../jsonrpc/inbound.ts";
 import { metaKeys, withMeta } from "../model/meta.ts";
 import { methodRow } from "../model/methods.ts";
 import type { Implementation } from "../model/peer.ts";
-import { type Ask, type Call, createCall, type Notify, type Outcome } from "../model/service.ts";
+import { type Ask, type Call, createCall, type HangUp, type Notify, type Outcome } from "../model/service.ts";
 import type { ServerCodec, WireCall } from "./codec.ts";
 import { patientNotify } from "./patient-notify.ts";
 
@@ -56,9 +56,15 @@ function toCall(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): 
     answers,
     state,
     ask,
+    http: exchange.via.http,
+    hangUp: hangUpOf(exchange),
     abort: exchange.abort,
     notify: open ? patientNotify(notify) : notify,
   });
+}
+
+function hangUpOf({ via }: Exchange): HangUp | undefined {
+  return via.hangUp === undefined ? undefined : (retryMs) => via.hangUp?.(retryMs);
 }
 
 /** Open calls mark everything they send with the id of their request, and may have news for ever. */

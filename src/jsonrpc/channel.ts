@@ -1,3 +1,4 @@
+import type { HttpFacts } from "../std/http-facts.ts";
 import type { Id, Incoming, Message } from "./message.ts";
 
 /** Where messages can be sent. */
@@ -10,6 +11,10 @@ export interface Sender {
   send(message: Message): Promise<void> | undefined;
   /** Hears that a request that came this way will get no answer. */
   drop?(id: Id): void;
+  /** Ends the connection the peer waits on, if it can come back for the rest; it should after `retryMs`. */
+  hangUp?(retryMs?: number): void;
+  /** What brought the messages that came this way. */
+  readonly http?: HttpFacts | undefined;
 }
 
 /**

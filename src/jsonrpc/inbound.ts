@@ -11,6 +11,8 @@ export interface Exchange {
   /** Answers. Only the first answer is written, and none after the peer cancelled. */
   succeed(result: JsonObject): Promise<void> | undefined;
   fail(error: ErrorObject): Promise<void> | undefined;
+  /** Answers that the request is not understood: nothing was done about it. */
+  refuse(error: ErrorObject): Promise<void> | undefined;
   /** Sends a notification while the request is open. A no-op after it. */
   notify(method: string, params: JsonObject): Promise<void> | undefined;
   /** Ends the exchange without an answer. */
@@ -100,6 +102,10 @@ class LiveExchange implements Exchange {
 
   fail(error: ErrorObject): Promise<void> | undefined {
     return this.#answer({ kind: "failure", id: this.request.id, error });
+  }
+
+  refuse(error: ErrorObject): Promise<void> | undefined {
+    return this.fail(error);
   }
 
   notify(method: string, params: JsonObject): Promise<void> | undefined {

@@ -7,7 +7,7 @@ import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
-import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../model/revision.ts";
+import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
@@ -24,6 +24,8 @@ export interface ServerSession {
   acceptsBatches(): boolean;
   /** True once `initialize` has arrived. */
   readonly greeted: boolean;
+  /** What was agreed on. */
+  readonly revision: Revision | undefined;
   /** Tells the client nothing more. */
   close(): void;
 }
@@ -113,7 +115,7 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
 
   const serve = (exchange: Exchange, { codec, session }: Link): Promise<void> | undefined => {
     const decoded = codec.decodeCall(exchange.request, session);
-    if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
+    if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
     const runs = methodRow(exchange.request.method).runs === true;
     const { ask, close } = createAsker({ peer, codec, askTimeoutMs, gate: runs ? gate : undefined }, exchange);
     const work = async (): Promise<void> => {
@@ -148,6 +150,9 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
     get greeted() {
       return state.status !== "fresh";
     },
+    get revision() {
+      return "link" in state ? state.link.codec.revision : undefined;
+    },
     close() {
       if ("link" in state) state.link.feed.stop();
     },
@@ -166,7 +171,7 @@ function isInitialized(method: string): boolean {
 
 /** Before the handshake no codec is chosen, but all of them agree on these codes. */
 function refuse(exchange: Exchange, code: ErrorCode, message: string): undefined {
-  exchange.fail(legacyServer(newestLegacy).encodeFailure({ code, message }));
+  exchange.refuse(legacyServer(newestLegacy).encodeFailure({ code, message }));
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json/json.ts";
+import type { HttpFacts } from "../std/http-facts.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Failure } from "./errors.ts";
 import type { Answer, Question } from "./input.ts";
@@ -11,6 +12,9 @@ export type Notify = (method: string, params: JsonObject) => Promise<void> | und
 
 /** Puts a question to the client and waits. Rejects when no answer can come. */
 export type Ask = (question: Question) => Promise<Answer>;
+
+/** Ends a connection that the caller is to open again after `retryMs`. */
+export type HangUp = (retryMs?: number) => void;
 
 /**
  * One request on its way to a {@link Service}. Immutable: to change one, pass on
@@ -36,6 +40,10 @@ export interface Call<M extends Method = Method> {
   readonly notify: Notify;
   /** Asks the client while the call waits. Absent where the client can only be asked by an outcome. */
   readonly ask: Ask | undefined;
+  /** What brought the call, where that was HTTP. */
+  readonly http: HttpFacts | undefined;
+  /** Ends the connection the caller waits on; it comes back for the rest. Absent where it could not. */
+  readonly hangUp: HangUp | undefined;
 }
 
 /** How a call ended. */
@@ -79,6 +87,8 @@ export interface CallSource<M extends Method = Method> {
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   readonly state?: string | undefined;
   readonly ask?: Ask | undefined;
+  readonly http?: HttpFacts | undefined;
+  readonly hangUp?: HangUp | undefined;
 }
 
 const noMeta: JsonObject = {};
@@ -94,6 +104,8 @@ class LiveCall<M extends Method> implements Call<M> {
   readonly state: string | undefined;
   readonly notify: Notify;
   readonly ask: Ask | undefined;
+  readonly http: HttpFacts | undefined;
+  readonly hangUp: HangUp | undefined;
   readonly abort: LazyAbort;
 
   constructor(source: CallSource<M>) {
@@ -107,6 +119,8 @@ class LiveCall<M extends Method> implements Call<M> {
     this.state = source.state;
     this.notify = source.notify;
     this.ask = source.ask;
+    this.http = source.http;
+    this.hangUp = source.hangUp;
     this.abort = source.abort;
   }
 

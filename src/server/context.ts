@@ -4,6 +4,7 @@ import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResu
 import { isAtLeast, type LogLevel } from "../model/logging.ts";
 import type { Peer } from "../model/peer.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
+import type { HttpFacts } from "../std/http-facts.ts";
 import { redact } from "../std/redact.ts";
 import { type AskOptions, ask, askUrl, type EmptyForm, elicit, roots, sample } from "./ask.ts";
 import type { Execution } from "./execution.ts";
@@ -16,6 +17,8 @@ export interface Context {
   readonly peer: Peer;
   /** `_meta` of the request. */
   readonly meta: JsonObject;
+  /** The HTTP request that brought the call, where it came by HTTP. Headers are unverified. */
+  readonly http: HttpFacts | undefined;
   /**
    * Reports progress; values must grow. A no-op when the caller does not listen.
    * Resets the handler's timeout. A promise means that the caller is slow to read:
@@ -57,6 +60,12 @@ export interface Context {
    * its result, as JSON, to every run. One that throws counts as not run.
    */
   readonly step: <T>(key: string, work: () => T | Promise<T>) => Promise<T>;
+  /**
+   * Ends the connection the client waits on, to be opened again after `retryMs`:
+   * for long work behind proxies that cut long answers. The call goes on, and
+   * nothing of it is lost. A no-op where the client could not come back.
+   */
+  readonly hangUp: (retryMs?: number) => void;
 }
 
 /** The context of one run. Its functions are made when they are first read. */
@@ -79,6 +88,15 @@ export class RunContext implements Context {
 
   get meta(): JsonObject {
     return this.#run.call.meta;
+  }
+
+  get http(): HttpFacts | undefined {
+    return this.#run.call.http;
+  }
+
+  get hangUp(): Context["hangUp"] {
+    const run = this.#run;
+    return (retryMs) => run.call.hangUp?.(retryMs);
   }
 
   get progress(): Context["progress"] {

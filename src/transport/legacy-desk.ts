@@ -33,6 +33,9 @@ export function createLegacyDesk(options: ServerSessionOptions): ServerSession {
     get greeted() {
       return session?.greeted ?? false;
     },
+    get revision() {
+      return session?.revision;
+    },
     close: () => session?.close(),
   };
 }

@@ -46,7 +46,7 @@ export function createModernDesk({ service, peer, gate, discover }: ModernDeskOp
 
   const answer = async (exchange: Exchange): Promise<void> => {
     const decoded = codec.decodeCall(exchange.request);
-    if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
+    if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
     server ??= identify();
     await answerCall(exchange, decoded.value, { codec, server, serve: service, ended: () => tellEnd(exchange) });
   };

@@ -1,0 +1,74 @@
+import type { Service } from "../../model/service.ts";
+import { systemClock } from "../../std/clock.ts";
+import { createDeadlines } from "../../std/deadlines.ts";
+import { describeService } from "../describe-service.ts";
+import { createSessions, type LegacyDoor, type SessionsOptions } from "./legacy/sessions.ts";
+import { createSseDoor, type SseDoor } from "./legacy/sse-door.ts";
+import { createStatelessDoor } from "./legacy/stateless.ts";
+import { createModernDoor, type ModernDoor, type ModernDoorOptions } from "./modern-door.ts";
+import type { HttpOptions } from "./options.ts";
+import { createPulse } from "./pulse.ts";
+
+/** The ways into one service, by what clients speak. */
+export interface Doors {
+  readonly modern: ModernDoor;
+  readonly legacy: LegacyDoor | undefined;
+  readonly sse: SseDoor | undefined;
+  /** Answers what is open, for a while, and ends the rest. */
+  close(): Promise<void>;
+}
+
+const MIB = 1_048_576;
+
+export function createDoors(service: Service, options: HttpOptions): Doors {
+  const settings = toSettings(service, options);
+  const modern = createModernDoor(settings);
+  const legacy = options.legacy === false ? undefined : createLegacyDoor(settings, options);
+  const sse = createSse(settings, options);
+  return {
+    modern,
+    legacy,
+    sse,
+    async close() {
+      await Promise.all([modern.close(), legacy?.drain(), sse?.drain()]);
+    },
+  };
+}
+
+type Settings = SessionsOptions & ModernDoorOptions;
+
+function toSettings(service: Service, options: HttpOptions): Settings {
+  const { clock = systemClock, onWarning } = options;
+  return {
+    service,
+    clock,
+    deadlines: createDeadlines(clock),
+    pulse: createPulse(clock, options.keepAliveMs ?? 15_000),
+    discover: () => describeService(service),
+    dropped: (message) => onWarning?.({ kind: "client-dropped", message }),
+    alwaysStream: options.respondWith === "sse",
+    drainMs: options.drainMs ?? 5_000,
+    askTimeoutMs: options.askTimeoutMs ?? 300_000,
+    maxConcurrent: options.maxConcurrent ?? 256,
+    maxQueued: options.maxQueued ?? 1_024,
+    maxOpen: options.maxOpen ?? 1_024,
+    maxListeners: options.maxListeners ?? 10_000,
+    maxQueuedBytes: options.maxQueuedBytes ?? 4 * MIB,
+    maxSessions: options.maxSessions ?? 10_000,
+    maxStreams: options.maxStreams ?? 4,
+    sessionTtlMs: options.sessionTtlMs ?? 1_800_000,
+    replayEvents: options.replayEvents ?? 256,
+    replayChars: options.replayChars ?? MIB,
+    retryMs: options.retryMs ?? 1_000,
+  };
+}
+
+function createLegacyDoor(settings: Settings, { sessions = true }: HttpOptions): LegacyDoor {
+  return sessions ? createSessions(settings) : createStatelessDoor(settings);
+}
+
+function createSse(settings: Settings, { sse = false }: HttpOptions): SseDoor | undefined {
+  if (sse === false) return undefined;
+  const { path = "/sse", messagesPath = "/messages" } = sse === true ? {} : sse;
+  return createSseDoor({ ...settings, path, messagesPath });
+}

@@ -1,0 +1,113 @@
+import { modernServer } from "../../codec/modern-server.ts";
+import { isObject } from "../../json/json.ts";
+import {
+  type ErrorObject,
+  encodeMessage,
+  type Id,
+  type Parsed,
+  parseText,
+  type Request,
+} from "../../jsonrpc/message.ts";
+import { metaKeys } from "../../model/meta.ts";
+import { methodRow } from "../../model/methods.ts";
+import { isLegacy, isRevision, newest, revisions } from "../../model/revision.ts";
+import type { Service } from "../../model/service.ts";
+import { type Admitted, createAdmission } from "./admission.ts";
+import { loopbackHosts } from "./allowed-hosts.ts";
+import { createDoors } from "./doors.ts";
+import { type HttpAnswer, type HttpHead, refusal } from "./http-message.ts";
+import { type HttpReply, jsonHeaders } from "./http-reply.ts";
+import type { HttpOptions } from "./options.ts";
+
+/**
+ * One MCP endpoint, in terms of plain values: what reads sockets, or takes the
+ * requests of a platform, is a skin around it.
+ */
+export interface HttpEndpoint {
+  /** Judges a request by its head. */
+  admit(head: HttpHead): Admitted;
+  /** Answers a request that was admitted. The body is that of a POST. */
+  handle(head: HttpHead, body: string, reply: HttpReply): void;
+  readonly maxBodyBytes: number;
+  /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Throws `invalid-definition` when an option cannot be used. */
+export function createEndpoint(service: Service, options: HttpOptions = {}): HttpEndpoint {
+  const {
+    path = "/mcp",
+    allowedHosts = loopbackHosts,
+    allowedOrigins = [],
+    maxBodyBytes = 4_194_304,
+    jsonLimits,
+  } = options;
+  const { modern, legacy, sse, close } = createDoors(service, options);
+  const guard = { hosts: allowedHosts, origins: allowedOrigins, maxBodyBytes };
+  const admission = createAdmission({ ...guard, path, get: legacy !== undefined });
+  const besides = new Map(
+    (sse?.paths ?? []).map((beside) => [beside, createAdmission({ ...guard, path: beside, get: true })]),
+  );
+  let closing: Promise<void> | undefined;
+
+  const post = (head: HttpHead, body: string, reply: HttpReply): void => {
+    const message = parseText(body, jsonLimits);
+    if (message.kind === "malformed") return void reply.send(400, jsonHeaders, errorText(message.id, message.error));
+    const stated = head.header("mcp-protocol-version");
+    if (message.kind === "request" && isModern(message, stated)) return void modern.post(message, head, reply);
+    if (stated !== undefined && !isRevision(stated)) return void answer(reply, unsupported(message, stated, revisions));
+    if (legacy === undefined) return void answer(reply, unsupported(message, stated, [newest]));
+    if (isRevision(stated) && !isLegacy(stated)) return void reply.send(202, {}, "");
+    legacy.post(message, head, reply);
+  };
+
+  return {
+    maxBodyBytes,
+    admit: (head) => (besides.get(pathOf(head.url)) ?? admission).admit(head),
+    handle(head, body, reply) {
+      if (closing !== undefined) return answer(reply, refusal(503, "the server is closing", retrySoon));
+      if (besides.size > 0 && besides.has(pathOf(head.url))) return sse?.handle(head, body, reply);
+      if (head.method === "POST") post(head, body, reply);
+      else if (head.method === "GET") legacy?.get(head, reply);
+      else legacy?.delete(head, reply);
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+const retrySoon = { "retry-after": "1", connection: "close" };
+
+function pathOf(url: string): string {
+  const end = url.indexOf("?");
+  return end < 0 ? url : url.slice(0, end);
+}
+
+/** Says who sends it, or is of a kind that only modern clients send. */
+function isModern({ method, params }: Request, stated: string | undefined): boolean {
+  const { _meta: meta } = params;
+  if (isObject(meta) && (metaKeys.protocolVersion in meta || metaKeys.clientCapabilities in meta)) return true;
+  if (stated !== undefined) return isRevision(stated) && !isLegacy(stated);
+  return methodRow(method).since === newest;
+}
+
+function answer(reply: HttpReply, { status, headers, body }: HttpAnswer): void {
+  reply.send(status, headers, body);
+}
+
+function errorText(id: Id | null, error: ErrorObject): string {
+  return id === null ? JSON.stringify({ jsonrpc: "2.0", error }) : encodeMessage({ kind: "failure", id, error });
+}
+
+/** The answer to a client that speaks none of these. Names them, in a way that both eras understand. */
+function unsupported(message: Parsed, requested = "none", supported: readonly string[]): HttpAnswer {
+  const id = message.kind === "request" ? message.id : null;
+  const error = modernServer.encodeFailure({
+    code: "unsupported-revision",
+    message: `unsupported protocol version; use ${supported.join(", ")}`,
+    data: { supported, requested },
+  });
+  return { status: 400, headers: jsonHeaders, body: errorText(id, error) };
+}

@@ -1,0 +1,114 @@
+import type { JsonObject } from "../../json/json.ts";
+import type { Sender } from "../../jsonrpc/channel.ts";
+import type { Exchange } from "../../jsonrpc/inbound.ts";
+import { type ErrorObject, encodeMessage, type Message, type Request, rpcCodes } from "../../jsonrpc/message.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
+import { sseEvent } from "../../std/sse.ts";
+import { type EventSink, type HttpReply, jsonHeaders, streamHeaders } from "./http-reply.ts";
+import { openLiveSink, type SinkRules } from "./live-sink.ts";
+
+export interface ExchangeRules extends SinkRules {
+  /** Answers are streams, also those that could be plain. */
+  readonly alwaysStream: boolean;
+  /** Hears once that an exchange is over. */
+  ended?(exchange: HttpExchange): void;
+}
+
+/**
+ * One request that is answered by the HTTP response it came with.
+ *
+ * The answer is plain JSON, unless something was said before it: then it is the
+ * last event of a stream. Nothing is written before it is known which.
+ */
+export class HttpExchange implements Exchange, Sender {
+  readonly request: Request;
+  readonly abort: LazyAbort = new LazyAbort();
+  readonly http: HttpFacts;
+  readonly #reply: HttpReply;
+  readonly #rules: ExchangeRules;
+  #stream: EventSink | undefined;
+  #open = true;
+
+  constructor(request: Request, http: HttpFacts, reply: HttpReply, rules: ExchangeRules) {
+    this.request = request;
+    this.http = http;
+    this.#reply = reply;
+    this.#rules = rules;
+  }
+
+  get via(): Sender {
+    return this;
+  }
+
+  succeed(result: JsonObject): undefined {
+    this.#answer({ kind: "success", id: this.request.id, result }, 200);
+  }
+
+  fail(error: ErrorObject): undefined {
+    this.#answer({ kind: "failure", id: this.request.id, error }, statusOf(error));
+  }
+
+  refuse(error: ErrorObject): undefined {
+    const status = statusOf(error);
+    this.#answer({ kind: "failure", id: this.request.id, error }, status === 200 ? 400 : status);
+  }
+
+  notify(method: string, params: JsonObject): Promise<void> | undefined {
+    return this.send({ kind: "notification", method, params });
+  }
+
+  send(message: Message): Promise<void> | undefined {
+    if (!this.#open) return undefined;
+    const text = encodeMessage(message);
+    this.#stream ??= openLiveSink(this.#reply, this.#rules);
+    return this.#stream.write(sseEvent({ data: text }));
+  }
+
+  drop(): void {
+    this.#end();
+  }
+
+  /** The client is gone: whatever it wanted, it no longer does. */
+  cancel(): void {
+    if (this.#end()) this.abort.abort("the client is gone");
+  }
+
+  #end(): boolean {
+    if (!this.#open) return false;
+    this.#open = false;
+    this.#rules.ended?.(this);
+    return true;
+  }
+
+  #answer(message: Message, status: number): void {
+    if (!this.#end()) return;
+    const text = encode(message);
+    if (this.#stream !== undefined) this.#stream.end(sseEvent({ data: text }));
+    else if (this.#rules.alwaysStream && status === 200) this.#reply.send(200, streamHeaders, sseEvent({ data: text }));
+    else this.#reply.send(status, jsonHeaders, text);
+  }
+}
+
+function encode(message: Message): string {
+  try {
+    return encodeMessage(message);
+  } catch {
+    const id = "id" in message ? message.id : null;
+    return encodeMessage({ kind: "failure", id, error: { code: rpcCodes.internal, message: "the answer is no JSON" } });
+  }
+}
+
+/** The errors that the protocol gives a status of its own. The others are answers like any other. */
+function statusOf({ code }: ErrorObject): number {
+  if (code === rpcCodes.methodNotFound) return 404;
+  return badRequests.has(code) ? 400 : 200;
+}
+
+const badRequests: ReadonlySet<number> = new Set([
+  rpcCodes.parseError,
+  rpcCodes.invalidRequest,
+  -32020,
+  -32021,
+  -32022,
+]);

@@ -1,0 +1,119 @@
+import type { Sender } from "../../../jsonrpc/channel.ts";
+import { encodeMessage, type Id, type Message } from "../../../jsonrpc/message.ts";
+import type { HttpFacts } from "../../../std/http-facts.ts";
+import { sseEvent } from "../../../std/sse.ts";
+import type { HttpHeaders } from "../http-message.ts";
+import { type EventSink, type HttpReply, jsonHeaders, streamHeaders } from "../http-reply.ts";
+import type { Beating, Pulse } from "../pulse.ts";
+import type { EventStream } from "./event-stream.ts";
+
+/** What a POST needs of its session. */
+export interface PostRules {
+  readonly pulse: Pulse;
+  /** Answers are streams, also those that could be plain. */
+  readonly alwaysStream: boolean;
+  /** Whether a client can wait for the answer elsewhere. */
+  readonly resumable: boolean;
+  createStream(): EventStream;
+  openSink(reply: HttpReply, headers: HttpHeaders): EventSink;
+  /** Where what is no answer goes when the client has left the POST. */
+  readonly aside: Sender;
+  /** Hears that all is answered. */
+  done(): void;
+}
+
+/**
+ * The way back of one POST with requests.
+ *
+ * One answer, or several to a batch, are plain JSON; when something is said
+ * before the last of them, or it takes long, they are events of a stream, which
+ * the client can pick up again when its connection breaks. A broken connection
+ * cancels nothing.
+ */
+export class PostWay implements Sender, Beating {
+  readonly http: HttpFacts;
+  readonly #reply: HttpReply;
+  readonly #rules: PostRules;
+  readonly #batch: boolean;
+  readonly #answers: string[] = [];
+  #expected: number;
+  #stream: EventStream | undefined;
+  #gone = false;
+  #beats = 0;
+  /** Goes with the head of the answer. */
+  headers: HttpHeaders = noHeaders;
+
+  constructor(post: { http: HttpFacts; reply: HttpReply; expected: number; batch: boolean }, rules: PostRules) {
+    this.http = post.http;
+    this.#reply = post.reply;
+    this.#expected = post.expected;
+    this.#batch = post.batch;
+    this.#rules = rules;
+    rules.pulse.add(this);
+    post.reply.onGone(() => {
+      this.#gone = true;
+    });
+  }
+
+  send(message: Message): Promise<void> | undefined {
+    if (message.kind === "success" || message.kind === "failure") return this.#answer(message);
+    if (this.#expected === 0 || (this.#gone && this.#stream === undefined)) return this.#rules.aside.send(message);
+    return this.#open().write(encodeMessage(message));
+  }
+
+  drop(_id: Id): void {
+    this.#expected--;
+    this.#finish();
+  }
+
+  hangUp(retryMs?: number): void {
+    if (this.#rules.resumable && !this.#gone && this.#expected > 0) this.#open().hangUp(retryMs);
+  }
+
+  /** What takes long becomes a stream, which can be kept alive and picked up again. */
+  beat(): void {
+    if (++this.#beats > 1 && !this.#gone && this.#expected > 0) this.#open();
+  }
+
+  #answer(message: Message): Promise<void> | undefined {
+    const text = encodeMessage(message);
+    this.#expected--;
+    const slow = this.#stream?.write(text);
+    if (this.#stream === undefined) this.#answers.push(text);
+    this.#finish();
+    return slow;
+  }
+
+  #open(): EventStream {
+    if (this.#stream !== undefined) return this.#stream;
+    const stream = this.#rules.createStream();
+    this.#stream = stream;
+    this.#rules.pulse.delete(this);
+    const sink = this.#rules.openSink(this.#reply, this.headers);
+    this.#reply.onGone(() => stream.detach(sink));
+    stream.attach(sink);
+    for (const text of this.#answers) stream.write(text);
+    return stream;
+  }
+
+  #finish(): void {
+    if (this.#expected > 0) return;
+    this.#rules.pulse.delete(this);
+    if (this.#stream !== undefined) this.#stream.end();
+    else this.#sendWhole();
+    this.#rules.done();
+  }
+
+  #sendWhole(): void {
+    if (this.#gone) return;
+    const [text = ""] = this.#answers;
+    if (this.#answers.length > 0 && this.#rules.alwaysStream) {
+      const events = this.#answers.map((data) => sseEvent({ data })).join("");
+      return void this.#reply.send(200, { ...streamHeaders, ...this.headers }, events);
+    }
+    const body = this.#batch && this.#answers.length > 0 ? `[${this.#answers.join(",")}]` : text;
+    this.#reply.send(200, { ...jsonHeaders, ...this.headers }, body);
+  }
+}
+
+const noHeaders: HttpHeaders = Object.freeze({});

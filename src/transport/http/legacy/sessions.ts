@@ -1,0 +1,121 @@
+import type { Parsed, Request } from "../../../jsonrpc/message.ts";
+import { type HttpAnswer, type HttpHead, refusal } from "../http-message.ts";
+import type { HttpReply } from "../http-reply.ts";
+import { createHttpSession, type HttpSession, type SessionRules } from "./http-session.ts";
+import { createSessionId } from "./session-id.ts";
+
+/** Serves clients that open with `initialize`. */
+export interface LegacyDoor {
+  post(message: Parsed, head: HttpHead, reply: HttpReply): void;
+  get(head: HttpHead, reply: HttpReply): void;
+  delete(head: HttpHead, reply: HttpReply): void;
+  /** Takes no new clients, answers what is open, ends every session. */
+  drain(): Promise<void>;
+  /** Ends every session at once. */
+  close(): Promise<void>;
+}
+
+export interface SessionsOptions extends SessionRules {
+  readonly maxSessions: number;
+  /** How long a session lives without a request, a call or a stream. */
+  readonly sessionTtlMs: number;
+}
+
+interface Entry {
+  readonly session: HttpSession;
+  seen: number;
+}
+
+/** How often sessions are looked at, as a part of their time to live. */
+const SWEEPS = 4;
+
+export function createSessions(options: SessionsOptions): LegacyDoor {
+  const { clock, maxSessions, sessionTtlMs } = options;
+  const entries = new Map<string, Entry>();
+  /** Sessions whose `initialize` is not answered yet. */
+  let opening = 0;
+  let sweeping = false;
+  const sweep = (): void => {
+    const now = clock.now();
+    for (const [id, entry] of entries) {
+      if (entry.session.busy) entry.seen = now;
+      else if (now - entry.seen >= sessionTtlMs) end(id);
+    }
+    sweeping = entries.size > 0;
+    if (sweeping) clock.after(sessionTtlMs / SWEEPS, sweep);
+  };
+
+  const keep = (session: HttpSession): void => {
+    entries.set(session.id, { session, seen: clock.now() });
+    if (sweeping || sessionTtlMs <= 0) return;
+    sweeping = true;
+    clock.after(sessionTtlMs / SWEEPS, sweep);
+  };
+
+  const end = (id: string): void => {
+    const entry = entries.get(id);
+    entries.delete(id);
+    void entry?.session.close();
+  };
+
+  /** The session a request names, or the answer that says why there is none. */
+  const find = (head: HttpHead): HttpSession | HttpAnswer => {
+    const id = head.header("mcp-session-id");
+    if (id === undefined) return refusal(400, "header mcp-session-id is missing; open a session with initialize");
+    const entry = entries.get(id);
+    if (entry === undefined) return refusal(404, "there is no such session; open another one with initialize");
+    entry.seen = clock.now();
+    return entry.session;
+  };
+
+  const open = (message: Request, head: HttpHead, reply: HttpReply): void => {
+    if (entries.size + opening >= maxSessions) {
+      return void answer(reply, refusal(429, "there are too many sessions", { "retry-after": "10" }));
+    }
+    const session = createHttpSession(createSessionId(), options);
+    opening++;
+    session.open(message, { http: head, reply }, (ok) => {
+      opening--;
+      if (ok) keep(session);
+    });
+  };
+
+  const endAll = async (how: "drain" | "close"): Promise<void> => {
+    await Promise.all([...entries.values()].map(({ session }) => session[how]()));
+    entries.clear();
+  };
+
+  return {
+    post(message, head, reply) {
+      if (isHello(message) && head.header("mcp-session-id") === undefined) {
+        return open(message, head, reply);
+      }
+      const found = find(head);
+      if ("status" in found) return answer(reply, found);
+      found.post(message, head, reply);
+    },
+    get(head, reply) {
+      const found = find(head);
+      if ("status" in found) return answer(reply, found);
+      if (found.get(head.header("last-event-id"), reply) === "too many") {
+        answer(reply, refusal(429, "too many streams of this session are open", { "retry-after": "1" }));
+      }
+    },
+    delete(head, reply) {
+      const found = find(head);
+      if ("status" in found) return answer(reply, found);
+      end(found.id);
+      reply.send(204, {}, "");
+    },
+    drain: () => endAll("drain"),
+    close: () => endAll("close"),
+  };
+}
+
+function isHello(message: Parsed): message is Request {
+  return message.kind === "request" && message.method === "initialize";
+}
+
+function answer(reply: HttpReply, { status, headers, body }: HttpAnswer): void {
+  reply.send(status, headers, body);
+}

@@ -1,0 +1,81 @@
+import { answerCall } from "../../../codec/answer.ts";
+import { legacyServer } from "../../../codec/legacy-server.ts";
+import type { Exchange } from "../../../jsonrpc/inbound.ts";
+import { rpcCodes } from "../../../jsonrpc/message.ts";
+import type { DiscoverResult } from "../../../model/methods.ts";
+import type { ServerCapabilities } from "../../../model/peer.ts";
+import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../../model/revision.ts";
+import type { Service } from "../../../model/service.ts";
+import { type ExchangeRules, HttpExchange } from "../http-exchange.ts";
+import { refusal } from "../http-message.ts";
+import type { HttpReply } from "../http-reply.ts";
+import type { LegacyDoor } from "./sessions.ts";
+
+export interface StatelessOptions extends ExchangeRules {
+  readonly service: Service;
+  discover(): Promise<DiscoverResult>;
+}
+
+/**
+ * Serves clients of older revisions without sessions: each request on its own.
+ *
+ * They can be told of progress while they wait, and no more: nothing is asked of
+ * them, nothing announced, and the log level is the server's choice.
+ */
+export function createStatelessDoor(options: StatelessOptions): LegacyDoor {
+  const { service, discover } = options;
+
+  const greet = async (exchange: Exchange): Promise<void> => {
+    const { protocolVersion } = exchange.request.params;
+    const asked = isRevision(protocolVersion) && isLegacy(protocolVersion) ? protocolVersion : newestLegacy;
+    const codec = legacyServer(asked);
+    try {
+      const server = await discover();
+      exchange.succeed(codec.encodeWelcome({ ...server, capabilities: alone(server.capabilities) }));
+    } catch (error) {
+      console.error("plugbay: the service does not say what it is:", error);
+      exchange.fail({ code: rpcCodes.internal, message: "internal error" });
+    }
+  };
+
+  const serve = async (exchange: Exchange, revision: LegacyRevision): Promise<void> => {
+    const codec = legacyServer(revision);
+    const decoded = codec.decodeCall(exchange.request, { peer: { revision, capabilities: {} }, logLevel: undefined });
+    if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
+    await answerCall(exchange, decoded.value, { codec, serve: service });
+  };
+
+  return {
+    post(message, head, reply) {
+      if (message.kind !== "request") return acknowledge(message.kind === "batch", reply);
+      const exchange = new HttpExchange(message, head, reply, options);
+      if (message.method === "ping") return exchange.succeed({});
+      if (message.method === "initialize") return void greet(exchange);
+      const stated = head.header("mcp-protocol-version");
+      void serve(exchange, isRevision(stated) && isLegacy(stated) ? stated : "2025-03-26");
+    },
+    get: (_head, reply) => refuse(405, "there are no sessions, and so no streams", reply),
+    delete: (_head, reply) => refuse(405, "there are no sessions", reply),
+    drain: async () => {},
+    close: async () => {},
+  };
+}
+
+function acknowledge(batch: boolean, reply: HttpReply): void {
+  if (batch) return void refuse(400, "batches are not supported; send one message a request", reply);
+  reply.send(202, {}, "");
+}
+
+function refuse(status: number, message: string, reply: HttpReply): void {
+  const { headers, body } = refusal(status, message, status === 405 ? { allow: "POST, OPTIONS" } : {});
+  reply.send(status, headers, body);
+}
+
+/** What is left of the capabilities when every request stands alone. */
+function alone({ logging: _, ...capabilities }: ServerCapabilities): ServerCapabilities {
+  const entries = Object.entries(capabilities).map(([name, value]) => {
+    const { listChanged: _listChanged, subscribe: _subscribe, ...rest } = value as Record<string, unknown>;
+    return [name, rest];
+  });
+  return Object.fromEntries(entries) as ServerCapabilities;
+}

@@ -1,0 +1,91 @@
+import { sseComment } from "../../std/sse.ts";
+import type { HttpHeaders } from "./http-message.ts";
+import { type EventSink, type HttpReply, streamHeaders } from "./http-reply.ts";
+import type { Beating, Pulse } from "./pulse.ts";
+
+/** What all streams of one endpoint have in common. */
+export interface SinkRules {
+  readonly pulse: Pulse;
+  /** A client that leaves more than this unread is cut off. 0 is off. */
+  readonly maxQueuedBytes: number;
+  /** Hears that a client was cut off, and why. */
+  dropped(reason: string): void;
+}
+
+/** Opens a stream that is kept alive, and cut off when its client does not read. */
+export function openLiveSink(reply: HttpReply, rules: SinkRules, headers: HttpHeaders = {}): EventSink {
+  return new LiveSink(reply.open({ ...streamHeaders, ...headers }), reply, rules);
+}
+
+const keepAlive = sseComment("");
+
+class LiveSink implements EventSink, Beating {
+  readonly #sink: EventSink;
+  readonly #rules: SinkRules;
+  /** Whether something was written since the last beat. */
+  #spoke = true;
+  /** Beats since the client last had caught up. */
+  #behind = 0;
+  #slow: Promise<void> | undefined;
+  #open = true;
+
+  constructor(sink: EventSink, reply: HttpReply, rules: SinkRules) {
+    this.#sink = sink;
+    this.#rules = rules;
+    rules.pulse.add(this);
+    reply.onGone(() => this.#close());
+  }
+
+  write(text: string): Promise<void> | undefined {
+    if (!this.#open) return undefined;
+    this.#spoke = true;
+    const slow = this.#sink.write(text);
+    if (slow === undefined) return undefined;
+    const { maxQueuedBytes } = this.#rules;
+    if (maxQueuedBytes > 0 && this.#sink.backlog > maxQueuedBytes) {
+      this.#cut(`a client left more than ${maxQueuedBytes} bytes unread`);
+      return undefined;
+    }
+    if (this.#slow !== slow) void this.#watch(slow);
+    return slow;
+  }
+
+  end(text?: string): void {
+    if (!this.#open) return;
+    this.#close();
+    this.#sink.end(text);
+  }
+
+  destroy(): void {
+    this.#close();
+    this.#sink.destroy();
+  }
+
+  get backlog(): number {
+    return this.#sink.backlog;
+  }
+
+  beat(): void {
+    if (this.#slow !== undefined && ++this.#behind > 2) return void this.#cut("a client did not read for too long");
+    if (!this.#spoke && this.#slow === undefined) this.write(keepAlive);
+    this.#spoke = false;
+  }
+
+  async #watch(slow: Promise<void>): Promise<void> {
+    this.#slow = slow;
+    await slow;
+    if (this.#slow !== slow) return;
+    this.#slow = undefined;
+    this.#behind = 0;
+  }
+
+  #cut(reason: string): void {
+    this.destroy();
+    this.#rules.dropped(reason);
+  }
+
+  #close(): void {
+    this.#open = false;
+    this.#rules.pulse.delete(this);
+  }
+}

@@ -1,0 +1,75 @@
+import type { JsonLimits } from "../../json/parse.ts";
+import type { Clock } from "../../std/clock.ts";
+
+/** Something an operator may want to know. No part of a message is in it. */
+export interface HttpWarning {
+  readonly kind: "client-dropped";
+  readonly message: string;
+}
+
+/** How a service is served over HTTP. Everything has a safe default. */
+export interface HttpOptions {
+  /** Where the endpoint is. Default `/mcp` for `serveHttp`; for handlers any path that reaches them. */
+  readonly path?: string;
+  /**
+   * Names by which clients reach the server, such as `api.example.com`; a port
+   * may follow. Default: the names of this machine to itself. `"any"` leaves
+   * the check to whatever is in front.
+   */
+  readonly allowedHosts?: readonly string[] | "any";
+  /** Origins of web pages that may use the server, such as `https://app.example.com`. Default: its own. */
+  readonly allowedOrigins?: readonly string[];
+  /**
+   * Whether clients of older revisions get sessions. Without them nothing is
+   * kept between requests, and such clients can be asked and told nothing.
+   * Default true.
+   */
+  readonly sessions?: boolean;
+  /** Whether older revisions are served at all. Default true. */
+  readonly legacy?: boolean;
+  /** Serves the HTTP+SSE transport of 2024-11-05, too: at `/sse` and `/messages`, or where said. Default false. */
+  readonly sse?: boolean | { readonly path?: string; readonly messagesPath?: string };
+  /**
+   * How calls are answered: `auto` is plain JSON until there is something to
+   * say before the result, `sse` is always a stream. Default `auto`.
+   */
+  readonly respondWith?: "auto" | "sse";
+  /** Bytes of one request. Default 4 MiB. */
+  readonly maxBodyBytes?: number;
+  /** Bounds on its JSON. Default: 64 levels, 65,536 elements. */
+  readonly jsonLimits?: JsonLimits;
+  /** Handlers that run at once for modern clients together, and for each session. Default 256; 0 is off. */
+  readonly maxConcurrent?: number;
+  /** Modern calls that wait. One more is refused with 503. Default 1024; 0 is off. */
+  readonly maxQueued?: number;
+  /** Requests of one session that may be unanswered. Default 1024; 0 is off. */
+  readonly maxOpen?: number;
+  /** Sessions at one time. One more is refused with 429. Default 10,000. */
+  readonly maxSessions?: number;
+  /** Streams of one session that only wait for news. One more is refused with 429. Default 4. */
+  readonly maxStreams?: number;
+  /** Subscriptions of modern clients at one time. One more is refused with 503. Default 10,000. */
+  readonly maxListeners?: number;
+  /** How long a session lives without a request, a running call or an open stream. Default 30 min. */
+  readonly sessionTtlMs?: number;
+  /** Events kept for each session, for clients whose connection breaks. Default 256; more while they are seconds old. */
+  readonly replayEvents?: number;
+  /** Characters of those events. Default 1 Mi. */
+  readonly replayChars?: number;
+  /** When clients of 2025-11-25 should come back after a stream ended early. Default 1 s. */
+  readonly retryMs?: number;
+  /** Bytes a client may leave unread on one stream before it is cut off. Default 4 MiB; 0 is off. */
+  readonly maxQueuedBytes?: number;
+  /**
+   * How often silent streams show that they are alive, and what takes longer becomes
+   * a stream. A client that reads nothing for three times as long is cut off. Default 15 s; 0 is off.
+   */
+  readonly keepAliveMs?: number;
+  /** How long a legacy client may take to answer a question. Default 5 min. */
+  readonly askTimeoutMs?: number;
+  /** How long open calls may go on when the server is closed. Default 5 s. */
+  readonly drainMs?: number;
+  /** Hears of clients that were cut off. */
+  readonly onWarning?: (warning: HttpWarning) => void;
+  readonly clock?: Clock;
+}

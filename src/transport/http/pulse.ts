@@ -1,0 +1,38 @@
+import type { Clock } from "../../std/clock.ts";
+
+/** Something that wants to be looked at from time to time. */
+export interface Beating {
+  beat(): void;
+}
+
+/**
+ * One slow timer for everything that is open: it keeps silent streams alive and
+ * finds those that nobody reads. Runs only while something is there.
+ */
+export interface Pulse {
+  add(beating: Beating): void;
+  delete(beating: Beating): void;
+}
+
+/** An interval of 0 is off. */
+export function createPulse(clock: Clock, intervalMs: number): Pulse {
+  const all = new Set<Beating>();
+  let running = false;
+
+  const tick = (): void => {
+    for (const beating of all) beating.beat();
+    running = all.size > 0;
+    if (running) clock.after(intervalMs, tick);
+  };
+
+  return {
+    add(beating) {
+      if (intervalMs <= 0) return;
+      all.add(beating);
+      if (running) return;
+      running = true;
+      clock.after(intervalMs, tick);
+    },
+    delete: (beating) => void all.delete(beating),
+  };
+}

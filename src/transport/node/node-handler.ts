@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Service } from "../../model/service.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import { createEndpoint, type HttpEndpoint } from "../http/endpoint.ts";
+import { type HttpAnswer, refusal } from "../http/http-message.ts";
+import type { HttpOptions } from "../http/options.ts";
+import { NodeReply } from "./node-reply.ts";
+import { type Body, discardBody, readBody } from "./read-body.ts";
+
+/** Serves requests of Node's `http` module, and of frameworks built on it. */
+export interface NodeHandler {
+  (request: IncomingMessage, response: ServerResponse): void;
+  /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * A request listener for `node:http`, Express, Fastify or Connect.
+ *
+ * Where a framework has read the body already, what it made of it is used.
+ *
+ * @example
+ * app.all("/mcp", nodeHandler(shop, { allowedHosts: ["api.example.com"] }));
+ */
+export function nodeHandler(service: Service, options: HttpOptions = {}): NodeHandler {
+  const endpoint = createEndpoint(service, options);
+  const handle = (request: IncomingMessage, response: ServerResponse): void => listen(endpoint, request, response);
+  return Object.assign(handle, { close: endpoint.close });
+}
+
+/** Serves one request. */
+export function listen(endpoint: HttpEndpoint, request: IncomingMessage, response: ServerResponse): void {
+  const head = new NodeHead(request);
+  const admitted = endpoint.admit(head);
+  if (!admitted.ok) {
+    discardBody(request);
+    return void answer(new NodeReply(response, noHeaders), admitted.answer);
+  }
+  const reply = new NodeReply(response, admitted.cors);
+  if (request.method !== "POST") return void endpoint.handle(head, "", reply);
+  const read = parsedBody(request);
+  if (read !== undefined) return void endpoint.handle(head, read, reply);
+  readBody(request, endpoint.maxBodyBytes, (body) => {
+    if (body.kind === "text") endpoint.handle(head, body.text, reply);
+    else answer(reply, refuseBody(body.kind, endpoint.maxBodyBytes));
+  });
+}
+
+const noHeaders = Object.freeze({});
+
+class NodeHead implements HttpFacts {
+  readonly #request: IncomingMessage;
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+  }
+
+  get method(): string {
+    return this.#request.method ?? "";
+  }
+
+  /** Frameworks cut off the part of the path they were mounted at, and keep the whole. */
+  get url(): string {
+    const { originalUrl, url = "" } = this.#request as IncomingMessage & { originalUrl?: unknown };
+    return typeof originalUrl === "string" ? originalUrl : url;
+  }
+
+  get remote(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+}
+
+/** What a framework made of the body, as text again; undefined when nobody has read it. */
+function parsedBody(request: IncomingMessage & { body?: unknown }): string | undefined {
+  const { body } = request;
+  if (body === undefined || !request.readableEnded) return undefined;
+  if (typeof body === "string") return body;
+  return Buffer.isBuffer(body) ? body.toString("utf8") : JSON.stringify(body);
+}
+
+function refuseBody(kind: Exclude<Body["kind"], "text">, maxBytes: number): HttpAnswer {
+  return kind === "too-large"
+    ? refusal(413, `the body is too large; send at most ${maxBytes} bytes`)
+    : refusal(400, "the body is not valid UTF-8");
+}
+
+function answer(reply: NodeReply, { status, headers, body }: HttpAnswer): void {
+  reply.send(status, headers, body);
+}

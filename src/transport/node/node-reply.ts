@@ -1,0 +1,89 @@
+import type { ServerResponse } from "node:http";
+import type { HttpHeaders } from "../http/http-message.ts";
+import type { EventSink, HttpReply } from "../http/http-reply.ts";
+
+/** Writes an answer straight to Node's response. */
+export class NodeReply implements HttpReply {
+  readonly #response: ServerResponse;
+  readonly #always: HttpHeaders;
+  #listeners: (() => void)[] | undefined;
+
+  /** `always` goes with every answer. */
+  constructor(response: ServerResponse, always: HttpHeaders) {
+    this.#response = response;
+    this.#always = always;
+  }
+
+  send(status: number, headers: HttpHeaders, body: string): void {
+    const response = this.#response;
+    if (response.headersSent || response.destroyed) return;
+    if (status === 204) response.writeHead(status, { ...headers, ...this.#always });
+    else response.writeHead(status, { ...headers, ...this.#always, "content-length": Buffer.byteLength(body) });
+    response.end(body);
+  }
+
+  open(headers: HttpHeaders): EventSink {
+    if (!this.#response.headersSent) this.#response.writeHead(200, { ...headers, ...this.#always });
+    return new NodeSink(this.#response);
+  }
+
+  onGone(listener: () => void): void {
+    const response = this.#response;
+    if (response.destroyed && !response.writableFinished) return void listener();
+    if (this.#listeners === undefined) {
+      const listeners: (() => void)[] = [];
+      this.#listeners = listeners;
+      response.on("close", () => {
+        if (response.writableFinished) return;
+        for (const each of listeners) each();
+      });
+    }
+    this.#listeners.push(listener);
+  }
+}
+
+class NodeSink implements EventSink {
+  readonly #response: ServerResponse;
+  #room: Promise<void> | undefined;
+  #written = false;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+    // The head goes out with the first event, or on its own if there is none yet.
+    process.nextTick(() => {
+      if (!this.#written) response.flushHeaders();
+    });
+  }
+
+  write(text: string): Promise<void> | undefined {
+    const response = this.#response;
+    if (response.writableEnded || response.destroyed) return undefined;
+    this.#written = true;
+    if (response.write(text)) return undefined;
+    this.#room ??= new Promise((resolve) => {
+      const release = (): void => {
+        response.off("drain", release);
+        response.off("close", release);
+        this.#room = undefined;
+        resolve();
+      };
+      response.on("drain", release);
+      response.on("close", release);
+    });
+    return this.#room;
+  }
+
+  end(text?: string): void {
+    if (this.#response.writableEnded) return;
+    this.#written = true;
+    this.#response.end(text);
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+
+  get backlog(): number {
+    return this.#response.writableLength;
+  }
+}
