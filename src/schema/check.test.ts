@@ -6,6 +6,7 @@ import { loadCompiler } from "./engine.ts";
 import { createFuel } from "./fuel.ts";
 import { inspectSchema } from "./inspect.ts";
 import { interpret } from "./interpret.ts";
+import { provePatterns } from "./prove-patterns.ts";
 import { toValidator } from "./to-validator.ts";
 import type { Checked, Issue } from "./validator.ts";
 
@@ -30,9 +31,11 @@ function issuesOf(schema: JsonObject, value: unknown): readonly Issue[] {
 function interpreted(schema: JsonObject, value: unknown): readonly Issue[] {
   const inspection = inspectSchema(schema);
   if (!inspection.ok) throw new Error(inspection.problem);
+  const proof = provePatterns(inspection.value.patterns);
+  if (!proof.ok) throw new Error(proof.problem);
   const fuel = createFuel();
   fuel.fill(1);
-  return interpret(inspection.value, fuel)(value);
+  return interpret({ ...inspection.value, costs: proof.costs }, fuel)(value);
 }
 
 /** Keywords by the kind of value they are about; few names and small numbers, so that they often meet. */

@@ -115,9 +115,9 @@ export const unevaluatedPropertiesRule: Rule = ({ name, operand }, maker) => {
   );
 };
 
-function patternsOf(value: Json | undefined, { patterns, fuel }: Maker): readonly (readonly [BoundedPattern, Json])[] {
+function patternsOf(value: Json | undefined, { costs, fuel }: Maker): readonly (readonly [BoundedPattern, Json])[] {
   return entries(value).flatMap(([source, schema]) => {
-    const cost = patterns.get(source);
+    const cost = costs.get(source);
     return cost === undefined ? [] : [[boundedPattern(source, cost, fuel), schema] as const];
   });
 }

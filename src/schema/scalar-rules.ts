@@ -88,9 +88,9 @@ function formatRule({ name, operand }: Use): Step {
   );
 }
 
-function patternRule({ name, operand }: Use, { patterns, fuel }: Maker): Step {
+function patternRule({ name, operand }: Use, { costs, fuel }: Maker): Step {
   const source = String(operand);
-  const cost = patterns.get(source);
+  const cost = costs.get(source);
   if (cost === undefined) return () => true;
   const pattern = boundedPattern(source, cost, fuel);
   return (value, place) => {

@@ -3,20 +3,21 @@ import { McpError } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
 import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../model/prompt.ts";
 import type { Call, Outcome } from "../model/service.ts";
-import { toValidator } from "../schema/to-validator.ts";
-import type { Checked, Validator } from "../schema/validator.ts";
+import type { Checked } from "../schema/validator.ts";
 import { isContent } from "./content.ts";
 import type { PromptDefinition, PromptReturn } from "./define-prompt.ts";
 import type { Environment } from "./environment.ts";
 import { handlerJob } from "./handler-job.ts";
 import { issueText } from "./issue-text.ts";
+import { type OwnedSchema, readSchema } from "./owned-schema.ts";
 import { createRegistry, type Registry } from "./registry.ts";
 
 interface ReadyPrompt {
   readonly name: string;
   readonly definition: PromptDefinition;
   readonly listed: Prompt;
-  readonly args: Validator | undefined;
+  readonly args: OwnedSchema | undefined;
+  readonly schemas: readonly (OwnedSchema | undefined)[];
 }
 
 /** The prompts of a server. */
@@ -60,7 +61,8 @@ function readyPrompt(name: string, definition: PromptDefinition): ReadyPrompt {
   if (name === "" || name.length > MAX_NAME) throw bad(name, `its name must be 1 to ${MAX_NAME} characters`);
   if (typeof definition.get !== "function") throw bad(name, "get must be a function");
   if (icons !== undefined && !Array.isArray(icons)) throw bad(name, "icons must be an array");
-  const args = validatorOf(name, definition);
+  const args = readSchema(`prompt ${name}: arguments`, definition.arguments);
+  if (args && !isObject(args.json.properties)) throw bad(name, "arguments must be an object schema with properties");
   const listed = Object.freeze({
     name,
     ...(title !== undefined && { title }),
@@ -69,15 +71,7 @@ function readyPrompt(name: string, definition: PromptDefinition): ReadyPrompt {
     ...(args !== undefined && { arguments: argumentsOf(args.json) }),
     ...(meta !== undefined && { _meta: meta }),
   });
-  return { name, definition, listed, args };
-}
-
-function validatorOf(name: string, { arguments: schema }: PromptDefinition): Validator | undefined {
-  if (schema === undefined) return undefined;
-  const read = toValidator(schema, { direction: "input" });
-  if (!read.ok) throw bad(name, `arguments is no usable schema: ${read.problem}`);
-  if (!isObject(read.value.json.properties)) throw bad(name, "arguments must be an object schema with properties");
-  return read.value;
+  return { name, definition, listed, args, schemas: [args] };
 }
 
 function argumentsOf({ properties = {}, required = [] }: JsonObject): readonly PromptArgument[] {

@@ -3,8 +3,6 @@ import { McpError, toFailure } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-import type { AnySchema } from "../schema/infer.ts";
-import { toValidator } from "../schema/to-validator.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { isContent } from "./content.ts";
 import { RunContext } from "./context.ts";
@@ -13,6 +11,7 @@ import type { Environment } from "./environment.ts";
 import type { Execution, Job } from "./execution.ts";
 import { isForReader } from "./faults.ts";
 import { issueText } from "./issue-text.ts";
+import { type OwnedSchema, readSchema } from "./owned-schema.ts";
 import { createRegistry, type Registry } from "./registry.ts";
 
 /** A tool that is ready to be called. */
@@ -21,8 +20,9 @@ interface ReadyTool {
   readonly definition: ToolDefinition;
   /** What lists show. */
   readonly listed: Tool;
-  readonly input: Validator | undefined;
-  readonly output: Validator | undefined;
+  readonly input: OwnedSchema | undefined;
+  readonly output: OwnedSchema | undefined;
+  readonly schemas: readonly (OwnedSchema | undefined)[];
   readonly timeoutMs: number;
 }
 
@@ -69,8 +69,8 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
   const { title, description, icons, annotations, meta, timeoutMs = env.timeoutMs } = definition;
   if (typeof definition.run !== "function") throw bad(name, "run must be a function");
   if (icons !== undefined && !Array.isArray(icons)) throw bad(name, "icons must be an array");
-  const input = validatorOf(name, "input", definition.input);
-  const output = validatorOf(name, "output", definition.output);
+  const input = readSchema(`tool ${name}: input`, definition.input);
+  const output = readSchema(`tool ${name}: output`, definition.output, { direction: "output" });
   if (input !== undefined && input.json.type !== "object") {
     throw bad(name, 'input must have "type": "object" at its root');
   }
@@ -84,14 +84,7 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
     ...(annotations !== undefined && { annotations }),
     ...(meta !== undefined && { _meta: meta }),
   });
-  return { name, definition, listed, input, output, timeoutMs };
-}
-
-function validatorOf(name: string, direction: "input" | "output", schema: AnySchema | undefined) {
-  if (schema === undefined) return undefined;
-  const read = toValidator(schema, { direction });
-  if (!read.ok) throw bad(name, `${direction} is no usable schema: ${read.problem}`);
-  return read.value;
+  return { name, definition, listed, input, output, schemas: [input, output], timeoutMs };
 }
 
 function bad(name: string, problem: string): McpError {
