@@ -1,4 +1,5 @@
-import { isObject } from "../json/json.ts";
+import { canonicalText } from "../json/canonical.ts";
+import { isObject, type Json } from "../json/json.ts";
 import { type Fuel, maxSteps } from "./fuel.ts";
 import type { PatternCost } from "./pattern-cost.ts";
 import { patternSteps } from "./safe-pattern.ts";
@@ -13,16 +14,8 @@ export function isMultipleOf(value: number, divisor: number): boolean {
 
 /** True if no two items are equal as JSON. Linear in the size of the items. */
 export function isDistinct(items: readonly unknown[]): boolean {
-  const containers = items.filter((item) => typeof item === "object" && item !== null);
-  return new Set(items).size === items.length && new Set(containers.map(canonical)).size === containers.length;
-}
-
-/** JSON text that is the same for objects with the same members in another order. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? "";
-  const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join()}}`;
+  const containers = items.filter((item) => typeof item === "object" && item !== null) as Json[];
+  return new Set(items).size === items.length && new Set(containers.map(canonicalText)).size === containers.length;
 }
 
 /** A pattern that is matched within the fuel. */

@@ -3,6 +3,7 @@ import { McpError } from "../model/errors.ts";
 import type { Extensions, Implementation } from "../model/peer.ts";
 import type { Middleware } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
+import { defined } from "../std/defined.ts";
 import type { Context } from "./context.ts";
 import type { Prompts } from "./define-prompt.ts";
 import type { ResourceDefinition } from "./define-resource.ts";
@@ -72,12 +73,5 @@ export function checkOptions({ pageSize = 1, stateTtlMs = 1 }: ServerOptions): v
 /** What names a server. */
 export function infoOf(options: ServerOptions): Implementation {
   const { name, version, title, description, websiteUrl, icons } = options;
-  return {
-    name,
-    version,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(websiteUrl !== undefined && { websiteUrl }),
-    ...(icons !== undefined && { icons }),
-  };
+  return defined({ name, version, title, description, websiteUrl, icons });
 }

@@ -4,9 +4,11 @@ import type { Result } from "../model/methods.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
+import { defined } from "../std/defined.ts";
 import { isContent } from "./content.ts";
 import { RunContext } from "./context.ts";
 import type { ToolDefinition } from "./define-tool.ts";
+import { badDefinition, describe } from "./description.ts";
 import type { Environment } from "./environment.ts";
 import type { Execution, Job } from "./execution.ts";
 import { isForReader } from "./faults.ts";
@@ -64,31 +66,23 @@ const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** Checks a definition once, so that a bad one fails at start and names the tool. */
 function readyTool(name: string, definition: ToolDefinition, env: Environment): ReadyTool {
-  if (!toolName.test(name)) throw bad(name, "its name must be 1 to 128 of A-Z a-z 0-9 _ . -");
-  if (!isObject(definition)) throw bad(name, "it must be an object with run");
-  const { title, description, icons, annotations, meta, timeoutMs = env.timeoutMs } = definition;
-  if (typeof definition.run !== "function") throw bad(name, "run must be a function");
-  if (icons !== undefined && !Array.isArray(icons)) throw bad(name, "icons must be an array");
-  const input = readSchema(`tool ${name}: input`, definition.input);
-  const output = readSchema(`tool ${name}: output`, definition.output, { direction: "output" });
+  const owner = `tool ${name}`;
+  if (!toolName.test(name)) throw badDefinition(owner, "its name must be 1 to 128 of A-Z a-z 0-9 _ . -");
+  if (!isObject(definition)) throw badDefinition(owner, "it must be an object with run");
+  const { annotations, timeoutMs = env.timeoutMs } = definition;
+  if (typeof definition.run !== "function") throw badDefinition(owner, "run must be a function");
+  const input = readSchema(`${owner}: input`, definition.input);
+  const output = readSchema(`${owner}: output`, definition.output, { direction: "output" });
   if (input !== undefined && input.json.type !== "object") {
-    throw bad(name, 'input must have "type": "object" at its root');
+    throw badDefinition(owner, 'input must have "type": "object" at its root');
   }
   const listed: Tool = Object.freeze({
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(icons !== undefined && { icons }),
+    ...describe(owner, definition),
     inputSchema: input?.json ?? { type: "object" },
-    ...(output !== undefined && { outputSchema: output.json }),
-    ...(annotations !== undefined && { annotations }),
-    ...(meta !== undefined && { _meta: meta }),
+    ...defined({ outputSchema: output?.json, annotations }),
   });
   return { name, definition, listed, input, output, schemas: [input, output], timeoutMs };
-}
-
-function bad(name: string, problem: string): McpError {
-  return new McpError("invalid-definition", `tool ${name}: ${problem}`);
 }
 
 /** One call of one tool. */
