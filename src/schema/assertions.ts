@@ -18,6 +18,12 @@ export function isDistinct(items: readonly unknown[]): boolean {
   return new Set(items).size === items.length && new Set(containers.map(canonicalText)).size === containers.length;
 }
 
+/** What patterns cost, and what there is to pay with. */
+interface Bounds {
+  readonly costs: ReadonlyMap<string, PatternCost>;
+  readonly fuel: Fuel;
+}
+
 /** A pattern that is matched within the fuel. */
 export interface BoundedPattern {
   /** False as well for a text that could take more than all of the fuel; it is not even tried. */
@@ -25,7 +31,9 @@ export interface BoundedPattern {
   isTooLong(text: string): boolean;
 }
 
-export function boundedPattern(source: string, cost: PatternCost, fuel: Fuel): BoundedPattern {
+export function boundedPattern(source: string, bounds: Bounds): BoundedPattern {
+  const { fuel } = bounds;
+  const cost = costOf(source, bounds);
   const pattern = new RegExp(source, "u");
   const isTooLong = (text: string): boolean => patternSteps(cost, text.length) > maxSteps;
   return {
@@ -36,6 +44,13 @@ export function boundedPattern(source: string, cost: PatternCost, fuel: Fuel): B
       return pattern.test(text);
     },
   };
+}
+
+/** What a pattern costs. Throws when nobody has proved it, so that it is never tried. */
+export function costOf(source: string, { costs }: Pick<Bounds, "costs">): PatternCost {
+  const cost = costs.get(source);
+  if (cost === undefined) throw new Error(`the pattern ${source} was not proved safe`);
+  return cost;
 }
 
 /** Length of a text in code points, or more if it is longer than `enough` in any case. */

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { boundedPattern, isDistinct, isMultipleOf } from "./assertions.ts";
+import { boundedPattern, costOf, isDistinct, isMultipleOf } from "./assertions.ts";
 import { entries } from "./entries.ts";
 import type { Fuel } from "./fuel.ts";
 import type { PatternCost } from "./pattern-cost.ts";
@@ -65,7 +65,7 @@ function bound(context: Context, schema: Json): Bounded {
 }
 
 function boundKeywords(context: Context, schema: JsonObject): Keywords {
-  const costs = entries(schema.patternProperties).flatMap(([source]) => context.costs.get(source) ?? []);
+  const costs = entries(schema.patternProperties).map(([source]) => costOf(source, context));
   const keywords = translate(context, schema);
   // The generated code matches names by itself, so they are paid for before.
   return costs.length === 0 ? keywords : { allOf: [namesToll(costs, context.fuel), keywords] };
@@ -140,10 +140,8 @@ function boundMultiple(_: Context, value: Json): Keywords {
   return { allOf: [refinement((number) => typeof number !== "number" || isMultipleOf(number, divisor))] };
 }
 
-function boundPattern({ costs, fuel }: Context, value: Json): Keywords {
-  const cost = costs.get(String(value));
-  if (cost === undefined) return {};
-  const pattern = boundedPattern(String(value), cost, fuel);
+function boundPattern(context: Context, value: Json): Keywords {
+  const pattern = boundedPattern(String(value), context);
   return { allOf: [refinement((text) => typeof text !== "string" || pattern.test(text))] };
 }
 
