@@ -55,7 +55,11 @@ export interface ServerOptions<T extends Tools = Tools> extends Implementation {
   /** Calls that may wait for answers in memory. Default 1000; older ones are run again from their start. */
   readonly maxParked?: number;
 
-  /** Hears of every internal error in full; the peer gets only its id. Default: `console.error`. */
+  /**
+   * Hears of every internal error in full; the peer gets only its id. Also of a
+   * tool or prompt that was added with a pattern that is not safe to match.
+   * Default: `console.error`.
+   */
   readonly onError?: FaultHook;
   /** For tests. */
   readonly clock?: Clock;
