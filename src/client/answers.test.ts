@@ -151,6 +151,15 @@ describe("forms", () => {
     expect(seen).toBe(0);
   });
 
+  it("a pattern that could take for ever is not tried on what the user typed", async () => {
+    const slow = { type: "object", properties: { a: { type: "string", pattern: "(a+)+$" } } };
+    const question: Question = { method: "elicitation/create", params: { message: "?", requestedSchema: slow } };
+    await expect(ask({ onElicit: () => ({ a: `${"a".repeat(40)}!` }) }, question)).rejects.toMatchObject({
+      code: "invalid-params",
+      message: expect.stringMatching(/^requestedSchema cannot be checked: #\/properties\/a\/pattern cannot be used: /),
+    });
+  });
+
   it.each([[undefined], [{ type: "object" }]])("C86: with the schema %j any object will do", async (schema) => {
     const params = { message: "Go on?", requestedSchema: schema };
     const question = { method: "elicitation/create", params } as unknown as Question;

@@ -64,6 +64,27 @@ describe("createOutputChecks", () => {
     ]);
   });
 
+  it("does not check by a pattern that could take for ever, and says so once", async () => {
+    const { check, warnings } = setUp(toolOf("slow", { type: "string", pattern: "(a+)+$" }));
+    const structuredContent = `${"a".repeat(40)}!`;
+    const results = await Promise.all([check("slow", { structuredContent }), check("slow", { structuredContent })]);
+    expect(results).toMatchObject([{ structuredContent }, { structuredContent }]);
+    expect(await check("slow", {})).toEqual({ content: [] });
+    expect(warnings).toEqual([
+      {
+        kind: "output-unchecked",
+        message: expect.stringMatching(/^results of tool slow are not checked: #\/pattern cannot be used: /),
+      },
+    ]);
+  });
+
+  it("is synchronous once it knows how", async () => {
+    const { checks } = setUp(toolOf("sum", { ...outputSchema, patternProperties: { "^a": {} } }));
+    const result = { content: [], structuredContent: { total: 3 } };
+    await checks.check("sum", result);
+    expect(checks.check("sum", result)).toBe(result);
+  });
+
   it("leaves malformed entries out of the list, with a warning each", () => {
     const good = toolOf("good");
     const bad = [null, "tool", {}, { name: "" }, { name: "noInput" }, { ...good, name: "badOut", outputSchema: 5 }];

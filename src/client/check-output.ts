@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-import { toValidator } from "../schema/to-validator.ts";
+import { toProvedValidator } from "../schema/to-validator.ts";
 import type { Checked, Validator } from "../schema/validator.ts";
 import { breach } from "./breach.ts";
 import type { Warn } from "./warning.ts";
@@ -22,15 +22,25 @@ export interface OutputChecks {
   forget(): void;
 }
 
+type Check = (result: CallToolResult) => CallToolResult | Promise<CallToolResult>;
+
 interface Known {
   readonly schema: JsonObject;
-  /** Compiled when first needed. */
-  compiled?: { readonly validator: Validator | undefined };
+  /** How to check, once it is known. */
+  check?: Check;
+  /** Becomes `check`; started when it is first needed. */
+  reading?: Promise<Check>;
 }
 
-/** Checks by the output schemas in tool lists. A schema is compiled once; what it refers to is never fetched. */
+/** Checks by the output schemas in tool lists. A schema is read once; what it refers to is never fetched. */
 export function createOutputChecks(warn: Warn): OutputChecks {
   let known = new Map<string, Known>();
+
+  const readThenCheck = async (entry: Known, name: string, result: CallToolResult): Promise<CallToolResult> => {
+    entry.reading ??= readCheck(name, entry.schema, warn);
+    entry.check = await entry.reading;
+    return entry.check(result);
+  };
 
   return {
     learn(tools) {
@@ -45,8 +55,7 @@ export function createOutputChecks(warn: Warn): OutputChecks {
     check(name, result) {
       const entry = known.get(name);
       if (entry === undefined || result.isError === true) return result;
-      entry.compiled ??= { validator: compile(name, entry.schema, warn) };
-      return entry.compiled.validator === undefined ? result : checkWith(entry.compiled.validator, name, result);
+      return entry.check === undefined ? readThenCheck(entry, name, result) : entry.check(result);
     },
     forget: () => known.clear(),
   };
@@ -70,11 +79,11 @@ function leaveOut(tool: unknown, warn: Warn): false {
   return false;
 }
 
-function compile(name: string, schema: JsonObject, warn: Warn): Validator | undefined {
-  const compiled = toValidator(schema, { direction: "output" });
-  if (compiled.ok) return compiled.value;
-  warn({ kind: "output-unchecked", message: `results of tool ${name} are not checked: ${compiled.problem}` });
-  return undefined;
+async function readCheck(name: string, schema: JsonObject, warn: Warn): Promise<Check> {
+  const read = await toProvedValidator(schema);
+  if (read.ok) return (result) => checkWith(read.value, name, result);
+  warn({ kind: "output-unchecked", message: `results of tool ${name} are not checked: ${read.problem}` });
+  return (result) => result;
 }
 
 function checkWith(

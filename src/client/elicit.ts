@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { ElicitFormParams, ElicitResult, ElicitUrlParams } from "../model/input.ts";
 import { checkFormSchema, fillDefaults } from "../schema/form.ts";
-import { toValidator } from "../schema/to-validator.ts";
+import { toProvedValidator } from "../schema/to-validator.ts";
 import { breach } from "./breach.ts";
 
 /** A form for the user to fill. */
@@ -45,7 +45,7 @@ export async function elicitForm(
 const anyForm: JsonObject = { type: "object" };
 
 async function checkContent(schema: JsonObject, content: JsonObject): Promise<JsonObject> {
-  const validator = toValidator(schema, { direction: "input" });
+  const validator = await toProvedValidator(schema);
   if (!validator.ok) throw new McpError("invalid-params", `requestedSchema cannot be checked: ${validator.problem}`);
   const checked = await validator.value.check(content);
   if (checked.ok) return content;

@@ -65,6 +65,18 @@ describe("connecting to a server in this process", () => {
   });
 });
 
+describe("a server that is defined badly", () => {
+  const input = { type: "object", patternProperties: { "(a+)+$": {} } } as const;
+  const bad = createServer({ name: "bad", version: "1", tools: { slow: tool({ input, run: () => "ran" }) } });
+
+  it.each(["2024-11-05", "2025-11-25", "2026-07-28"] as const)("cannot be connected to on %s", async (revision) => {
+    await expect(connect(bad, { revision })).rejects.toMatchObject({
+      code: "invalid-definition",
+      message: expect.stringMatching(/^tool slow: input is no usable schema: #\/patternProperties\/\(a\+\)\+\$ cannot/),
+    });
+  });
+});
+
 describe("an attempt to connect", () => {
   it.each([undefined, "2025-11-25"] as const)("fails when it was cancelled before, on %s", async (revision) => {
     const signal = AbortSignal.abort("no");

@@ -9,6 +9,7 @@ import type { Revision } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { Shaped, ShapesOf, ToolShapes } from "../model/shape.ts";
 import { systemClock } from "../std/clock.ts";
+import { defined } from "../std/defined.ts";
 import { openChannel } from "../transport/open-channel.ts";
 import { openInProcess } from "./in-process.ts";
 import { type Place, readTarget, type Target } from "./target.ts";
@@ -62,8 +63,7 @@ export async function connectBy(
     notified: desk.notified,
     timeoutMs: connectTimeoutMs,
     clock,
-    ...(revision !== undefined && { revision }),
-    ...(signal !== undefined && { signal }),
+    ...defined({ revision, signal }),
   });
   askForLogs(connection, options);
   return createClient(connection, desk, options);
@@ -84,21 +84,16 @@ const ownInfo: Implementation = { name: "plugbay", version: "0.1.0" };
 
 async function open(place: Place, options: ConnectOptions, opening: Opening): Promise<Connection> {
   const { probeMs, maxLineBytes, jsonLimits } = options;
-  const probing = probeMs === undefined ? {} : { probeMs };
   switch (place.kind) {
     case "service":
       return openInProcess(place.service, opening);
     case "command": {
       // Only who starts programs needs the platform for it.
       const { openCommand } = await import("../transport/node/open-command.ts");
-      return openCommand(place.command, opening, {
-        ...probing,
-        ...(maxLineBytes !== undefined && { maxLineBytes }),
-        ...(jsonLimits !== undefined && { jsonLimits }),
-      });
+      return openCommand(place.command, opening, defined({ probeMs, maxLineBytes, jsonLimits }));
     }
     case "channel":
-      return openChannel(place.channel, opening, probing);
+      return openChannel(place.channel, opening, defined({ probeMs }));
     case "url":
       throw new McpError("unsupported", `cannot connect to ${place.url.origin}: this version speaks stdio only`);
   }

@@ -15,8 +15,8 @@ import { serveChannel } from "../transport/serve-channel.ts";
  */
 export async function openInProcess(service: Service, opening: Opening): Promise<Connection> {
   const { revision = newest, info, capabilities } = opening;
-  if (eraOf(revision) === "legacy") return openInMemory(service, opening);
   const server = await inTime(describeService(service), opening);
+  if (eraOf(revision) === "legacy") return openInMemory(service, opening);
   let end = (_ending: Ending): void => {};
   const ended = new Promise<Ending>((resolve) => {
     end = resolve;

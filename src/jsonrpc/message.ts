@@ -164,7 +164,7 @@ function encodeId(id: Id | null): string {
 }
 
 /** Integers beyond 2^53 would come back as another number, so they are no ids. */
-function isId(value: unknown): value is Id {
+export function isId(value: unknown): value is Id {
   return typeof value === "string" || Number.isSafeInteger(value);
 }
 

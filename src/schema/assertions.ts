@@ -1,4 +1,5 @@
-import { isObject } from "../json/json.ts";
+import { canonicalText } from "../json/canonical.ts";
+import { isObject, type Json } from "../json/json.ts";
 import { type Fuel, maxSteps } from "./fuel.ts";
 import type { PatternCost } from "./pattern-cost.ts";
 import { patternSteps } from "./safe-pattern.ts";
@@ -13,16 +14,14 @@ export function isMultipleOf(value: number, divisor: number): boolean {
 
 /** True if no two items are equal as JSON. Linear in the size of the items. */
 export function isDistinct(items: readonly unknown[]): boolean {
-  const containers = items.filter((item) => typeof item === "object" && item !== null);
-  return new Set(items).size === items.length && new Set(containers.map(canonical)).size === containers.length;
+  const containers = items.filter((item) => typeof item === "object" && item !== null) as Json[];
+  return new Set(items).size === items.length && new Set(containers.map(canonicalText)).size === containers.length;
 }
 
-/** JSON text that is the same for objects with the same members in another order. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
-  if (!isObject(value)) return JSON.stringify(value) ?? "";
-  const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join()}}`;
+/** What patterns cost, and what there is to pay with. */
+interface Bounds {
+  readonly costs: ReadonlyMap<string, PatternCost>;
+  readonly fuel: Fuel;
 }
 
 /** A pattern that is matched within the fuel. */
@@ -32,7 +31,9 @@ export interface BoundedPattern {
   isTooLong(text: string): boolean;
 }
 
-export function boundedPattern(source: string, cost: PatternCost, fuel: Fuel): BoundedPattern {
+export function boundedPattern(source: string, bounds: Bounds): BoundedPattern {
+  const { fuel } = bounds;
+  const cost = costOf(source, bounds);
   const pattern = new RegExp(source, "u");
   const isTooLong = (text: string): boolean => patternSteps(cost, text.length) > maxSteps;
   return {
@@ -43,6 +44,13 @@ export function boundedPattern(source: string, cost: PatternCost, fuel: Fuel): B
       return pattern.test(text);
     },
   };
+}
+
+/** What a pattern costs. Throws when nobody has proved it, so that it is never tried. */
+export function costOf(source: string, { costs }: Pick<Bounds, "costs">): PatternCost {
+  const cost = costs.get(source);
+  if (cost === undefined) throw new Error(`the pattern ${source} was not proved safe`);
+  return cost;
 }
 
 /** Length of a text in code points, or more if it is longer than `enough` in any case. */

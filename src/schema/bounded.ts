@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { boundedPattern, isDistinct, isMultipleOf } from "./assertions.ts";
+import { boundedPattern, costOf, isDistinct, isMultipleOf } from "./assertions.ts";
 import { entries } from "./entries.ts";
 import type { Fuel } from "./fuel.ts";
-import type { Inspected } from "./inspect.ts";
 import type { PatternCost } from "./pattern-cost.ts";
+import type { Proved } from "./prove-patterns.ts";
 import { patternSteps } from "./safe-pattern.ts";
 import { flatFirst, vocabulary } from "./vocabulary.ts";
 
@@ -28,29 +28,29 @@ interface Refinement {
  * fuel as well. What the generated code would check inexactly or slowly is done by
  * functions. Annotations are left out.
  */
-export function toBounded(inspected: Inspected, fuel: Fuel): Bounded {
+export function toBounded(schema: Proved, fuel: Fuel): Bounded {
   const names = new Map<Json, string>();
   const context: Context = {
-    ...inspected,
+    ...schema,
     fuel,
-    refer(schema) {
-      const name = names.get(schema) ?? String(names.size);
-      names.set(schema, name);
+    refer(target) {
+      const name = names.get(target) ?? String(names.size);
+      names.set(target, name);
       return { $ref: `#/$defs/${name}` };
     },
   };
-  const root = boundKeywords(context, inspected.root);
+  const root = boundKeywords(context, schema.root);
   const entry = refinement(() => {
     fuel.reference();
     return true;
   });
   const $defs: Record<string, Bounded> = {};
   // Grows while it is read: what is referred to may refer to more.
-  for (const [schema, name] of names) $defs[name] = { allOf: [entry, bound(context, schema)] };
+  for (const [target, name] of names) $defs[name] = { allOf: [entry, bound(context, target)] };
   return { ...root, $schema: "https://json-schema.org/draft/2020-12/schema", $defs };
 }
 
-interface Context extends Inspected {
+interface Context extends Proved {
   readonly fuel: Fuel;
   /** Moves a schema to `$defs`, where its code is generated once however often it is used. */
   refer(schema: Json): Bounded;
@@ -65,16 +65,16 @@ function bound(context: Context, schema: Json): Bounded {
 }
 
 function boundKeywords(context: Context, schema: JsonObject): Keywords {
-  const patterns = entries(schema.patternProperties).flatMap(([source]) => context.patterns.get(source) ?? []);
+  const costs = entries(schema.patternProperties).map(([source]) => costOf(source, context));
   const keywords = translate(context, schema);
   // The generated code matches names by itself, so they are paid for before.
-  return patterns.length === 0 ? keywords : { allOf: [namesToll(patterns, context.fuel), keywords] };
+  return costs.length === 0 ? keywords : { allOf: [namesToll(costs, context.fuel), keywords] };
 }
 
-function namesToll(patterns: readonly PatternCost[], fuel: Fuel): Refinement {
+function namesToll(costs: readonly PatternCost[], fuel: Fuel): Refinement {
   return refinement((value) => {
     for (const name of isObject(value) ? Object.keys(value) : []) {
-      for (const cost of patterns) fuel.burn(patternSteps(cost, name.length));
+      for (const cost of costs) fuel.burn(patternSteps(cost, name.length));
     }
     return true;
   });
@@ -140,10 +140,8 @@ function boundMultiple(_: Context, value: Json): Keywords {
   return { allOf: [refinement((number) => typeof number !== "number" || isMultipleOf(number, divisor))] };
 }
 
-function boundPattern({ patterns, fuel }: Context, value: Json): Keywords {
-  const cost = patterns.get(String(value));
-  if (cost === undefined) return {};
-  const pattern = boundedPattern(String(value), cost, fuel);
+function boundPattern(context: Context, value: Json): Keywords {
+  const pattern = boundedPattern(String(value), context);
   return { allOf: [refinement((text) => typeof text !== "string" || pattern.test(text))] };
 }
 

@@ -2,10 +2,12 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
+import { compile } from "./compile.ts";
 import { loadCompiler } from "./engine.ts";
 import { createFuel } from "./fuel.ts";
 import { inspectSchema } from "./inspect.ts";
 import { interpret } from "./interpret.ts";
+import { type Proved, provePatterns } from "./prove-patterns.ts";
 import { toValidator } from "./to-validator.ts";
 import type { Checked, Issue } from "./validator.ts";
 
@@ -28,11 +30,17 @@ function issuesOf(schema: JsonObject, value: unknown): readonly Issue[] {
 
 /** Checks without generated code, as on platforms that forbid it. */
 function interpreted(schema: JsonObject, value: unknown): readonly Issue[] {
-  const inspection = inspectSchema(schema);
-  if (!inspection.ok) throw new Error(inspection.problem);
   const fuel = createFuel();
   fuel.fill(1);
-  return interpret(inspection.value, fuel)(value);
+  return interpret(read(schema), fuel)(value);
+}
+
+function read(schema: JsonObject): Proved {
+  const inspection = inspectSchema(schema);
+  if (!inspection.ok) throw new Error(inspection.problem);
+  const proof = provePatterns(inspection.value.patterns);
+  if (!proof.ok) throw new Error(proof.problem);
+  return { ...inspection.value, costs: proof.costs };
 }
 
 /** Keywords by the kind of value they are about; few names and small numbers, so that they often meet. */
@@ -399,6 +407,17 @@ describe("the cost of a check", () => {
     const tree = (leaf: unknown): unknown => nested(50, leaf, (left) => ({ left, right: true, op: "xor" }));
     expect(within(expression, tree(true))).toEqual([]);
     expect(within(expression, tree(1))).toMatchObject([{ keyword: "anyOf" }]);
+  });
+
+  it.each<[JsonObject, Json]>([
+    [{ pattern: "^a" }, "a"],
+    [{ patternProperties: { "^a": {} } }, { a: 1 }],
+    [{ items: { pattern: "^a" } }, ["a"]],
+  ])("refuses what %j would match if nobody has proved its patterns", (schema, value) => {
+    expect(compile({ ...read(schema), patterns: new Map() })(value)).toEqual({
+      ok: false,
+      issues: [{ path: "", keyword: "schema", message: "cannot be checked: reading it failed" }],
+    });
   });
 
   it("is bounded for many texts and an expensive pattern", () => {

@@ -1,9 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { compositionProblem } from "./composition.ts";
 import { entries } from "./entries.ts";
-import type { Effort, PatternCost } from "./pattern-cost.ts";
 import { pointerKeys, token } from "./pointer.ts";
-import { safePattern } from "./safe-pattern.ts";
 import { vocabulary } from "./vocabulary.ts";
 
 /** Bounds on one plain JSON Schema. */
@@ -21,8 +19,8 @@ export interface Inspected {
   readonly root: JsonObject;
   /** What every `$ref` and `$dynamicRef` leads to. */
   readonly targets: ReadonlyMap<string, Json>;
-  /** The worst case of every pattern. */
-  readonly patterns: ReadonlyMap<string, PatternCost>;
+  /** Every pattern, and where it is. All are regular expressions; how long matching can take is not known yet. */
+  readonly patterns: ReadonlyMap<string, string>;
   /** True if it names a property that every JavaScript object inherits, like `toString`. */
   readonly inherited: boolean;
   /** True if it asks for what no other keyword has looked at. */
@@ -37,8 +35,8 @@ export type Inspection =
  * Inspects a plain JSON Schema before anything is done with it.
  *
  * Keywords must have values of the right shape, references must stay in the
- * document and lead somewhere, patterns must be safe to match, and nothing may
- * exceed the limits. A problem names the place as `#` and a JSON Pointer.
+ * document and lead somewhere, patterns must be regular expressions, and nothing
+ * may exceed the limits. A problem names the place as `#` and a JSON Pointer.
  */
 export function inspectSchema(root: JsonObject, limits: SchemaLimits = defaultSchemaLimits): Inspection {
   const walk: Walk = {
@@ -49,7 +47,6 @@ export function inspectSchema(root: JsonObject, limits: SchemaLimits = defaultSc
     anchors: new Map(),
     targets: new Map(),
     patterns: new Map(),
-    effort: { left: 1_000_000 },
     inherited: false,
     unevaluated: false,
     count: 0,
@@ -63,13 +60,12 @@ export function inspectSchema(root: JsonObject, limits: SchemaLimits = defaultSc
 interface Walk {
   readonly limits: SchemaLimits;
   readonly draft7: boolean;
-  /** Everything below is filled on the way. Schemas and references with the place where they were first met. */
+  /** Everything below is filled on the way. Schemas, references and patterns with the place where they were first met. */
   readonly schemas: Map<Json, string>;
   readonly references: Map<string, string>;
   readonly anchors: Map<string, Json>;
   readonly targets: Map<string, Json>;
-  readonly patterns: Map<string, PatternCost>;
-  readonly effort: Effort;
+  readonly patterns: Map<string, string>;
   inherited: boolean;
   unevaluated: boolean;
   count: number;
@@ -172,11 +168,17 @@ function propertyPatternRule(walk: Walk, { value, at }: Use): string | undefined
 
 function patternProblem(walk: Walk, source: string, at: string): string | undefined {
   if (walk.patterns.has(source)) return undefined;
-  const safe = safePattern(source, walk.effort);
-  if (!safe.ok) return `${at} cannot be used: ${safe.problem}`;
-  walk.patterns.set(source, safe.cost);
-  return undefined;
+  walk.patterns.set(source, at);
+  if (source.length > maxPatternLength) return `${at} cannot be used: it is longer than ${maxPatternLength} characters`;
+  try {
+    new RegExp(source, "u");
+    return undefined;
+  } catch (error) {
+    return `${at} cannot be used: ${error instanceof Error ? error.message : "it is not a regular expression"}`;
+  }
 }
+
+const maxPatternLength = 4096;
 
 function tupleRule(walk: Walk, { value, at }: Use): string | undefined {
   return Array.isArray(value) && !walk.draft7 ? `${at} must be a schema; use prefixItems for a tuple` : undefined;

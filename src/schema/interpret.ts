@@ -2,32 +2,32 @@ import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { arrayRules, unevaluatedItemsRule } from "./array-rules.ts";
 import { combinatorRules } from "./combinator-rules.ts";
 import type { Fuel } from "./fuel.ts";
-import type { Inspected } from "./inspect.ts";
 import { objectRules, unevaluatedPropertiesRule } from "./object-rules.ts";
+import type { Proved } from "./prove-patterns.ts";
 import { scalarRules } from "./scalar-rules.ts";
 import { all, fail, type Maker, type Rule, type Step } from "./step.ts";
 import { type Issue, maxIssues } from "./validator.ts";
 
 /** Checks values against a schema without generating code, and tells what is wrong with them. */
-export function interpret(inspected: Inspected, fuel: Fuel): (value: unknown) => readonly Issue[] {
+export function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Issue[] {
   const made = new Map<Json, Step>();
   const maker: Maker = {
-    ...inspected,
+    ...schema,
     fuel,
-    step(schema, keyword) {
-      if (!isObject(schema)) return schema === true ? accept : refuse(keyword);
-      const step = made.get(schema) ?? schemaStep(schema, maker);
-      made.set(schema, step);
+    step(below, keyword) {
+      if (!isObject(below)) return below === true ? accept : refuse(keyword);
+      const step = made.get(below) ?? schemaStep(below, maker);
+      made.set(below, step);
       return step;
     },
   };
-  const root = maker.step(inspected.root, "");
+  const root = maker.step(schema.root, "");
   return (value) => {
     const issues: Issue[] = [];
     root(value, {
       path: undefined,
       sink: { issues, limit: maxIssues, hints: true },
-      seen: inspected.unevaluated ? new Set() : undefined,
+      seen: schema.unevaluated ? new Set() : undefined,
     });
     return issues;
   };

@@ -115,9 +115,6 @@ export const unevaluatedPropertiesRule: Rule = ({ name, operand }, maker) => {
   );
 };
 
-function patternsOf(value: Json | undefined, { patterns, fuel }: Maker): readonly (readonly [BoundedPattern, Json])[] {
-  return entries(value).flatMap(([source, schema]) => {
-    const cost = patterns.get(source);
-    return cost === undefined ? [] : [[boundedPattern(source, cost, fuel), schema] as const];
-  });
+function patternsOf(value: Json | undefined, maker: Maker): readonly (readonly [BoundedPattern, Json])[] {
+  return entries(value).map(([source, schema]) => [boundedPattern(source, maker), schema]);
 }

@@ -1,10 +1,10 @@
 import { isObject } from "../json/json.ts";
 import { copyJson } from "./copy-json.ts";
 import { type Compile, loadCompiler, loadedCompiler } from "./engine.ts";
-import { inspectSchema, type SchemaLimits } from "./inspect.ts";
+import { type Inspected, inspectSchema, type SchemaLimits } from "./inspect.ts";
 import { type Checked, type ReadSchema, refused } from "./validator.ts";
 
-/** Reads a plain JSON Schema. It is inspected now and compiled at the first check. */
+/** Reads a plain JSON Schema. It is inspected now and compiled at the first check, which its patterns must be safe for. */
 export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSchema {
   const copied = copyJson(schema);
   if (!copied.ok) return copied;
@@ -13,6 +13,7 @@ export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSche
   const inspection = inspectSchema(json, limits);
   if (!inspection.ok) return inspection;
 
+  const { patterns } = inspection.value;
   let run: ((value: unknown) => Checked) | undefined;
   const compileOnce = (compile: Compile): ((value: unknown) => Checked) => {
     run ??= compile(inspection.value);
@@ -31,6 +32,14 @@ export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSche
           () => refused("schema", "cannot be checked: typebox could not be loaded"),
         );
       },
+      ...(patterns.size > 0 && { prove: () => problemOf(patterns) }),
     },
   };
+}
+
+async function problemOf(patterns: Inspected["patterns"]): Promise<string | undefined> {
+  const analysis = await import("./prove-patterns.ts").catch(() => undefined);
+  if (analysis === undefined) return "its patterns cannot be proved safe: the analysis could not be loaded";
+  const proof = analysis.provePatterns(patterns);
+  return proof.ok ? undefined : proof.problem;
 }

@@ -88,11 +88,9 @@ function formatRule({ name, operand }: Use): Step {
   );
 }
 
-function patternRule({ name, operand }: Use, { patterns, fuel }: Maker): Step {
+function patternRule({ name, operand }: Use, maker: Maker): Step {
   const source = String(operand);
-  const cost = patterns.get(source);
-  if (cost === undefined) return () => true;
-  const pattern = boundedPattern(source, cost, fuel);
+  const pattern = boundedPattern(source, maker);
   return (value, place) => {
     if (typeof value !== "string" || pattern.test(value)) return true;
     const problem = pattern.isTooLong(value) ? "is too long to be matched with" : "must match";

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../json/json.ts";
 import type { Fuel } from "./fuel.ts";
-import type { Inspected } from "./inspect.ts";
 import { token } from "./pointer.ts";
+import type { Proved } from "./prove-patterns.ts";
 import type { Issue } from "./validator.ts";
 
 /** Applies one keyword, or a whole schema, to a value. False if the value is not valid, which the sink then knows. */
@@ -38,7 +38,7 @@ export interface Use {
   readonly schema: JsonObject;
 }
 
-export interface Maker extends Inspected {
+export interface Maker extends Proved {
   readonly fuel: Fuel;
   /** The step of a schema that a keyword holds. Schemas may refer to themselves. */
   step(schema: Json, keyword: string): Step;

@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import type { AnySchema } from "./infer.ts";
-import { type ToValidatorOptions, toValidator } from "./to-validator.ts";
+import { type ToValidatorOptions, toProvedValidator, toValidator } from "./to-validator.ts";
 import type { Validator } from "./validator.ts";
 import { vocabulary } from "./vocabulary.ts";
 
@@ -106,8 +106,41 @@ describe("a plain JSON Schema", () => {
   });
 });
 
+describe("a pattern that could take for ever", () => {
+  const schema = { type: "object", properties: { a: { type: "string", pattern: "(a+)+$" } } };
+  const problem = expect.stringMatching(/^#\/properties\/a\/pattern cannot be used: \(a\+\)\+ can match the same/);
+
+  it("is found by reading on", async () => {
+    const { prove } = read({ ...schema });
+    expect(await prove?.()).toEqual(problem);
+    expect(await toProvedValidator({ ...schema })).toEqual({ ok: false, problem });
+  });
+
+  it("is never tried: every value is refused, proved or not, compiler or not", async () => {
+    vi.resetModules();
+    const fresh = await import("./to-validator.ts");
+    const started = performance.now();
+    for (const value of [{ a: `${"a".repeat(50)}!` }, { a: "a" }, {}]) {
+      const validator = fresh.toValidator(schema);
+      expect(validator.ok && (await validator.value.check(value))).toEqual({
+        ok: false,
+        issues: [{ path: "", keyword: "schema", message: expect.stringMatching(/^cannot be checked: #\/properties/) }],
+      });
+    }
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+
+  it("is looked for only where there are patterns", async () => {
+    expect(read(person)).not.toHaveProperty("prove");
+    expect(read(z.object({ a: z.string().regex(/(a+)+$/) }))).not.toHaveProperty("prove");
+    expect(await read({ pattern: "^a+$" }).prove?.()).toBeUndefined();
+    expect(await toProvedValidator(person)).toEqual({ ok: true, value: read(person) });
+    expect(await toProvedValidator({ type: 7 })).toMatchObject({ ok: false });
+  });
+});
+
 describe("loading the compiler", () => {
-  it("is not done by importing", () => {
+  it("is not done by importing, nor is loading the analysis of patterns", () => {
     const seen = new Set<string>();
     const open = ["to-validator.ts", "form.ts", "validator.ts"];
     for (let file = open.pop(); file !== undefined; file = open.pop()) {
@@ -120,6 +153,7 @@ describe("loading the compiler", () => {
       }
     }
     expect(seen.size).toBeGreaterThan(10);
+    expect([...seen].filter((file) => file.includes("pattern"))).toEqual([]);
   });
 
   it("happens at the first check, once for all, and then checks are synchronous", async () => {

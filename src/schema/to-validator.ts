@@ -14,7 +14,8 @@ export interface ToValidatorOptions {
 
 /**
  * Reads a schema when it is defined, so that a bad one is noticed then and not at
- * the first call.
+ * the first call. Whether its patterns are safe to match is found out later, by
+ * {@link Validator.prove} or the first check.
  *
  * Takes a Standard Schema that can convert itself to JSON Schema, or a plain JSON
  * Schema 2020-12 or draft 7. A schema is read once: later changes to it are not
@@ -29,6 +30,16 @@ export function toValidator(schema: AnySchema, options: ToValidatorOptions = {})
   const read = standard ? readStandardSchema(standard, direction) : readJsonSchema(schema, limits);
   if (read.ok && limits === undefined) known.set(schema, read.value);
   return read;
+}
+
+/**
+ * Reads a schema to the end: its patterns are proved safe as well, which
+ * {@link toValidator} puts off. For schemas that are met while running.
+ */
+export async function toProvedValidator(schema: AnySchema, options?: ToValidatorOptions): Promise<ReadSchema> {
+  const read = toValidator(schema, options);
+  const problem = read.ok ? await read.value.prove?.() : undefined;
+  return problem === undefined ? read : { ok: false, problem };
 }
 
 const validators: Readonly<Record<Direction | "plain", WeakMap<object, Validator>>> = {

@@ -27,6 +27,12 @@ export interface Validator<T = unknown> {
    * plain JSON Schema as long as the compiler is not loaded.
    */
   check(value: unknown): Checked<T> | Promise<Checked<T>>;
+  /**
+   * Says what is wrong with the schema after all. Only there if something was put
+   * off, because it takes code that is loaded for it. Never rejects. `check` does
+   * not rely on it: if something is wrong, it refuses every value.
+   */
+  prove?(): Promise<string | undefined>;
 }
 
 /** A validator, or what is wrong with the schema and where. */

@@ -282,6 +282,10 @@ describe("what cannot be asked", () => {
     ["C83: a nested object", z.object({ address })],
     ["C83: a list of objects", z.object({ all: z.array(address) })],
     ["C83: a nested object in plain JSON Schema", { type: "object", properties: { a: { type: "object" } } }],
+    [
+      "a pattern that could take for ever",
+      { type: "object", properties: { a: { type: "string", pattern: "(a+)+$" } } },
+    ],
     ["no object", { type: "string" }],
     ["no schema", { type: 7 }],
     ["a schema without type", { properties: {} }],

@@ -88,7 +88,8 @@ async function askForm(
 ): Promise<Answered> {
   const form = formOf(schema);
   const question = { method: "elicitation/create", params: { message, requestedSchema: form.json } } as const;
-  return run.ask({ question, read: (answer) => readForm(form, answer, key ?? message) }, key);
+  const prepare = form.prove && (() => proveForm(form));
+  return run.ask({ question, prepare, read: (answer) => readForm(form, answer, key ?? message) }, key);
 }
 
 const forms = new WeakMap<object, Validator>();
@@ -103,9 +104,14 @@ function formOf(schema: AnySchema): Validator {
   const json = { type, properties, ...(required !== undefined && { required }) };
   const problem = checkFormSchema(json);
   if (problem !== undefined) throw noForm(problem);
-  const form = { json, check: read.value.check };
+  const form = { ...read.value, json };
   forms.set(schema, form);
   return form;
+}
+
+async function proveForm({ prove }: Validator): Promise<void> {
+  const problem = await prove?.();
+  if (problem !== undefined) throw noForm(problem);
 }
 
 function noForm(problem: string): McpError {

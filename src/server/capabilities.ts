@@ -1,4 +1,5 @@
 import type { ServerCapabilities } from "../model/peer.ts";
+import { defined } from "../std/defined.ts";
 import type { ServerOptions } from "./options.ts";
 import type { PromptBook } from "./prompts.ts";
 import type { ResourceShelf } from "./resources.ts";
@@ -31,7 +32,6 @@ export function capabilitiesOf(options: ServerOptions, { tools, prompts, resourc
     }),
     ...(completes && { completions: {} }),
     ...(logging && { logging: {} }),
-    ...(experimental !== undefined && { experimental }),
-    ...(extensions !== undefined && { extensions }),
+    ...defined({ experimental, extensions }),
   };
 }

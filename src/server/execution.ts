@@ -132,6 +132,7 @@ export class Execution {
     const { method, peer, ask } = this.call;
     requireCapability(inquiry.question, peer.capabilities);
     const name = this.dialogue.claim(key);
+    if (inquiry.prepare !== undefined) await inquiry.prepare();
     if (this.#phase === "ended") throw new McpError("cancelled", "the call is over");
     if (ask !== undefined) return this.#askLive(inquiry, ask);
     if (methodRow(method).asks !== true) throw new McpError("unsupported", `${method} cannot ask this client`);

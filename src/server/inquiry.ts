@@ -6,6 +6,8 @@ import { type ClientCapabilities, canShowForms } from "../model/peer.ts";
 /** A question with what makes its answer acceptable. */
 export interface Inquiry<T = unknown> {
   readonly question: Question;
+  /** Called before anybody is asked. Rejects when the question is not fit for it. */
+  readonly prepare?: (() => Promise<void>) | undefined;
   /** Reads the answer; throws `invalid-params` when it is malformed. */
   read(answer: unknown): T | Promise<T>;
 }

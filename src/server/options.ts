@@ -3,6 +3,7 @@ import { McpError } from "../model/errors.ts";
 import type { Extensions, Implementation } from "../model/peer.ts";
 import type { Middleware } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
+import { defined } from "../std/defined.ts";
 import type { Context } from "./context.ts";
 import type { Prompts } from "./define-prompt.ts";
 import type { ResourceDefinition } from "./define-resource.ts";
@@ -54,7 +55,11 @@ export interface ServerOptions<T extends Tools = Tools> extends Implementation {
   /** Calls that may wait for answers in memory. Default 1000; older ones are run again from their start. */
   readonly maxParked?: number;
 
-  /** Hears of every internal error in full; the peer gets only its id. Default: `console.error`. */
+  /**
+   * Hears of every internal error in full; the peer gets only its id. Also of a
+   * tool or prompt that was added with a pattern that is not safe to match.
+   * Default: `console.error`.
+   */
   readonly onError?: FaultHook;
   /** For tests. */
   readonly clock?: Clock;
@@ -72,12 +77,5 @@ export function checkOptions({ pageSize = 1, stateTtlMs = 1 }: ServerOptions): v
 /** What names a server. */
 export function infoOf(options: ServerOptions): Implementation {
   const { name, version, title, description, websiteUrl, icons } = options;
-  return {
-    name,
-    version,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(websiteUrl !== undefined && { websiteUrl }),
-    ...(icons !== undefined && { icons }),
-  };
+  return defined({ name, version, title, description, websiteUrl, icons });
 }

@@ -3,20 +3,22 @@ import { McpError } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
 import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../model/prompt.ts";
 import type { Call, Outcome } from "../model/service.ts";
-import { toValidator } from "../schema/to-validator.ts";
-import type { Checked, Validator } from "../schema/validator.ts";
+import type { Checked } from "../schema/validator.ts";
 import { isContent } from "./content.ts";
 import type { PromptDefinition, PromptReturn } from "./define-prompt.ts";
+import { badDefinition, describe } from "./description.ts";
 import type { Environment } from "./environment.ts";
 import { handlerJob } from "./handler-job.ts";
 import { issueText } from "./issue-text.ts";
+import { type OwnedSchema, readSchema } from "./owned-schema.ts";
 import { createRegistry, type Registry } from "./registry.ts";
 
 interface ReadyPrompt {
   readonly name: string;
   readonly definition: PromptDefinition;
   readonly listed: Prompt;
-  readonly args: Validator | undefined;
+  readonly args: OwnedSchema | undefined;
+  readonly schemas: readonly (OwnedSchema | undefined)[];
 }
 
 /** The prompts of a server. */
@@ -55,29 +57,20 @@ export function createPromptBook(env: Environment, onChange: () => void): Prompt
 const MAX_NAME = 1024;
 
 function readyPrompt(name: string, definition: PromptDefinition): ReadyPrompt {
-  if (!isObject(definition)) throw bad(name, "it must be an object with get");
-  const { title, description, icons, meta } = definition;
-  if (name === "" || name.length > MAX_NAME) throw bad(name, `its name must be 1 to ${MAX_NAME} characters`);
-  if (typeof definition.get !== "function") throw bad(name, "get must be a function");
-  if (icons !== undefined && !Array.isArray(icons)) throw bad(name, "icons must be an array");
-  const args = validatorOf(name, definition);
+  const owner = `prompt ${name}`;
+  if (!isObject(definition)) throw badDefinition(owner, "it must be an object with get");
+  if (name === "" || name.length > MAX_NAME) throw badDefinition(owner, `its name must be 1 to ${MAX_NAME} characters`);
+  if (typeof definition.get !== "function") throw badDefinition(owner, "get must be a function");
+  const args = readSchema(`${owner}: arguments`, definition.arguments);
+  if (args !== undefined && !isObject(args.json.properties)) {
+    throw badDefinition(owner, "arguments must be an object schema with properties");
+  }
   const listed = Object.freeze({
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(icons !== undefined && { icons }),
+    ...describe(owner, definition),
     ...(args !== undefined && { arguments: argumentsOf(args.json) }),
-    ...(meta !== undefined && { _meta: meta }),
   });
-  return { name, definition, listed, args };
-}
-
-function validatorOf(name: string, { arguments: schema }: PromptDefinition): Validator | undefined {
-  if (schema === undefined) return undefined;
-  const read = toValidator(schema, { direction: "input" });
-  if (!read.ok) throw bad(name, `arguments is no usable schema: ${read.problem}`);
-  if (!isObject(read.value.json.properties)) throw bad(name, "arguments must be an object schema with properties");
-  return read.value;
+  return { name, definition, listed, args, schemas: [args] };
 }
 
 function argumentsOf({ properties = {}, required = [] }: JsonObject): readonly PromptArgument[] {
@@ -104,10 +97,6 @@ async function readArguments({ name, args, listed }: ReadyPrompt, given: object)
   if (checked.ok) return checked.value;
   const message = `prompt ${name}: ${issueText(checked.issues)}`;
   throw new McpError("invalid-params", message, { data: { issues: checked.issues as unknown as Json } });
-}
-
-function bad(name: string, problem: string): McpError {
-  return new McpError("invalid-definition", `prompt ${name}: ${problem}`);
 }
 
 function toResult(value: PromptReturn, { name, listed }: ReadyPrompt): GetPromptResult {

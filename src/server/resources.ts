@@ -1,10 +1,11 @@
-import { McpError } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
 import type { Resource, ResourceTemplate } from "../model/resource.ts";
 import type { Call, Outcome } from "../model/service.ts";
+import { defined } from "../std/defined.ts";
 import { type MatchedVariables, toMatcher } from "../std/uri-template-match.ts";
 import { parseParts } from "../std/uri-template-syntax.ts";
 import type { ResourceDefinition } from "./define-resource.ts";
+import { badDefinition, describe } from "./description.ts";
 import type { Environment } from "./environment.ts";
 import type { Job } from "./execution.ts";
 import { handlerJob } from "./handler-job.ts";
@@ -77,7 +78,9 @@ export function createResourceShelf(env: Environment, onChange: () => void): Res
     wasUsed: () => fixed.wasUsed() || templates.wasUsed(),
     templates,
     define(definition) {
-      if (typeof definition?.uri !== "string") throw bad(String(definition?.uri), "it must be made by resource()");
+      if (typeof definition?.uri !== "string") {
+        throw badDefinition(`resource ${definition?.uri}`, "it must be made by resource()");
+      }
       if (!definition.uri.includes("{")) fixed.add(definition.uri, readyFixed(definition));
       else templates.add(definition.uri, readyTemplate(definition));
     },
@@ -108,42 +111,21 @@ export function createResourceShelf(env: Environment, onChange: () => void): Res
 
 function readyFixed(definition: ResourceDefinition): Fixed {
   const { uri, size } = definition;
-  if (!URL.canParse(uri)) throw bad(uri, "it is no absolute URI");
-  return { definition, listed: Object.freeze({ uri, ...describe(definition), ...(size !== undefined && { size }) }) };
+  if (!URL.canParse(uri)) throw badDefinition(`resource ${uri}`, "it is no absolute URI");
+  return { definition, listed: Object.freeze({ uri, ...describeResource(definition), ...defined({ size }) }) };
 }
 
 function readyTemplate(definition: ResourceDefinition): Template {
   const { uri } = definition;
   const parsed = parseParts(uri);
-  if (!parsed.ok) throw bad(uri, parsed.problem);
-  const listed = Object.freeze({ uriTemplate: uri, ...describe(definition) });
+  if (!parsed.ok) throw badDefinition(`resource ${uri}`, parsed.problem);
+  const listed = Object.freeze({ uriTemplate: uri, ...describeResource(definition) });
   return { definition, match: toMatcher(parsed.value), listed };
 }
 
-function describe({
-  uri,
-  name = uri,
-  title,
-  description,
-  mimeType,
-  icons,
-  annotations,
-  meta,
-  read,
-}: ResourceDefinition) {
-  if (typeof read !== "function") throw bad(uri, "read must be a function");
-  if (icons !== undefined && !Array.isArray(icons)) throw bad(uri, "icons must be an array");
-  return {
-    name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(mimeType !== undefined && { mimeType }),
-    ...(icons !== undefined && { icons }),
-    ...(annotations !== undefined && { annotations }),
-    ...(meta !== undefined && { _meta: meta }),
-  };
-}
-
-function bad(uri: string, problem: string): McpError {
-  return new McpError("invalid-definition", `resource ${uri}: ${problem}`);
+function describeResource(definition: ResourceDefinition) {
+  const { uri, name = uri, mimeType, annotations, read } = definition;
+  const owner = `resource ${uri}`;
+  if (typeof read !== "function") throw badDefinition(owner, "read must be a function");
+  return { name, ...describe(owner, definition), ...defined({ mimeType, annotations }) };
 }

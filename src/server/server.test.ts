@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { callTool, complete, failureOf, faultLog, send, sendAny } from "../../test/support/direct.ts";
+import { gate } from "../../test/support/served.ts";
 import { connect } from "../connect/connect.ts";
 import type { JsonObject } from "../json/json.ts";
 import { fail, McpError } from "../model/errors.ts";
@@ -8,6 +9,7 @@ import { type Middleware, type Outcome, type Service, withCall } from "../model/
 import { prompt } from "./define-prompt.ts";
 import { resource } from "./define-resource.ts";
 import { tool } from "./define-tool.ts";
+import type { FaultHook } from "./faults.ts";
 import { createServer } from "./server.ts";
 
 const info = { name: "shop", version: "1" };
@@ -75,6 +77,68 @@ describe("discover", () => {
     const second = await complete(server, "server/discover", {});
     expect(second).not.toBe(first);
     expect(second.serverInfo).toBe(server.info);
+  });
+});
+
+describe("a pattern that could take for ever", () => {
+  const unsafe = { type: "object", properties: { a: { type: "string", pattern: "(a+)+$" } } } as const;
+  const harmful = { a: `${"a".repeat(40)}!` };
+  const run = () => "ran";
+  const problem = (owner: string) =>
+    `${owner} is no usable schema: #/properties/a/pattern cannot be used: (a+)+ can match the same text in exponentially many ways`;
+
+  it.each<[owner: string, offers: object]>([
+    ["tool t: input", { tools: { ...tools, t: tool({ input: unsafe, run }) } }],
+    ["tool t: output", { tools: { ...tools, t: tool({ output: unsafe, run: () => ({ a: "a" }) }) } }],
+    ["prompt p: arguments", { prompts: { p: prompt({ arguments: unsafe, get: run }) } }],
+  ])("%s: the server does not say what it is", async (owner, offers) => {
+    const { faults, onError } = faultLog();
+    const server = createServer({ ...info, ...offers, onError });
+    const failure = { code: "invalid-definition", message: problem(owner) };
+    for (let time = 0; time < 2; time++) {
+      expect(failureOf(await send(server, "server/discover", {}))).toStrictEqual(failure);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it("may be taken out before the start", async () => {
+    const server = createServer({ ...info, tools: { ...tools, t: tool({ input: unsafe, run }) } });
+    server.tools.remove("t");
+    expect(await complete(server, "server/discover", {})).toMatchObject({ serverInfo: info });
+  });
+
+  it("refuses calls, and does not run the tool", async () => {
+    let runs = 0;
+    const server = createServer({ ...info, tools: { t: tool({ input: unsafe, run: () => `${runs++}` }) } });
+    for (const input of [harmful, { a: "a" }]) {
+      expect(await callTool(server, "t", input)).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining("cannot be checked: #/properties/a/pattern") }],
+      });
+    }
+    expect(runs).toBe(0);
+  });
+
+  it("in what is added while the server runs is told to the operator, and the others are served", async () => {
+    const told: unknown[] = [];
+    const both = gate();
+    const onError: FaultHook = (error, { method, name }) => {
+      if (told.push([(error as McpError).message, method, name]) === 2) both.open();
+    };
+    const server = createServer({ ...info, tools, prompts: {}, onError });
+    await complete(server, "server/discover", {});
+    server.tools.add("t", tool({ input: unsafe, run }));
+    server.tools.add("u", tool({ input: { type: "object", patternProperties: { "^a+$": {} } }, run }));
+    server.prompts.add("p", prompt({ arguments: unsafe, get: run }));
+    expect(await callTool(server, "t", harmful)).toMatchObject({ isError: true });
+    expect(await callTool(server, "u", harmful)).toMatchObject({ content: [{ text: "ran" }] });
+    expect(await callTool(server, "hi")).toMatchObject({ content: [{ text: "hi" }] });
+    expect(await complete(server, "server/discover", {})).toMatchObject({ serverInfo: info });
+    await both.opened;
+    expect(told).toEqual([
+      [problem("tool t: input"), "tools/call", "t"],
+      [problem("prompt p: arguments"), "prompts/get", "p"],
+    ]);
   });
 });
 

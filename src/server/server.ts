@@ -1,3 +1,4 @@
+import { toFailure } from "../model/errors.ts";
 import type { DiscoverResult, Method } from "../model/methods.ts";
 import type { Implementation } from "../model/peer.ts";
 import { revisions } from "../model/revision.ts";
@@ -13,8 +14,9 @@ import type { ResourceDefinition } from "./define-resource.ts";
 import type { ShapesOfTools, ToolDefinition, Tools } from "./define-tool.ts";
 import { createDispatch, guarded, type Handlers } from "./dispatch.ts";
 import type { Environment } from "./environment.ts";
-import { createFaults } from "./faults.ts";
+import { createFaults, type Faults } from "./faults.ts";
 import { checkOptions, infoOf, type ServerOptions } from "./options.ts";
+import { findFlaw, type OwnedSchema } from "./owned-schema.ts";
 import { createPromptBook } from "./prompts.ts";
 import { createResourceShelf } from "./resources.ts";
 import { createRunner } from "./runner.ts";
@@ -24,7 +26,12 @@ import { createToolBox } from "./tools.ts";
 export interface Collection<D> {
   readonly names: readonly string[];
   has(name: string): boolean;
-  /** Throws `invalid-definition` when the definition is bad or the name taken. */
+  /**
+   * Throws `invalid-definition` when the definition is bad or the name taken.
+   *
+   * Whether patterns in a plain JSON Schema can be matched in bounded time is
+   * found out right after: if not, `onError` hears of it, and all calls are refused.
+   */
   add(name: string, definition: D): void;
   /** False when there is no such thing. */
   remove(name: string): boolean;
@@ -54,7 +61,13 @@ export interface Server<T extends ToolShapes = ToolShapes> extends Shaped<T> {
   readonly notify: Announcements;
 }
 
-/** Defines a server. A bad definition throws `invalid-definition` and names the thing. */
+/**
+ * Defines a server. A bad definition throws `invalid-definition` and names the thing.
+ *
+ * Whether patterns in plain JSON Schemas can be matched in bounded time is found
+ * out when the server is first asked what it is: then serving and connecting fail
+ * with `invalid-definition`.
+ */
 export function createServer<const T extends Tools = Record<never, never>>(
   options: ServerOptions<T>,
 ): Server<ShapesOfTools<T>> {
@@ -73,6 +86,14 @@ export function createServer<const T extends Tools = Record<never, never>>(
     });
     return known;
   };
+  let isProved = false;
+  const discover = async (): Promise<Outcome<"server/discover">> => {
+    const ready = isProved ? [] : [...tools.values(), ...prompts.values()];
+    const flaw = await findFlaw(ready.flatMap(({ schemas }) => schemas));
+    if (flaw !== undefined) return { kind: "failed", failure: toFailure(flaw) };
+    isProved = true;
+    return { kind: "complete", result: describe() };
+  };
   const changes = createChanges(() => describe().capabilities);
   let isOpen = false;
   const changed = (kind: ListKind) => (): void => {
@@ -89,7 +110,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
   isOpen = true;
 
   const handlers: Handlers = {
-    "server/discover": () => ({ kind: "complete", result: describe() }),
+    "server/discover": discover,
     "tools/list": ({ params }) => ({ kind: "complete", result: tools.page(params.cursor) }),
     "tools/call": tools.call,
     "resources/list": resources.list,
@@ -106,8 +127,8 @@ export function createServer<const T extends Tools = Record<never, never>>(
   const core = createDispatch({ handlers, methods, env, capabilities: () => describe().capabilities });
   return Object.assign(guarded(core, options.use ?? [], env), {
     info,
-    tools: collection(tools),
-    prompts: collection(prompts),
+    tools: collection(tools, env.faults, "tools/call"),
+    prompts: collection(prompts, env.faults, "prompts/get"),
     resources: {
       get names() {
         return resources.uris();
@@ -139,18 +160,23 @@ function createEnvironment(options: ServerOptions): Environment {
   };
 }
 
-function collection<D>(box: {
+interface Box<D> {
   names(): readonly string[];
-  get(name: string): unknown;
+  get(name: string): { readonly schemas: readonly (OwnedSchema | undefined)[] } | undefined;
   define(name: string, definition: D): void;
   remove(name: string): boolean;
-}): Collection<D> {
+}
+
+function collection<D>(box: Box<D>, faults: Faults, method: Method): Collection<D> {
   return {
     get names() {
       return box.names();
     },
     has: (name) => box.get(name) !== undefined,
-    add: box.define,
+    add(name, definition) {
+      box.define(name, definition);
+      void findFlaw(box.get(name)?.schemas ?? []).then((flaw) => flaw && faults.failureOf(flaw, method, name));
+    },
     remove: box.remove,
   };
 }

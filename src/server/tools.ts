@@ -3,16 +3,17 @@ import { McpError, toFailure } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-import type { AnySchema } from "../schema/infer.ts";
-import { toValidator } from "../schema/to-validator.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
+import { defined } from "../std/defined.ts";
 import { isContent } from "./content.ts";
 import { RunContext } from "./context.ts";
 import type { ToolDefinition } from "./define-tool.ts";
+import { badDefinition, describe } from "./description.ts";
 import type { Environment } from "./environment.ts";
 import type { Execution, Job } from "./execution.ts";
 import { isForReader } from "./faults.ts";
 import { issueText } from "./issue-text.ts";
+import { type OwnedSchema, readSchema } from "./owned-schema.ts";
 import { createRegistry, type Registry } from "./registry.ts";
 
 /** A tool that is ready to be called. */
@@ -21,8 +22,9 @@ interface ReadyTool {
   readonly definition: ToolDefinition;
   /** What lists show. */
   readonly listed: Tool;
-  readonly input: Validator | undefined;
-  readonly output: Validator | undefined;
+  readonly input: OwnedSchema | undefined;
+  readonly output: OwnedSchema | undefined;
+  readonly schemas: readonly (OwnedSchema | undefined)[];
   readonly timeoutMs: number;
 }
 
@@ -64,38 +66,23 @@ const toolName = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** Checks a definition once, so that a bad one fails at start and names the tool. */
 function readyTool(name: string, definition: ToolDefinition, env: Environment): ReadyTool {
-  if (!toolName.test(name)) throw bad(name, "its name must be 1 to 128 of A-Z a-z 0-9 _ . -");
-  if (!isObject(definition)) throw bad(name, "it must be an object with run");
-  const { title, description, icons, annotations, meta, timeoutMs = env.timeoutMs } = definition;
-  if (typeof definition.run !== "function") throw bad(name, "run must be a function");
-  if (icons !== undefined && !Array.isArray(icons)) throw bad(name, "icons must be an array");
-  const input = validatorOf(name, "input", definition.input);
-  const output = validatorOf(name, "output", definition.output);
+  const owner = `tool ${name}`;
+  if (!toolName.test(name)) throw badDefinition(owner, "its name must be 1 to 128 of A-Z a-z 0-9 _ . -");
+  if (!isObject(definition)) throw badDefinition(owner, "it must be an object with run");
+  const { annotations, timeoutMs = env.timeoutMs } = definition;
+  if (typeof definition.run !== "function") throw badDefinition(owner, "run must be a function");
+  const input = readSchema(`${owner}: input`, definition.input);
+  const output = readSchema(`${owner}: output`, definition.output, { direction: "output" });
   if (input !== undefined && input.json.type !== "object") {
-    throw bad(name, 'input must have "type": "object" at its root');
+    throw badDefinition(owner, 'input must have "type": "object" at its root');
   }
   const listed: Tool = Object.freeze({
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(icons !== undefined && { icons }),
+    ...describe(owner, definition),
     inputSchema: input?.json ?? { type: "object" },
-    ...(output !== undefined && { outputSchema: output.json }),
-    ...(annotations !== undefined && { annotations }),
-    ...(meta !== undefined && { _meta: meta }),
+    ...defined({ outputSchema: output?.json, annotations }),
   });
-  return { name, definition, listed, input, output, timeoutMs };
-}
-
-function validatorOf(name: string, direction: "input" | "output", schema: AnySchema | undefined) {
-  if (schema === undefined) return undefined;
-  const read = toValidator(schema, { direction });
-  if (!read.ok) throw bad(name, `${direction} is no usable schema: ${read.problem}`);
-  return read.value;
-}
-
-function bad(name: string, problem: string): McpError {
-  return new McpError("invalid-definition", `tool ${name}: ${problem}`);
+  return { name, definition, listed, input, output, schemas: [input, output], timeoutMs };
 }
 
 /** One call of one tool. */

@@ -44,6 +44,8 @@ export function createModernDesk({ service, peer, gate, discover }: ModernDeskOp
     }
   };
 
+  server = identify();
+
   const answer = async (exchange: Exchange): Promise<void> => {
     const decoded = codec.decodeCall(exchange.request);
     if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));

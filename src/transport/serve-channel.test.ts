@@ -3,6 +3,7 @@ import { gate, hello, modern, notification, request, serve, serveLegacy } from "
 import type { JsonObject } from "../json/json.ts";
 import { parseText } from "../jsonrpc/message.ts";
 import { metaKeys } from "../model/meta.ts";
+import type { Service } from "../model/service.ts";
 import { createServer, resource, tool } from "../server/index.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createFakePeer, type FakePeer } from "../testing/fake-peer.ts";
@@ -422,6 +423,25 @@ describe("results that are no JSON", () => {
 });
 
 describe("the end", () => {
+  it("comes at once for a server that is defined badly, and says why", async () => {
+    const input = { type: "object", properties: { a: { pattern: "(a+)+$" } } } as const;
+    const tools = { slow: tool({ input, run: () => "ran" }) };
+    const { client, serving } = serve(createServer({ name: "s", version: "1", tools }));
+    const greeted = client.request("initialize", hello("2025-11-25"));
+    const message = expect.stringMatching(
+      /^tool slow: input is no usable schema: #\/properties\/a\/pattern cannot be used/,
+    );
+    expect(await serving.ended).toMatchObject({ code: "invalid-definition", message });
+    expect(await greeted).toMatchObject({ error: { code: -32603, message } });
+  });
+
+  it("does not come for a service that does not say what it is", async () => {
+    const { server } = busy();
+    const shy: Service = (call) => (call.method === "server/discover" ? Promise.reject(new Error()) : server(call));
+    const { client } = serve(shy);
+    expect(await client.request("tools/call", modern({ name: "quick" }))).toMatchObject({ result: {} });
+  });
+
   it("lets open calls finish when the client hangs up", async () => {
     const { server, hold, signals } = busy();
     const { client, serving, settled } = await serveLegacy(server);

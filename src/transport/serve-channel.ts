@@ -4,6 +4,7 @@ import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { Request } from "../jsonrpc/message.ts";
 import { createPeer, type PeerCounters, type PeerOptions, type RpcPeer } from "../jsonrpc/peer.ts";
 import type { ServerSession } from "../legacy/server-session.ts";
+import { McpError } from "../model/errors.ts";
 import { metaKeys } from "../model/meta.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
 import { newest } from "../model/revision.ts";
@@ -40,13 +41,24 @@ export interface Serving {
  *
  * A request that says who sends it is served on its own; anything else belongs
  * to the session that `initialize` opens. Both may be used at the same time. A
- * client that does not read its answers is not read any further.
+ * client that does not read its answers is not read any further. The service is
+ * asked what it is at once; if it says `invalid-definition`, that is the end.
  */
 export function serveChannel(channel: Channel, service: Service, options: ServeOptions = {}): Serving {
   const { maxConcurrent = 64, maxQueued = 64, askTimeoutMs = 300_000, clock = systemClock } = options;
   const outlet = createOutlet(channel);
   const gate = createGate({ maxRunning: maxConcurrent, maxWaiting: maxQueued || Number.POSITIVE_INFINITY });
-  const discover = (): Promise<DiscoverResult> => describeService(service);
+  let flaw: McpError | undefined;
+
+  /** A server that turns out to be defined badly is not served. One that fails otherwise may be of use all the same. */
+  const discover = (): Promise<DiscoverResult> =>
+    describeService(service).catch((error: unknown) => {
+      if (error instanceof McpError && error.code === "invalid-definition") {
+        flaw = error;
+        void drain();
+      }
+      throw error;
+    });
 
   const handle = (exchange: Exchange): Promise<void> | undefined =>
     (isModern(exchange.request, session) ? desk : session).request(exchange);
@@ -59,6 +71,11 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
   const endListening = (): void => {
     desk.endListening();
     session.close();
+  };
+
+  const drain = (): Promise<void> => {
+    endListening();
+    return rpc.drain();
   };
 
   const rpc: RpcPeer = createPeer(
@@ -75,11 +92,8 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
   const session: ServerSession = createLegacyDesk({ service, peer: rpc, gate, clock, askTimeoutMs, discover });
 
   return {
-    ended: rpc.run(),
-    async drain() {
-      endListening();
-      await rpc.drain();
-    },
+    ended: rpc.run().then((error) => flaw ?? error),
+    drain,
     close() {
       endListening();
       return rpc.close();

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
-import { connect } from "./support/built.ts";
+import { connect, McpError } from "./support/built.ts";
 import { root, script } from "./support/places.ts";
-import { run } from "./support/run.ts";
+import { start as begin, run, textOf } from "./support/run.ts";
 
-// The demo behind `npm start`, and every example that is a server.
+// The demo behind `npm start`, every example that is a server, and one that must not start.
 
 const start = (...args: readonly string[]) => script("scripts/start.mjs", ...args);
 
@@ -83,6 +83,30 @@ describe.concurrent("npm start", () => {
       stdout: "",
       stderr: expect.stringMatching(stderr),
     });
+  });
+});
+
+describe.concurrent("a server with a pattern that could take for ever", () => {
+  const program = `
+    import { createServer, tool } from "plugbay/server";
+    import { serveStdio } from "plugbay/stdio";
+    const input = { type: "object", properties: { a: { type: "string", pattern: "(a+)+$" } } };
+    await serveStdio(createServer({ name: "bad", version: "1", tools: { slow: tool({ input, run: () => "ran" }) } }));
+  `;
+  const bad = { command: process.execPath, args: ["--input-type=module", "--eval", program] };
+
+  it("does not start, and says why", async ({ expect }) => {
+    const { child, ended } = await begin(bad);
+    const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
+    expect(await ended).toEqual({ code: 1, signal: null });
+    expect(stdout()).toBe("");
+    expect(stderr()).toMatch(
+      /McpError: tool slow: input is no usable schema: #\/properties\/a\/pattern cannot be used/,
+    );
+  });
+
+  it.for(["2025-11-25", "2026-07-28"] as const)("cannot be connected to on %s", async (revision, { expect }) => {
+    await expect(connect(bad, { revision })).rejects.toBeInstanceOf(McpError);
   });
 });
 

@@ -66,27 +66,38 @@ export function always(change: Change): Attempt {
   return (params) => ({ ok: true, value: change(params) });
 }
 
+/** The members that are plain changes. */
+const changeNames = [
+  "implementation",
+  "clientCapabilities",
+  "serverCapabilities",
+  "impliedCapabilities",
+  "tool",
+  "resource",
+  "contents",
+  "prompt",
+  "block",
+  "root",
+  "result",
+  "toolResult",
+  "callerMeta",
+  "completion",
+  "notification",
+  "progress",
+  "sampled",
+] as const;
+
+type Changes = Pick<Dialect, (typeof changeNames)[number]>;
+
+function changesBy(change: (name: keyof Changes) => Change): Changes {
+  return Object.fromEntries(changeNames.map((name) => [name, change(name)])) as unknown as Changes;
+}
+
 /** The dialect that says everything as the model has it. No revision speaks it. */
 export const asModeled: Omit<Dialect, "revision"> = {
-  implementation: same,
-  clientCapabilities: same,
-  serverCapabilities: same,
-  impliedCapabilities: same,
-  tool: same,
-  resource: same,
-  contents: same,
-  prompt: same,
-  block: same,
-  root: same,
-  result: same,
-  toolResult: same,
-  callerMeta: same,
-  completion: same,
-  notification: same,
-  progress: same,
+  ...changesBy(() => same),
   elicitation: always(same),
   sampling: always(same),
-  sampled: same,
   notifications: {},
   errors: errorNumbers,
 };
@@ -95,25 +106,9 @@ export const asModeled: Omit<Dialect, "revision"> = {
 export function derive(revision: Revision, from: Omit<Dialect, "revision">, to: Difference): Dialect {
   return {
     revision,
-    implementation: inOrder(from.implementation, to.implementation),
-    clientCapabilities: inOrder(from.clientCapabilities, to.clientCapabilities),
-    serverCapabilities: inOrder(from.serverCapabilities, to.serverCapabilities),
-    impliedCapabilities: inOrder(from.impliedCapabilities, to.impliedCapabilities),
-    tool: inOrder(from.tool, to.tool),
-    resource: inOrder(from.resource, to.resource),
-    contents: inOrder(from.contents, to.contents),
-    prompt: inOrder(from.prompt, to.prompt),
-    block: inOrder(from.block, to.block),
-    root: inOrder(from.root, to.root),
-    result: inOrder(from.result, to.result),
-    toolResult: inOrder(from.toolResult, to.toolResult),
-    callerMeta: inOrder(from.callerMeta, to.callerMeta),
-    completion: inOrder(from.completion, to.completion),
-    notification: inOrder(from.notification, to.notification),
-    progress: inOrder(from.progress, to.progress),
+    ...changesBy((name) => inOrder(from[name], to[name])),
     elicitation: attemptInOrder(from.elicitation, to.elicitation),
     sampling: attemptInOrder(from.sampling, to.sampling),
-    sampled: inOrder(from.sampled, to.sampled),
     notifications: { ...from.notifications, ...to.notifications },
     errors: { ...from.errors, ...to.errors },
   };

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { Id } from "../../jsonrpc/message.ts";
+import { type Id, isId } from "../../jsonrpc/message.ts";
 import { metaKeys } from "../../model/meta.ts";
 import type { Decoded } from "../codec.ts";
 import { type Change, without } from "./change.ts";
@@ -27,10 +27,6 @@ const reserved: ReadonlySet<string> = new Set(Object.values(metaKeys));
 /** The progress token of a request, with its JSON type. */
 export function readProgressToken(meta: JsonObject): Decoded<Id | undefined> {
   const token = meta[metaKeys.progressToken];
-  if (token === undefined || isToken(token)) return { ok: true, value: token };
+  if (token === undefined || isId(token)) return { ok: true, value: token };
   return refuse("invalid-params", "params._meta.progressToken must be a string or an integer");
-}
-
-function isToken(value: unknown): value is Id {
-  return typeof value === "string" || Number.isSafeInteger(value);
 }
