@@ -14,7 +14,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   client: ["std", "json", "schema", "model"],
   bridge: ["std", "json", "model"],
   legacy: ["std", "json", "jsonrpc", "model", "codec"],
-  transport: ["std", "json", "jsonrpc", "model", "codec", "legacy"],
+  transport: ["std", "json", "jsonrpc", "schema", "model", "codec", "legacy"],
   connect: ["std", "json", "jsonrpc", "model", "bridge", "client", "transport"],
   testing: ["std", "json", "jsonrpc", "model", "codec", "legacy", "transport", "client", "connect"],
 };

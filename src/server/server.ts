@@ -16,7 +16,7 @@ import { createDispatch, guarded, type Handlers } from "./dispatch.ts";
 import type { Environment } from "./environment.ts";
 import { createFaults, type Faults } from "./faults.ts";
 import { checkOptions, infoOf, type ServerOptions } from "./options.ts";
-import { findFlaw, type OwnedSchema } from "./owned-schema.ts";
+import { findFlaw, type Provable } from "./owned-schema.ts";
 import { createPromptBook } from "./prompts.ts";
 import { createResourceShelf } from "./resources.ts";
 import { createRunner } from "./runner.ts";
@@ -162,7 +162,7 @@ function createEnvironment(options: ServerOptions): Environment {
 
 interface Box<D> {
   names(): readonly string[];
-  get(name: string): { readonly schemas: readonly (OwnedSchema | undefined)[] } | undefined;
+  get(name: string): { readonly schemas: readonly (Provable | undefined)[] } | undefined;
   define(name: string, definition: D): void;
   remove(name: string): boolean;
 }

@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { McpError, toFailure } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
+import { newest } from "../model/revision.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
@@ -13,8 +14,9 @@ import type { Environment } from "./environment.ts";
 import type { Execution, Job } from "./execution.ts";
 import { isForReader } from "./faults.ts";
 import { issueText } from "./issue-text.ts";
-import { type OwnedSchema, readSchema } from "./owned-schema.ts";
+import { type OwnedSchema, type Provable, readSchema } from "./owned-schema.ts";
 import { createRegistry, type Registry } from "./registry.ts";
+import { type RepeatedParams, repeatedParams } from "./repeated-params.ts";
 
 /** A tool that is ready to be called. */
 interface ReadyTool {
@@ -24,7 +26,10 @@ interface ReadyTool {
   readonly listed: Tool;
   readonly input: OwnedSchema | undefined;
   readonly output: OwnedSchema | undefined;
-  readonly schemas: readonly (OwnedSchema | undefined)[];
+  /** Arguments that headers repeat, where there are some. */
+  readonly repeated: RepeatedParams | undefined;
+  /** What has to be looked at more closely. */
+  readonly schemas: readonly (Provable | undefined)[];
   readonly timeoutMs: number;
 }
 
@@ -47,6 +52,13 @@ export function createToolBox(env: Environment, onChange: () => void): ToolBox {
     return env.runner.run(call, new ToolJob(tool, checked.value, env)) as Outcome<"tools/call">;
   };
 
+  const check = (tool: ReadyTool, call: Call<"tools/call">, input: JsonObject) => {
+    const checked = tool.input === undefined ? { ok: true as const, value: input } : tool.input.check(input);
+    return checked instanceof Promise
+      ? checked.then((settled) => proceed(tool, call, settled))
+      : proceed(tool, call, checked);
+  };
+
   return {
     ...registry,
     define: (name, definition) => registry.add(name, readyTool(name, definition, env)),
@@ -54,10 +66,13 @@ export function createToolBox(env: Environment, onChange: () => void): ToolBox {
       const { name, arguments: input = {} } = call.params;
       const tool = registry.get(name);
       if (tool === undefined) return unknownTool(name);
-      const checked = tool.input === undefined ? { ok: true as const, value: input } : tool.input.check(input);
-      return checked instanceof Promise
-        ? checked.then((settled) => proceed(tool, call, settled))
-        : proceed(tool, call, checked);
+      const { repeated } = tool;
+      if (repeated !== undefined && call.http !== undefined && call.peer.revision === newest) {
+        return repeated
+          .problem(input, call.http)
+          .then((problem) => (problem === undefined ? check(tool, call, input) : mismatch(problem)));
+      }
+      return check(tool, call, input);
     },
   };
 }
@@ -82,7 +97,8 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
     inputSchema: input?.json ?? { type: "object" },
     ...defined({ outputSchema: output?.json, annotations }),
   });
-  return { name, definition, listed, input, output, schemas: [input, output], timeoutMs };
+  const repeated = input === undefined ? undefined : repeatedParams(input.owner, input.json);
+  return { name, definition, listed, input, output, repeated, schemas: [input, output, repeated], timeoutMs };
 }
 
 /** One call of one tool. */
@@ -149,6 +165,11 @@ function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment)
 
 function unknownTool(name: string): Outcome<"tools/call"> {
   return { kind: "failed", failure: { code: "invalid-params", message: `unknown tool ${name}`, data: { name } } };
+}
+
+/** Who looks at headers only must not see another call than the tool. */
+function mismatch(message: string): Outcome<"tools/call"> {
+  return { kind: "failed", failure: { code: "header-mismatch", message } };
 }
 
 function complete(result: CallToolResult): Outcome<"tools/call"> {

@@ -1,4 +1,4 @@
-import { headerProblem } from "../../codec/http/standard-headers.ts";
+import { headerProblem } from "../../codec/standard-headers.ts";
 import { modernServer as codec } from "../../codec/modern-server.ts";
 import { isObject } from "../../json/json.ts";
 import { type Request, rpcCodes } from "../../jsonrpc/message.ts";

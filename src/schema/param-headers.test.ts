@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Json, JsonObject } from "../../json/json.ts";
+import type { Json, JsonObject } from "../json/json.ts";
 import { type ParamHeader, paramHeaderProblem, paramHeaderValues, readParamHeaders } from "./param-headers.ts";
 
 const annotated = (name: Json, type: Json = "string"): JsonObject => ({ type, "x-mcp-header": name });

@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { decodeHeaderValue, encodeHeaderValue, type HeaderLookup, isHeaderFor } from "./header-value.ts";
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { decodeHeaderValue, encodeHeaderValue, type HeaderLookup, isHeaderFor } from "../std/header-value.ts";
 
 /** An argument of a tool that a header repeats. */
 export interface ParamHeader {

@@ -1,4 +1,4 @@
-import { fromBase64, toBase64 } from "../../std/base64.ts";
+import { fromBase64, toBase64 } from "./base64.ts";
 
 const PREFIX = "=?base64?";
 const SUFFIX = "?=";

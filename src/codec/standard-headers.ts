@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../json/json.ts";
-import { methodRow } from "../../model/methods.ts";
-import { encodeHeaderValue, type HeaderLookup, isHeaderFor, trimHeaderValue } from "./header-value.ts";
+import type { JsonObject } from "../json/json.ts";
+import { methodRow } from "../model/methods.ts";
+import { encodeHeaderValue, type HeaderLookup, isHeaderFor, trimHeaderValue } from "../std/header-value.ts";
 
 /** What the headers of a request repeat. */
 interface Request {
