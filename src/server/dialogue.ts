@@ -53,11 +53,18 @@ export class Dialogue {
     return key;
   }
 
-  /** The answer that is known, if it was given to this very question. */
-  recall(question: Question, key: string): Promise<Told | undefined> {
+  /** The answer that is known, if it was given to this very question; else one that came unasked, which is known then. */
+  recall(question: Question, key: string, unasked: Json | undefined): Promise<Told | undefined> {
     const told = this.#answers.get(key);
-    if (told === undefined) return Promise.resolve(undefined);
-    return this.#track(digestOf(asJson(question)).then((digest) => (digest === told.asked ? told : undefined)));
+    if (told === undefined && unasked === undefined) return Promise.resolve(undefined);
+    return this.#track(
+      digestOf(asJson(question)).then((asked) => {
+        if (told !== undefined) return told.asked === asked ? told : undefined;
+        const taken: Told = { answer: unasked ?? null, asked };
+        this.#answers.set(key, taken);
+        return taken;
+      }),
+    );
   }
 
   /** Waits until an answer is delivered. */

@@ -136,12 +136,18 @@ export class Execution {
     if (this.#phase === "ended") throw new McpError("cancelled", "the call is over");
     if (ask !== undefined) return this.#askLive(inquiry, ask);
     if (methodRow(method).asks !== true) throw new McpError("unsupported", `${method} cannot ask this client`);
-    const told = await this.dialogue.recall(inquiry.question, name);
+    const told = await this.dialogue.recall(inquiry.question, name, this.#unasked(name));
     if (told !== undefined) return this.#accept(inquiry, told.answer);
     if (this.#abort?.aborted) throw this.#abort.signal.reason;
     const answer = this.dialogue.wait(inquiry, name);
     void this.#suspendSoon();
     return answer;
+  }
+
+  /** A client that has no state to bring back, because it was given none or kept none, may answer beforehand. */
+  #unasked(key: string): Json | undefined {
+    const { state, answers } = this.call;
+    return state === undefined ? (answers?.[key] as Json | undefined) : undefined;
   }
 
   /** The time a user takes to answer is not the handler's. */

@@ -528,3 +528,31 @@ it("a question that is no JSON fails the call that asks, and ends the run", asyn
   expect(faults).toMatchObject([[{ message: expect.stringContaining("BigInt") }, { name: "it" }]]);
   expect(log).toEqual(["finally"]);
 });
+
+describe("answers that come unasked", () => {
+  it("count when the call brings no state, and extra ones are ignored", async () => {
+    const { first } = asking(async (_input, { ask }) => `${(await ask("Sure?", form, { key: "sure" })).ok}`);
+    expect(await first({ answers: { sure: yes, other: no } })).toMatchObject({
+      kind: "complete",
+      result: { content: [{ text: "true" }] },
+    });
+  });
+
+  it("are not asked for again when another question suspends the handler", async () => {
+    const { first, again } = asking(async (_input, { ask }) => {
+      const one = await ask("One?", form, { key: "one" });
+      const two = await ask("Two?", form, { key: "two" });
+      return `${one.ok} ${two.ok}`;
+    });
+    const { questions, state } = askedBy(await first({ answers: { one: yes } }));
+    expect(Object.keys(questions)).toEqual(["two"]);
+    expect(resultOf(await again(state, { two: no }))).toMatchObject({
+      content: [{ text: "true false" }],
+    });
+  });
+
+  it("are refused when they are malformed, and the handler does not see them", async () => {
+    const { first } = asking(async (_input, { ask }) => `${(await ask("Sure?", form, { key: "sure" })).ok}`);
+    expect(failureOf(await first({ answers: { sure: 12345 } }))).toMatchObject({ code: "invalid-params" });
+  });
+});
