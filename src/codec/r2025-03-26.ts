@@ -1,7 +1,6 @@
 import { r2025_06_18 } from "./r2025-06-18.ts";
 import { type Change, dropMeta, inEach, inMember, inOrder, keeping, ofType, without } from "./shared/change.ts";
-import { type Attempt, type Dialect, derive } from "./shared/dialect.ts";
-import { refuseFor } from "./shared/refuse.ts";
+import { type Dialect, derive } from "./shared/dialect.ts";
 import { structuredAsText } from "./shared/structured.ts";
 
 /** A link was not a kind of content. A reader can follow it all the same. */
@@ -13,18 +12,18 @@ const linkAsText: Change = ({ name, uri, annotations }) => ({
 
 const undated = inMember("annotations", without("lastModified"));
 
-const noElicitation: Attempt = () => refuseFor("elicitation/create", "2025-06-18", { elicitation: {} });
-
 /**
  * 2025-03-26 had names but no titles, tools without structured output, no links
- * in content, no elicitation, and `_meta` only on whole messages.
+ * in content, and `_meta` only on whole messages.
+ *
+ * It had no elicitation either, but capabilities were open: a client that says
+ * it can be asked, can be asked.
  *
  * The `_meta` of a request was for the progress token. Trace context goes with
  * it nonetheless: the type was open, and a trace should not end at an old peer.
  */
 export const r2025_03_26: Dialect = derive("2025-03-26", r2025_06_18, {
   implementation: without("title"),
-  clientCapabilities: without("elicitation"),
   tool: without("title", "outputSchema", "_meta"),
   resource: inOrder(without("title", "_meta"), undated),
   contents: dropMeta,
@@ -34,5 +33,4 @@ export const r2025_03_26: Dialect = derive("2025-03-26", r2025_06_18, {
   toolResult: structuredAsText,
   callerMeta: keeping("traceparent", "tracestate", "baggage"),
   completion: inOrder(without("context"), inMember("ref", without("title"))),
-  elicitation: noElicitation,
 });

@@ -111,7 +111,7 @@ describe("questions", () => {
       { sampling: {} },
       (ctx) => ctx.sample({ messages: [], maxTokens: 1, tools: [] }),
     ],
-    ["elicitation, which 2025-03-26 does not have", "2025-03-26", everything, confirm],
+    ["elicitation that was not declared, in any revision", "2025-03-26", { sampling: {} }, confirm],
     ["pages, which 2025-06-18 does not have", "2025-06-18", everything, (ctx) => ctx.askUrl("m", "https://x/")],
   ])("C49: fail without a word to the client: %s", async (_what, revision, capabilities, ask) => {
     const { server, caught } = asking(ask);

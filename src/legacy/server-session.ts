@@ -146,17 +146,19 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
       ready(link);
       void link.feed.start();
     },
-    acceptsBatches: () => "link" in state && state.link.codec.revision === "2025-03-26",
+    acceptsBatches: () => linkOf(state)?.codec.revision === "2025-03-26",
     get greeted() {
       return state.status !== "fresh";
     },
     get revision() {
-      return "link" in state ? state.link.codec.revision : undefined;
+      return linkOf(state)?.codec.revision;
     },
-    close() {
-      if ("link" in state) state.link.feed.stop();
-    },
+    close: () => linkOf(state)?.feed.stop(),
   };
+}
+
+function linkOf(state: State): Link | undefined {
+  return "link" in state ? state.link : undefined;
 }
 
 /** A revision the client asked for and we speak, else the newest that has a handshake. */

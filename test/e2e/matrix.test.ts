@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, it } from "vitest";
 import type { Client, ConnectOptions } from "../../src/connect/index.ts";
-import type { Way } from "../../src/testing/matrix.ts";
 import { everythingHere, matrix } from "./support/built.ts";
 import { createLog, type Log } from "./support/events.ts";
 import { everything } from "./support/places.ts";
@@ -10,11 +9,6 @@ import { everything } from "./support/places.ts";
 // cannot tell the difference, and neither can who calls it.
 
 const ways = matrix({ server: await everythingHere(), command: everything });
-
-/** Older revisions cannot ask the user. */
-function hasForms({ revision }: Way): boolean {
-  return revision >= "2025-06-18";
-}
 
 /** Who answers questions, and writes down everything that happens. */
 function witness(overrides: ConnectOptions = {}): { readonly events: Log<string>; readonly options: ConnectOptions } {
@@ -110,9 +104,7 @@ describe.concurrent.each(ways)("$name", ({ connect, revision }) => {
     await unwanted;
     expect(events.items).toEqual([]);
   });
-});
 
-describe.concurrent.each(ways.filter(hasForms))("$name", ({ connect }) => {
   it("asks the user, logs and reports progress", async ({ expect }) => {
     const { events, options } = witness();
     await using client = await connect(options);
@@ -124,16 +116,6 @@ describe.concurrent.each(ways.filter(hasForms))("$name", ({ connect }) => {
     const { events, options } = witness({ onElicit: () => ({ action: "decline" }) });
     await using client = await connect(options);
     expect(await journey(client, events, { ask: "user", stops: 3 })).toBe("failed: the user declined: Who travels?");
-    expect(events.items).toEqual([]);
-  });
-});
-
-describe.concurrent.each(ways.filter((way) => !hasForms(way)))("$name", ({ connect }) => {
-  it("says that a client so old cannot be asked for a form", async ({ expect }) => {
-    const { events, options } = witness();
-    await using client = await connect(options);
-    const trip = journey(client, events, { ask: "user", stops: 3 });
-    await expect(trip).rejects.toMatchObject({ code: "missing-capability" });
     expect(events.items).toEqual([]);
   });
 });

@@ -14,11 +14,11 @@ describe("hello", () => {
     extensions: { "com.example/x": {} },
     own: { a: 1 },
   };
-  const { elicitation: _, ...older } = { ...capabilities, sampling: {} };
+  const older = { ...capabilities, sampling: {}, elicitation: {} };
 
   it.each([
     ["2025-11-25", info, capabilities],
-    ["2025-06-18", titled, { ...older, elicitation: {} }],
+    ["2025-06-18", titled, older],
     ["2025-03-26", plain, older],
     ["2024-11-05", plain, older],
   ] as const)("is said in the words of %s", (protocolVersion, clientInfo, said) => {
