@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { script } from "../../test/fixtures/children/processes.ts";
+import { revisions } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import { createServer, tool } from "../server/index.ts";
 import { matrix } from "./matrix.ts";
@@ -16,14 +17,12 @@ const server = createServer({
 });
 
 describe("the ways to a server", () => {
-  it("are: in process with the newest revision, and in memory with all", () => {
+  it("are: in process with the newest revision, and over every other transport with all", () => {
     expect(matrix({ server }).map(({ name, transport, revision }) => [name, transport, revision])).toEqual([
       ["in process, 2026-07-28", "in process", "2026-07-28"],
-      ["memory, 2024-11-05", "memory", "2024-11-05"],
-      ["memory, 2025-03-26", "memory", "2025-03-26"],
-      ["memory, 2025-06-18", "memory", "2025-06-18"],
-      ["memory, 2025-11-25", "memory", "2025-11-25"],
-      ["memory, 2026-07-28", "memory", "2026-07-28"],
+      ...(["memory", "http-json", "http-sse", "fetch"] as const).flatMap((transport) =>
+        revisions.map((revision) => [`${transport}, ${revision}`, transport, revision]),
+      ),
     ]);
   });
 
@@ -39,7 +38,8 @@ describe("the ways to a server", () => {
 
   it("may be limited to some revisions", () => {
     const ways = matrix({ server, command: "x", revisions: ["2025-06-18"] });
-    expect(ways.map(({ name }) => name)).toEqual(["memory, 2025-06-18", "stdio, 2025-06-18"]);
+    const transports = ["memory", "http-json", "http-sse", "fetch", "stdio"];
+    expect(ways.map(({ name }) => name)).toEqual(transports.map((transport) => `${transport}, 2025-06-18`));
   });
 
   it("are none to nowhere", () => {

@@ -5,20 +5,27 @@ import type { Target } from "../connect/target.ts";
 import { newest, type Revision, revisions } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { Shaped, ToolShapes } from "../model/shape.ts";
+import { toFetchHandler } from "../transport/http/fetch-handler.ts";
+import type { HttpOptions } from "../transport/http/options.ts";
+import { serveHttp } from "../transport/node/serve-http.ts";
 
 /** One way to reach a server: a transport and a revision. */
 export interface Way<T extends ToolShapes = ToolShapes> {
   /** Like `stdio, 2025-06-18`. */
   readonly name: string;
-  /** `in process` has no wire; `memory` has one that stays in this process. */
-  readonly transport: "in process" | "memory" | "stdio";
+  /**
+   * `in process` has no wire; `memory` has one that stays in this process. The
+   * others are HTTP: over sockets with plain answers where they can be plain,
+   * over sockets with streams only, and through a fetch handler without sockets.
+   */
+  readonly transport: "in process" | "memory" | "stdio" | "http-json" | "http-sse" | "fetch";
   readonly revision: Revision;
   /** Opens a client this way. Close it when done. */
   connect(options?: ConnectOptions): Promise<Client<T>>;
 }
 
 export interface MatrixOptions<T extends ToolShapes> {
-  /** Reached in process, and over a wire in memory. */
+  /** Reached in process, over a wire in memory, and over HTTP. */
   readonly server?: Service & Shaped<T>;
   /** The same server as a program, reached over stdio. */
   readonly command?: Exclude<Target, Service>;
@@ -54,9 +61,35 @@ export function matrix<T extends ToolShapes = ToolShapes>(options: MatrixOptions
       : [
           ...over("in process", wanted.filter(isNewest), (given) => connect(server, given)),
           ...over("memory", wanted, (given) => connectBy((opening) => openInMemory(server, opening), given)),
+          ...over("http-json", wanted, (given) => overHttp(server, given, {})),
+          ...over("http-sse", wanted, (given) => overHttp(server, given, { respondWith: "sse" })),
+          ...over("fetch", wanted, (given) => overFetch(server, given)),
         ]),
     ...(command === undefined ? [] : over("stdio", wanted, (given) => connect(command, given))),
   ];
+}
+
+/** A server of its own for every client, which ends with it. */
+async function overHttp(server: Service, options: ConnectOptions, http: HttpOptions): Promise<Client> {
+  const serving = await serveHttp(server, { ...http, port: 0 });
+  return endingWith(connect(serving.url, options), serving.close);
+}
+
+function overFetch(server: Service, options: ConnectOptions): Promise<Client> {
+  const handle = toFetchHandler(server);
+  const url = new URL(`http://localhost/${crypto.randomUUID()}`);
+  return endingWith(connect(url, { ...options, fetch: (...request) => handle(new Request(...request)) }), handle.close);
+}
+
+async function endingWith(connecting: Promise<Client>, end: () => Promise<void>): Promise<Client> {
+  try {
+    const client = await connecting;
+    void client.closed.then(end);
+    return client;
+  } catch (error) {
+    await end();
+    throw error;
+  }
 }
 
 type Open = (options: ConnectOptions) => Promise<Client>;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "vitest";
@@ -9,7 +10,34 @@ import { start as begin, run, textOf } from "./support/run.ts";
 
 const start = (...args: readonly string[]) => script("scripts/start.mjs", ...args);
 
+/** The demo over HTTP, on a port that is free. */
+async function startHttp() {
+  const { child, ended } = await begin(start("--port", "0"));
+  const said = textOf(child.stdout);
+  while (!said().includes("npm start -- call order")) await once(child.stdout, "data");
+  const [, url = ""] = /listening on (\S+)/.exec(said()) ?? [];
+  const entries = [...said().matchAll(/^\{\n[\s\S]*?^\}$/gm)].map(([text]) => JSON.parse(text).mcpServers.bistro);
+  const stop = () => {
+    child.kill("SIGTERM");
+    return ended;
+  };
+  return { url, entries, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+}
+
 describe.concurrent("npm start", () => {
+  it("serves over HTTP, says how to reach it in words a host understands, and ends when told", async ({ expect }) => {
+    await using demo = await startHttp();
+    expect(demo.entries).toEqual([
+      { type: "http", url: demo.url },
+      { command: process.execPath, args: [join(root, "examples", "bistro-server.mjs")] },
+    ]);
+    for (const entry of demo.entries) {
+      await using client = await connect(entry);
+      expect(await client.tools.menu?.({ vegetarian: true })).toBe("ratatouille: 14 €\nquiche: 11 €");
+    }
+    expect(await demo.stop()).toEqual({ code: 0, signal: null });
+  });
+
   it("serves on stdio until its input ends", async ({ expect }) => {
     const discover = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
     const requests = [
@@ -19,7 +47,7 @@ describe.concurrent("npm start", () => {
       { id: 3, method: "server/discover", params: { _meta: { ...discover, ...modern } } },
     ];
     const lines = requests.map((request) => JSON.stringify({ jsonrpc: "2.0", ...request }));
-    const { code, stdout } = await run(start(), `${lines.join("\n")}\n`);
+    const { code, stdout } = await run(start("--stdio"), `${lines.join("\n")}\n`);
     expect(code).toBe(0);
     const answers = stdout
       .trim()
@@ -41,13 +69,6 @@ describe.concurrent("npm start", () => {
     );
   });
 
-  it("says how a host reaches it, in words a host understands", async ({ expect }) => {
-    const { stderr } = await run(start());
-    const { mcpServers } = JSON.parse(stderr.slice(stderr.indexOf("{\n"), stderr.indexOf("\n}\n") + 2));
-    await using client = await connect(mcpServers.bistro);
-    expect(await client.tools.menu?.({ vegetarian: true })).toBe("ratatouille: 14 €\nquiche: 11 €");
-  });
-
   it.for<[args: string[], stdout: string]>([
     [["menu"], "ratatouille: 14 €\nbouillabaisse: 24 €\nquiche: 11 €\n"],
     [["menu", '{"vegetarian":true}'], "ratatouille: 14 €\nquiche: 11 €\n"],
@@ -56,7 +77,15 @@ describe.concurrent("npm start", () => {
       `${JSON.stringify({ dish: "quiche", quantity: 2, total: 22 }, null, 2)}\n`,
     ],
   ])("calls %j", async ([args, stdout], { expect }) => {
-    expect(await run(start("call", ...args))).toEqual({ code: 0, signal: null, stdout, stderr: "" });
+    await using demo = await startHttp();
+    const ran = await run(start("call", ...args, "--url", demo.url));
+    expect(ran).toEqual({ code: 0, signal: null, stdout, stderr: "" });
+  });
+
+  it("says so when nothing is at the URL", async ({ expect }) => {
+    const { code, stdout, stderr } = await run(start("call", "menu", "--url", "http://127.0.0.1:9/mcp"));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^connection-closed: .*127\.0\.0\.1:9/);
   });
 
   it("shows the progress of a call", async ({ expect }) => {
@@ -76,6 +105,8 @@ describe.concurrent("npm start", () => {
     ],
     ["arguments that are no JSON", ["call", "menu", "{"], 2, /the arguments are no JSON: \{/],
     ["a verb that is not there", ["dance"], 2, /usage: npm start/],
+    ["an option that is not there", ["--fast"], 2, /--fast[\s\S]*usage: npm start/],
+    ["a port that is none", ["--port", "x"], 2, /the port must be a number: x/],
   ])("refuses %s", async ([, args, code, stderr], { expect }) => {
     expect(await run(start(...args))).toEqual({
       code,
