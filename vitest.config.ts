@@ -17,7 +17,7 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/**/*.test.ts", ...withProcesses],
-          exclude: ["test/architecture.test.ts"],
+          exclude: ["test/architecture.test.ts", "**/node_modules/**"],
           testTimeout: 60_000,
         },
       },

@@ -1,12 +1,13 @@
 // Completes package-lock.json with the optional packages of other platforms.
 //
 // npm leaves out of the lock what it could not fetch when it was written, and
-// `npm ci` then refuses the lock. Run this after every change of dependencies.
+// `npm ci` then refuses the lock. Run this after every change of dependencies;
+// the lock of another folder is completed by naming it: `complete-lock.mjs test/conformance`.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./run.mjs";
 
-const file = join(root, "package-lock.json");
+const file = join(root, process.argv[2] ?? ".", "package-lock.json");
 const lock = JSON.parse(readFileSync(file, "utf8"));
 const systems = ["aix", "android", "darwin", "freebsd", "linux", "netbsd", "openbsd", "openharmony", "sunos", "win32"];
 const processors = ["arm64", "arm", "ia32", "loong64", "mips64el", "ppc64", "riscv64", "s390x", "wasm32", "x64"];

@@ -1,0 +1,142 @@
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Program, root, script } from "../e2e/support/places.ts";
+import { run, start } from "../e2e/support/run.ts";
+import { isNotBuilt } from "./not-built.ts";
+import { allServerScenarios, type Requirements, requirementsOf, revisions, sizes } from "./requirements.ts";
+import { type Check, problemsOf, type Results, readResults } from "./results.ts";
+import { count, replaceTable, type Totals, tableIn, toTable } from "./totals.ts";
+
+// The official conformance suite against our everything server, and our everything
+// client against the suite. Run with UPDATE_GOLDEN=1 to write the totals into the page anew.
+
+const UNAVAILABLE = 69;
+const page = join(root, "docs", "conformance.md");
+const totals: Totals[] = [];
+
+const suite = (...args: readonly string[]): Program => script("test/conformance/suite.mjs", ...args);
+
+/** Installs the suite. False when there is no network to do so. */
+async function install(): Promise<boolean> {
+  const { code, stderr } = await run(suite());
+  if (code !== 0 && code !== UNAVAILABLE) throw new Error(stderr);
+  return code === 0;
+}
+
+describe("the suite", () => {
+  it("has a lock file without download addresses", () => {
+    expect(readFileSync(join(root, "test/conformance/package-lock.json"), "utf8")).not.toContain('"resolved"');
+  });
+});
+
+if (await install()) {
+  describe.each(revisions)("a server of %s", (revision) => {
+    const required = requirementsOf(revision, "server");
+    let results: Results = new Map();
+
+    beforeAll(async () => {
+      results = await testServer("--requirements", revision);
+      totals.push(count(`server, ${revision}`, required, results));
+    }, 120_000);
+
+    it("was tested with the whole set", () => {
+      expect(required.scored).toHaveLength(sizes.server[revision]);
+      expect([...results.keys()].toSorted()).toEqual([...required.scored, ...required.unscored].toSorted());
+    });
+
+    it.each(built(required))("passes %s", (scenario) => {
+      expect(problemsOf(results.get(scenario))).toEqual([]);
+    });
+  });
+
+  describe("a server", () => {
+    it("passes every scenario there is, of what is built", async () => {
+      const results = await testServer("--suite", "all");
+      totals.push(count("server, all", { scored: [], unscored: [...results.keys()] }, results));
+      expect(results.size).toBe(allServerScenarios);
+      const failed = [...results].filter(([name, checks]) => !isNotBuilt(name) && problemsOf(checks).length > 0);
+      expect(failed.map(([name, checks]) => [name, problemsOf(checks)])).toEqual([]);
+    }, 120_000);
+  });
+
+  describe.each(revisions)("a client of %s", (revision) => {
+    const required = requirementsOf(revision, "client");
+    const results = new Map<string, readonly Check[]>();
+
+    afterAll(() => {
+      totals.push(count(`client, ${revision}`, required, results));
+    });
+
+    it("is tested with the whole set", () => {
+      expect(required.scored).toHaveLength(sizes.client[revision]);
+    });
+
+    for (const scenario of built(required)) {
+      it(`passes ${scenario}`, async () => {
+        const checks = await testClient(scenario, revision);
+        results.set(scenario, checks);
+        expect(problemsOf(checks)).toEqual([]);
+      }, 150_000);
+    }
+  });
+
+  describe("the totals", () => {
+    it("are those of docs/conformance.md", () => {
+      const table = toTable(totals);
+      console.log(`\n${table}`);
+      if (process.env.UPDATE_GOLDEN === "1") writeFileSync(page, replaceTable(readFileSync(page, "utf8"), table));
+      expect(table).toBe(tableIn(readFileSync(page, "utf8")));
+    });
+  });
+} else {
+  const name = "the conformance suite passes: it is not installed, and there is no network";
+  console.warn(`skipped: ${name}`);
+  it.skip(name);
+}
+
+function built({ scored, unscored }: Requirements): readonly string[] {
+  return [...scored, ...unscored].filter((scenario) => !isNotBuilt(scenario));
+}
+
+/** Tests a fresh everything server. Scenarios follow each other. */
+async function testServer(...selection: readonly string[]): Promise<Results> {
+  const { child, ended } = await start(script("test/fixtures/everything-server.mjs", "--port", "0"));
+  try {
+    const lines = createInterface(child.stderr);
+    const [line] = await Promise.race([once(lines, "line"), once(lines, "close")]);
+    const url = /^listening on (\S+)$/.exec(line)?.[1];
+    if (url === undefined) throw new Error(`the server does not listen: ${line}`);
+    const { results } = await runSuite("server", "--url", url, ...selection);
+    return results;
+  } finally {
+    child.kill();
+    await ended;
+  }
+}
+
+/** Has the suite start the everything client. One scenario at a time, so that it tells how the client ended. */
+async function testClient(scenario: string, revision: string): Promise<readonly Check[]> {
+  const command = `"${process.execPath}" "${join(root, "test/fixtures/everything-client.mjs")}"`;
+  const selection = ["--scenario", scenario, "--spec-version", revision, "--timeout", "120000"];
+  const { results, output } = await runSuite("client", "--command", command, ...selection);
+  const complaint = /^Client (timed out|exited with code).*/ms.exec(output)?.[0].split("\nResults saved")[0];
+  const ending: Check = { id: "ends-well", status: "FAILURE", errorMessage: complaint ?? "" };
+  return [...(results.get(scenario) ?? []), ...(complaint === undefined ? [] : [ending])];
+}
+
+/** Runs the suite and gives what it found and said. Rejects when it found nothing at all. */
+async function runSuite(...args: readonly string[]): Promise<{ readonly results: Results; readonly output: string }> {
+  const folder = mkdtempSync(join(tmpdir(), "plugbay-conformance-"));
+  try {
+    const { stdout, stderr } = await run(suite(...args, "-o", folder));
+    const [results, output] = [readResults(folder), stderr + stdout];
+    if (results.size === 0) throw new Error(`the suite has tested nothing: ${output}`);
+    return { results, output };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
