@@ -120,10 +120,11 @@ describe("an attempt to connect", () => {
     expect(client.server.serverInfo.name).toBe("s");
   });
 
-  it("to a URL fails, for now", async () => {
-    await expect(connect("https://x.example/mcp?key=secret")).rejects.toMatchObject({
-      code: "unsupported",
-      message: "cannot connect to https://x.example: this version speaks stdio only",
+  it("to a URL that does not answer fails, and names its origin only", async () => {
+    const fetch = () => Promise.reject(new TypeError("fetch failed"));
+    await expect(connect("https://x.example/mcp?key=secret", { fetch })).rejects.toMatchObject({
+      code: "connection-closed",
+      message: "no answer from https://x.example: fetch failed",
     });
   });
 

@@ -173,9 +173,10 @@ describe.each(matrix({ server }))("$name", ({ connect, revision }) => {
     started.now = gate();
     const client = await connect();
     const result = client.callTool("wait");
+    const failed = expect(result).rejects.toMatchObject({ code: "connection-closed" });
     await started.now.opened;
     await client.close();
-    await expect(result).rejects.toMatchObject({ code: "connection-closed" });
+    await failed;
   });
 });
 

@@ -10,5 +10,6 @@ export type { ClientWarning } from "../client/warning.ts";
 export type { ChangeKinds } from "../client/watches.ts";
 export { McpError } from "../model/errors.ts";
 export type { Command } from "../transport/command.ts";
-export { type ConnectOptions, connect } from "./connect.ts";
-export type { ConfigEntry, Target } from "./target.ts";
+export { connect } from "./connect.ts";
+export type { Connect, ConnectOptions } from "./create-connect.ts";
+export type { ConfigEntry, Target, UrlEntry } from "./target.ts";

@@ -23,6 +23,18 @@ describe("readTarget", () => {
     ["words", ["my program", "a b", ""], command("my program", "a b", "")],
     ["a channel", channel, { kind: "channel", channel }],
     ["an entry with a URL", { url: "https://x.example/" }, url("https://x.example/")],
+    [
+      "an entry with a URL, headers and a type",
+      { url: "https://x.example/", type: "streamable-http", headers: { a: "b" } },
+      { ...url("https://x.example/"), transport: "streamable", headers: { a: "b" } },
+    ],
+    ["the type http", { url: "http://a/", type: "http" }, { ...url("http://a/"), transport: "streamable" }],
+    [
+      "the type streamableHttp",
+      { url: "http://a/", type: "streamableHttp" },
+      { ...url("http://a/"), transport: "streamable" },
+    ],
+    ["the type sse", { url: "http://a/", type: "SSE" }, { ...url("http://a/"), transport: "sse" }],
   ])("understands %s", (_what, target, place) => {
     expect(readTarget(target)).toEqual(place);
   });
@@ -40,6 +52,14 @@ describe("readTarget", () => {
     ["an empty word", ["", "x"], "cannot connect: the command names no program"],
     ["a broken URL", "http://[", 'cannot connect: "http://[" is no URL'],
     ["an entry with a broken URL", { url: "nowhere" }, 'cannot connect: "nowhere" is no URL'],
+    ["a broken URL with secrets", "http://me:secret@[?key=secret", 'cannot connect: "http://[" is no URL'],
+    ["another kind of URL", new URL("file:///a"), "cannot connect: nothing is known about file: URLs"],
+    ["an unknown type", { url: "http://a/", type: "ws" }, 'cannot connect: "ws" is no type of server at a URL'],
+    [
+      "a URL with a password",
+      "https://me:secret@x.example/",
+      "cannot connect: a URL must not have a user name or password; send an authorization header with the option headers",
+    ],
     ["an entry with neither", {} as Target, "cannot connect: a config entry needs a command or a url"],
     ["an entry with an empty command", { command: "" }, "cannot connect: a config entry needs a command or a url"],
   ])("refuses %s, and says why", (_what, target, message) => {

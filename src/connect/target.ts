@@ -3,11 +3,21 @@ import { McpError } from "../model/errors.ts";
 import type { Service } from "../model/service.ts";
 import { splitWords } from "../std/words.ts";
 import type { Command } from "../transport/command.ts";
+import type { HttpTransport } from "../transport/http/client/open-http.ts";
 
 /** An entry of an `mcpServers` file: a program to start, or a URL. */
-export type ConfigEntry =
-  | Command
-  | { readonly url: string; readonly type?: string; readonly headers?: Readonly<Record<string, string>> };
+export type ConfigEntry = Command | UrlEntry;
+
+export interface UrlEntry {
+  readonly url: string;
+  /**
+   * `http` or `streamable-http` for a server that speaks nothing older, `sse`
+   * for one that speaks HTTP+SSE of 2024-11-05. Default: it is found out.
+   */
+  readonly type?: string;
+  /** Sent with every request, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /**
  * Where a server is: in this process, behind a command, at a URL, at the end of
@@ -21,16 +31,23 @@ export type Place =
   | { readonly kind: "service"; readonly service: Service }
   | { readonly kind: "command"; readonly command: Command }
   | { readonly kind: "channel"; readonly channel: Channel }
-  | { readonly kind: "url"; readonly url: URL };
+  | UrlPlace;
+
+export interface UrlPlace {
+  readonly kind: "url";
+  readonly url: URL;
+  readonly transport?: HttpTransport;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 /** Reads a target. Throws `invalid-params` when it is none. */
 export function readTarget(target: Target): Place {
   if (typeof target === "function") return { kind: "service", service: target };
-  if (target instanceof URL) return { kind: "url", url: target };
+  if (target instanceof URL) return readUrl(target.href);
   if (typeof target === "string") return readText(target);
   if (isWords(target)) return readWords(target, "the command");
   if ("incoming" in target) return { kind: "channel", channel: target };
-  if ("url" in target) return readUrl(target.url);
+  if ("url" in target) return readUrlEntry(target);
   if (typeof target.command === "string" && target.command !== "") return { kind: "command", command: target };
   throw bad("a config entry needs a command or a url");
 }
@@ -42,9 +59,38 @@ function readText(text: string): Place {
   return readWords(words, JSON.stringify(text));
 }
 
-function readUrl(text: string): Place {
-  if (!URL.canParse(text)) throw bad(`${JSON.stringify(text)} is no URL`);
-  return { kind: "url", url: new URL(text) };
+function readUrlEntry({ url, type, headers }: UrlEntry): UrlPlace {
+  const transport = type === undefined ? undefined : transportOf(type);
+  return { ...readUrl(url), ...(transport !== undefined && { transport }), ...(headers !== undefined && { headers }) };
+}
+
+/** Configuration files spell it in many ways. */
+function transportOf(type: string): HttpTransport {
+  const transport = transports[type.toLowerCase().replaceAll(/[^a-z]/g, "")];
+  if (transport === undefined) throw bad(`${JSON.stringify(type)} is no type of server at a URL`);
+  return transport;
+}
+
+const transports: Readonly<Record<string, HttpTransport>> = {
+  http: "streamable",
+  https: "streamable",
+  streamablehttp: "streamable",
+  sse: "sse",
+};
+
+function readUrl(text: string): UrlPlace {
+  if (!URL.canParse(text)) throw bad(`${JSON.stringify(withoutSecrets(text))} is no URL`);
+  const url = new URL(text);
+  if (!/^https?:$/.test(url.protocol)) throw bad(`nothing is known about ${url.protocol} URLs`);
+  if (url.username !== "" || url.password !== "") {
+    throw bad("a URL must not have a user name or password; send an authorization header with the option headers");
+  }
+  return { kind: "url", url };
+}
+
+/** What surrounds the place in a URL, as far as it can be told. */
+function withoutSecrets(text: string): string {
+  return text.replace(/\/\/[^/]*@/, "//").replace(/[?#].*/s, "");
 }
 
 function readWords([command, ...args]: readonly string[], what: string): Place {

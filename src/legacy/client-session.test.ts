@@ -348,3 +348,57 @@ describe("the connection itself", () => {
     expect(server.heard).toHaveLength(2);
   });
 });
+
+describe("a server that has forgotten its client", () => {
+  /** A client, and the means to tell the server again what it knew. */
+  async function forgotten() {
+    const clock = createManualClock();
+    const server = createFakePeer();
+    let restore = (): Promise<void> => Promise.resolve();
+    const onSession = (given: () => Promise<void>) => {
+      restore = given;
+    };
+    const connecting = connectBy((given) => openChannel(server.channel, given, { onSession }), {
+      clock,
+      revision: "2025-11-25",
+    });
+    await answerOpening(server, "2025-11-25");
+    return { client: await connecting, server, restore: () => restore() };
+  }
+
+  it("is told nothing when it was told nothing", async () => {
+    const { server, restore } = await forgotten();
+    await restore();
+    expect(server.heard.map(({ method }) => method)).toEqual(["initialize", "notifications/initialized"]);
+  });
+
+  it("is told the last log level and what is watched", async () => {
+    const { client, server, restore } = await forgotten();
+    for (const level of ["error", "debug"] as const) {
+      const set = client.setLogLevel(level);
+      server.reply(await server.expect("logging/setLevel"), {});
+      await set;
+    }
+    const watch = client.watch("file:///a");
+    server.reply(await server.expect("resources/subscribe"), {});
+    await watch.ready;
+    const restored = restore();
+    const told = [await server.next(), await server.next()];
+    expect(told.map(({ method, params }) => [method, params])).toEqual([
+      ["logging/setLevel", { level: "debug" }],
+      ["resources/subscribe", { uri: "file:///a" }],
+    ]);
+    for (const each of told) server.reply(each, {});
+    await restored;
+  });
+
+  it("may refuse", async () => {
+    const { client, server, restore } = await forgotten();
+    const watch = client.watch("file:///a");
+    server.reply(await server.expect("resources/subscribe"), {});
+    await watch.ready;
+    const restored = restore();
+    server.refuse(await server.expect("resources/subscribe"), -32602, "gone");
+    await expect(restored).rejects.toMatchObject({ message: "gone" });
+  });
+});

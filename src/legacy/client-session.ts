@@ -6,6 +6,7 @@ import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { type Failure, McpError, toError, toFailure } from "../model/errors.ts";
+import type { LogLevel } from "../model/logging.ts";
 import type { DiscoverResult } from "../model/methods.ts";
 import type { Peer } from "../model/peer.ts";
 import type { Call, Outcome, Service } from "../model/service.ts";
@@ -18,6 +19,8 @@ export interface ClientSession {
   /** Answers what the server asks. Never holds back the reading of other messages. */
   request(exchange: Exchange): undefined;
   notification(notification: Notification): void;
+  /** Tells a server that has forgotten it what it was told: the log level, and what is subscribed to. */
+  restore(): Promise<void>;
   /** The connection is over: ends what does not wait for an answer of the server. */
   close(failure: Failure): void;
 }
@@ -27,9 +30,11 @@ export interface ClientSessionOptions {
   readonly codec: LegacyClientCodec;
   readonly server: DiscoverResult;
   readonly opening: Opening;
+  /** Resolves when what the server says by itself can arrive. Default: it always can. */
+  readonly listening?: Promise<void> | undefined;
 }
 
-export function createClientSession({ rpc, codec, server, opening }: ClientSessionOptions): ClientSession {
+export function createClientSession({ rpc, codec, server, opening, listening }: ClientSessionOptions): ClientSession {
   const peer: Peer = { revision: codec.revision, info: opening.info, capabilities: opening.capabilities };
 
   /** A request that has no counterpart in the model. */
@@ -40,7 +45,13 @@ export function createClientSession({ rpc, codec, server, opening }: ClientSessi
     throw toError(failureOf(reply, codec, method));
   };
 
-  const listeners = createListeners({ request: send, capabilities: server.capabilities });
+  const listeners = createListeners({ request: send, capabilities: server.capabilities, listening });
+  let logLevel: LogLevel | undefined;
+
+  const setLogLevel = async (level: LogLevel): Promise<void> => {
+    await send("logging/setLevel", { level });
+    logLevel = level;
+  };
 
   const service = (call: Call): Promise<Outcome> => {
     if (call.method === "server/discover") return Promise.resolve({ kind: "complete", result: server });
@@ -65,9 +76,7 @@ export function createClientSession({ rpc, codec, server, opening }: ClientSessi
     connection: {
       service: service as Service,
       peer,
-      async setLogLevel(level) {
-        await send("logging/setLevel", { level });
-      },
+      setLogLevel,
       async ping() {
         await send("ping", {});
       },
@@ -83,6 +92,9 @@ export function createClientSession({ rpc, codec, server, opening }: ClientSessi
     },
     notification({ method, params }) {
       if (!listeners.hear(method, params)) opening.notified(method, params);
+    },
+    async restore() {
+      await Promise.all([logLevel === undefined ? undefined : setLogLevel(logLevel), listeners.renew()]);
     },
     close: listeners.close,
   };

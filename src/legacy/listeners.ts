@@ -13,6 +13,8 @@ export interface Listeners {
   listen(call: Call<"subscriptions/listen">): Promise<ListenOutcome>;
   /** Hands a notification to whoever listens for it. False when nobody does. */
   hear(method: string, params: JsonObject): boolean;
+  /** Tells a server that has forgotten it what is listened to. Rejects when it refuses something. */
+  renew(): Promise<void>;
   /** Fails every call that listens. */
   close(failure: Failure): void;
 }
@@ -21,6 +23,8 @@ export interface ListenersOptions {
   readonly capabilities: ServerCapabilities;
   /** Sends a request to the server; rejects with an `McpError` when it fails. */
   request(method: string, params: JsonObject): Promise<JsonObject>;
+  /** Resolves when what the server says by itself can arrive. Default: it always can. */
+  readonly listening?: Promise<void> | undefined;
 }
 
 interface Listener {
@@ -29,7 +33,7 @@ interface Listener {
   end(outcome: ListenOutcome): void;
 }
 
-export function createListeners({ request, capabilities }: ListenersOptions): Listeners {
+export function createListeners({ request, capabilities, listening }: ListenersOptions): Listeners {
   const listeners = new Set<Listener>();
   const subscriptions = createSharedSubscriptions(request);
 
@@ -51,7 +55,7 @@ export function createListeners({ request, capabilities }: ListenersOptions): Li
         };
         listeners.add(listener);
         onAbort(call, () => listener.end({ kind: "complete", result: {} }));
-        Promise.all(held.map(({ confirmed }) => confirmed)).then(
+        Promise.all([listening, ...held.map(({ confirmed }) => confirmed)]).then(
           () => listeners.has(listener) && news.open(filter),
           (error: unknown) => listener.end({ kind: "failed", failure: failureOf(error) }),
         );
@@ -65,6 +69,7 @@ export function createListeners({ request, capabilities }: ListenersOptions): Li
       for (const { tell } of wanting) tell(method, params);
       return wanting.length > 0;
     },
+    renew: subscriptions.renew,
     close(failure) {
       for (const listener of [...listeners]) listener.end({ kind: "failed", failure });
     },

@@ -11,6 +11,8 @@ export interface SharedSubscription {
 /** Subscriptions to resources, one on the wire for all who want it. */
 export interface SharedSubscriptions {
   join(uri: string): SharedSubscription;
+  /** Subscribes again to everything, at a server that has forgotten it. Rejects when it refuses something. */
+  renew(): Promise<void>;
 }
 
 export function createSharedSubscriptions(
@@ -52,6 +54,9 @@ export function createSharedSubscriptions(
           void unsubscribe(uri, entry.confirmed);
         },
       };
+    },
+    async renew() {
+      await Promise.all([...active.keys()].map((uri) => request("resources/subscribe", { uri })));
     },
   };
 }

@@ -27,9 +27,22 @@ export async function greet({ rpc, opening }: Line, asked: LegacyRevision): Prom
   return { codec, server: welcome.value };
 }
 
+/** What a channel does about sessions, where it does more than carry them. */
+export interface SessionHooks {
+  /** Resolves when what the server says by itself can arrive. */
+  readonly listening?: Promise<void>;
+  /** Is given what tells the server again what it knew of this client. */
+  onSession?(restore: () => Promise<void>): void;
+}
+
 /** Completes the handshake. */
-export function linkLegacy({ rpc, opening, ended, use }: Line, { codec, server }: Welcome): Link {
-  const session = createClientSession({ rpc, codec, server, opening });
+export function linkLegacy(
+  { rpc, opening, ended, use }: Line,
+  { codec, server }: Welcome,
+  hooks: SessionHooks = {},
+): Link {
+  const session = createClientSession({ rpc, codec, server, opening, listening: hooks.listening });
+  hooks.onSession?.(session.restore);
   use({
     request: session.request,
     notification: session.notification,

@@ -317,3 +317,27 @@ describe("an era that is remembered", () => {
     expect(await connected).toMatchObject({ revision: "2025-11-25" });
   });
 });
+
+describe("a channel on which every request has an answer of its own", () => {
+  it("never takes silence for an answer", async () => {
+    const { clock, server, methods } = connecting({ timeoutMs: 0 }, { probeMs: Number.POSITIVE_INFINITY });
+    await server.expect("server/discover");
+    await clock.advanceAsync(3_600_000);
+    expect(methods()).toEqual(["server/discover"]);
+  });
+
+  it("has the last word on which answers show a legacy server", async () => {
+    const { server, connected, methods } = connecting({}, { isLegacy: () => false });
+    server.refuse(await server.expect("server/discover"), -32000, "who are you?");
+    await expect(connected).rejects.toMatchObject({ message: "who are you?" });
+    expect(methods()).toEqual(["server/discover"]);
+  });
+
+  it("says which revision to ask for", async () => {
+    const { server, connected } = connecting({}, { era: "legacy", hello: "2024-11-05" });
+    const greeting = await server.expect("initialize");
+    expect(greeting.params).toMatchObject({ protocolVersion: "2024-11-05" });
+    server.reply(greeting, welcome("2025-06-18"));
+    expect(await connected).toMatchObject({ revision: "2025-06-18" });
+  });
+});

@@ -5,33 +5,48 @@ import type { Reply } from "../jsonrpc/outbound.ts";
 import { type ErrorCode, type Failure, toError } from "../model/errors.ts";
 import { type Era, isLegacy, type LegacyRevision, newest, newestLegacy } from "../model/revision.ts";
 import type { Clock } from "../std/clock.ts";
-import { greet, linkLegacy } from "./legacy-link.ts";
+import { greet, linkLegacy, type SessionHooks } from "./legacy-link.ts";
 import type { Line, Link } from "./link.ts";
 import { discover, linkModern, readDiscovery } from "./modern-link.ts";
 import { newestLegacyOf, unsupported } from "./unsupported.ts";
 
-export interface NegotiateOptions {
-  /** How long a server may stay silent on the first modern request before the legacy handshake is tried too. Default 3 s. */
+export interface NegotiateOptions extends SessionHooks {
+  /**
+   * How long a server may stay silent on the first modern request before the
+   * legacy handshake is tried too. Default 3 s. Infinity where every request has
+   * an answer of its own.
+   */
   readonly probeMs?: number;
   /** The era this server spoke last time: saves the probe. */
   readonly era?: Era | undefined;
+  /** The revision to ask for in a handshake, when nothing tells a better one. Default: the newest. */
+  readonly hello?: LegacyRevision;
+  /** Whether an answer that is not modern shows that the server is legacy. Default: it always does. */
+  isLegacy?(reply: Reply): boolean;
 }
 
 /** Finds out what the server speaks and gets ready to speak it. */
-export async function negotiate(line: Line, { probeMs = 3_000, era }: NegotiateOptions): Promise<Link> {
+export async function negotiate(line: Line, options: NegotiateOptions): Promise<Link> {
+  const talk: Talk = { line, hello: newestLegacy, ...options };
   const { revision } = line.opening;
-  if (revision !== undefined) return isLegacy(revision) ? shakeHands(line, revision) : probe(line);
-  if (era === "legacy") return shakeHands(line, newestLegacy);
-  return probeThenGreet(line, probeMs);
+  if (revision !== undefined) return isLegacy(revision) ? shakeHands(talk, revision) : probe(talk);
+  if (options.era === "legacy") return shakeHands(talk, talk.hello);
+  return probeThenGreet(talk);
 }
 
-async function shakeHands(line: Line, revision: LegacyRevision): Promise<Link> {
-  return linkLegacy(line, await greet(line, revision));
+/** A negotiation under way. */
+interface Talk extends NegotiateOptions {
+  readonly line: Line;
+  readonly hello: LegacyRevision;
 }
 
-async function probe(line: Line): Promise<Link> {
-  const reply = await discover(line);
-  if (reply.kind === "success") return settle(line, reply.result);
+async function shakeHands(talk: Talk, revision: LegacyRevision): Promise<Link> {
+  return linkLegacy(talk.line, await greet(talk.line, revision), talk);
+}
+
+async function probe(talk: Talk): Promise<Link> {
+  const reply = await discover(talk.line);
+  if (reply.kind === "success") return settle(talk, reply.result);
   throw toError(probeFailure(reply));
 }
 
@@ -40,18 +55,22 @@ async function probe(line: Line): Promise<Link> {
  * connection modern; any other error, or silence, leads to the handshake. A
  * slow modern server may still answer while the handshake is under way.
  */
-async function probeThenGreet(line: Line, probeMs: number): Promise<Link> {
+async function probeThenGreet(talk: Talk): Promise<Link> {
+  const { line, hello, probeMs = 3_000 } = talk;
   const discovered = discover(line);
   const first = await orSilence(discovered, line.opening.clock, probeMs);
-  if (first === "silence") return raceEras(line, discovered);
-  return isModern(first) ? settleProbe(line, first) : shakeHands(line, newestLegacy);
+  if (first === "silence") return raceEras(talk, discovered);
+  if (isModern(first)) return settleProbe(talk, first);
+  if (talk.isLegacy?.(first) === false) throw toError(probeFailure(first));
+  return shakeHands(talk, hello);
 }
 
 /** The first era that works wins; that one of them fails says nothing about the other. */
-async function raceEras(line: Line, discovered: Promise<Reply>): Promise<Link> {
-  const legacy = greet(line, newestLegacy).then((welcome) => () => linkLegacy(line, welcome));
+async function raceEras(talk: Talk, discovered: Promise<Reply>): Promise<Link> {
+  const { line, hello } = talk;
+  const legacy = greet(line, hello).then((welcome) => () => linkLegacy(line, welcome, talk));
   const modern = discovered.then((reply) => {
-    if (isModern(reply)) return () => settleProbe(line, reply);
+    if (isModern(reply)) return () => settleProbe(talk, reply);
     throw toError(probeFailure(reply));
   });
   const link = await Promise.any([legacy, modern]).catch(() => legacy);
@@ -72,31 +91,33 @@ function probeFailure(reply: Exclude<Reply, { kind: "success" }>): Failure {
   return failureOf(reply, modernClient, "server/discover");
 }
 
-function settleProbe(line: Line, reply: Probed): Promise<Link> | Link {
-  return reply.kind === "success" ? settle(line, reply.result) : probeAgain(line, probeFailure(reply));
+function settleProbe(talk: Talk, reply: Probed): Promise<Link> | Link {
+  return reply.kind === "success" ? settle(talk, reply.result) : probeAgain(talk, probeFailure(reply));
 }
 
 /** The server is modern and did not like the request: once more, with what it supports. */
-function probeAgain(line: Line, failure: Failure): Promise<Link> {
+function probeAgain(talk: Talk, failure: Failure): Promise<Link> {
   const supported = isObject(failure.data) && Array.isArray(failure.data.supported) ? failure.data.supported : [];
-  if (supported.includes(newest)) return probe(line);
+  if (supported.includes(newest)) return probe(talk);
   const older = newestLegacyOf(supported);
   if (older === undefined) throw toError(failure);
-  return shakeHands(line, older);
+  return shakeHands(talk, older);
 }
 
 /** The newest revision both sides know, or the one that was asked for. */
-function settle(line: Line, result: JsonObject): Promise<Link> | Link {
+function settle(talk: Talk, result: JsonObject): Promise<Link> | Link {
+  const { line } = talk;
   const server = readDiscovery(result);
   const { supportedVersions } = server;
   const { revision } = line.opening;
   if (supportedVersions.includes(newest)) return linkModern(line, server);
   const older = revision === undefined ? newestLegacyOf(supportedVersions) : undefined;
   if (older === undefined) throw unsupported(supportedVersions, revision);
-  return shakeHands(line, older);
+  return shakeHands(talk, older);
 }
 
 async function orSilence<T>(answer: Promise<T>, clock: Clock, ms: number): Promise<T | "silence"> {
+  if (ms === Number.POSITIVE_INFINITY) return answer;
   let stop = (): void => {};
   const silence = new Promise<"silence">((resolve) => {
     stop = clock.after(ms, () => resolve("silence"));

@@ -1,0 +1,32 @@
+import { McpError } from "../model/errors.ts";
+import { fetchSend } from "../transport/http/client/fetch-send.ts";
+import { type Connect, createConnect } from "./create-connect.ts";
+
+export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "../bridge/tool-loop.ts";
+export type { AnswerContext, AnswerOptions } from "../client/answers.ts";
+export type { CachedCallOptions, CallOptions, LogEntry, Progress } from "../client/call-options.ts";
+export type { ListMethod, PagesOptions } from "../client/calls.ts";
+export type { Client, ClientOptions } from "../client/client.ts";
+export type { ElicitForm, ElicitLink, ElicitReply } from "../client/elicit.ts";
+export type { Watch, WatchOptions } from "../client/listen.ts";
+export type { Tools } from "../client/typed-tools.ts";
+export type { ClientWarning } from "../client/warning.ts";
+export type { ChangeKinds } from "../client/watches.ts";
+export { McpError } from "../model/errors.ts";
+export type { Command } from "../transport/command.ts";
+export type { Connect, ConnectOptions } from "./create-connect.ts";
+export type { ConfigEntry, Target, UrlEntry } from "./target.ts";
+
+/**
+ * Connects to a server and returns a client for it.
+ *
+ * Like `connect` on Node, but for programs: they cannot be started here, and
+ * fail with `unsupported`.
+ */
+export const connect: Connect = createConnect({
+  async openCommand({ command }) {
+    throw new McpError("unsupported", `cannot start ${JSON.stringify(command)}: this platform starts no programs`);
+  },
+  // Called as a function of nobody: browsers insist on it.
+  sendTo: async () => fetchSend((input, init) => fetch(input, init)),
+});

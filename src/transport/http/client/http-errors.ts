@@ -1,0 +1,110 @@
+import type { JsonObject } from "../../../json/json.ts";
+import { McpError } from "../../../model/errors.ts";
+import { quote } from "../http-message.ts";
+import type { IncomingResponse } from "../http-send.ts";
+
+/** The error of a server that does not answer. Names its origin only: the rest of a URL may be secret. */
+export function networkError({ origin }: URL, cause: unknown): McpError {
+  if (cause instanceof McpError) return cause;
+  return new McpError("connection-closed", `no answer from ${origin}: ${reasonOf(cause)}`, { cause });
+}
+
+/** Platforms say it in the code of the error, or of what caused it; most of their messages say nothing. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "the connection failed";
+  const code = codeOf(error) ?? codeOf(error.cause);
+  if (code !== undefined) return reasons[code] ?? code;
+  return error.message === "" ? "the connection failed" : error.message;
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection broke off",
+  EPIPE: "the connection broke off",
+  UND_ERR_SOCKET: "the connection broke off",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "the name of the host cannot be resolved now",
+  ETIMEDOUT: "the connection timed out",
+  EHOSTUNREACH: "the host cannot be reached",
+  ENETUNREACH: "the network cannot be reached",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is signed by itself",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an unknown authority",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
+};
+
+/** The error of an answer that says by its status that the request failed. `detail` is what its body says. */
+export function httpError(response: IncomingResponse, detail?: string): McpError {
+  const { status } = response;
+  const told = detail === undefined || detail === "" ? "" : `: ${quote(detail)}`;
+  return new McpError("http-error", `the server answered ${statusText(status)}${told}`, { data: factsOf(response) });
+}
+
+function factsOf(response: IncomingResponse): JsonObject {
+  const { status } = response;
+  const retryAfter = secondsOf(response.header("retry-after"));
+  const challenge = response.header("www-authenticate");
+  return { status, ...(retryAfter !== undefined && { retryAfter }), ...(challenge !== undefined && { challenge }) };
+}
+
+/** Retry-After is a number of seconds, or a date. */
+function secondsOf(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value);
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - Date.now()) / 1000));
+}
+
+/** The status with its name, like `503 Service Unavailable`. */
+export function statusText(status: number): string {
+  const name = names[status];
+  return name === undefined ? String(status) : `${status} ${name}`;
+}
+
+const names: Readonly<Record<number, string>> = {
+  200: "OK",
+  202: "Accepted",
+  204: "No Content",
+  301: "Moved Permanently",
+  302: "Found",
+  303: "See Other",
+  307: "Temporary Redirect",
+  308: "Permanent Redirect",
+  400: "Bad Request",
+  401: "Unauthorized",
+  402: "Payment Required",
+  403: "Forbidden",
+  404: "Not Found",
+  405: "Method Not Allowed",
+  406: "Not Acceptable",
+  408: "Request Timeout",
+  409: "Conflict",
+  410: "Gone",
+  413: "Content Too Large",
+  415: "Unsupported Media Type",
+  421: "Misdirected Request",
+  422: "Unprocessable Content",
+  429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
+  500: "Internal Server Error",
+  501: "Not Implemented",
+  502: "Bad Gateway",
+  503: "Service Unavailable",
+  504: "Gateway Timeout",
+};
+
+/** The error of an answer or an event that is longer than is allowed. */
+export function tooLarge(what: string, maxBytes: number): McpError {
+  return new McpError("limit-reached", `${what} is longer than ${maxBytes} bytes`);
+}
+
+/** The error of a stream that is over while somebody still waits for what it was to bring. */
+export function brokenOff(method: string, cause?: unknown): McpError {
+  const detail = cause instanceof Error ? `: ${cause.message}` : "";
+  return new McpError("connection-closed", `the stream ended before the answer to ${method}${detail}`, { cause });
+}

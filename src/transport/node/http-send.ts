@@ -1,0 +1,197 @@
+import { isUtf8 } from "node:buffer";
+import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from "node:http";
+import * as http from "node:http";
+import { McpError } from "../../model/errors.ts";
+import type { HttpSend, IncomingResponse } from "../http/http-send.ts";
+import { sweepIdle } from "./idle-sockets.ts";
+
+/** Sends requests by the platform's own client. Connections are kept and shared by all of a process. */
+export async function nodeSend(protocol: string): Promise<HttpSend> {
+  senders.http ??= senderOf(http);
+  if (protocol !== "https:") return senders.http;
+  // Only who needs TLS loads it.
+  senders.https ??= senderOf(await import("node:https"));
+  return senders.https;
+}
+
+/** One a process, so that every client finds the connections of the others. */
+const senders: { http?: HttpSend; https?: HttpSend } = {};
+
+interface Platform {
+  readonly Agent: new (options: AgentOptions) => Agent;
+  readonly request: typeof http.request;
+}
+
+function senderOf({ Agent, request }: Platform): HttpSend {
+  // A connection that is not in use keeps no process alive.
+  const agent = new Agent({ keepAlive: true, ...proxy });
+  const toHeaders = proxy === undefined ? fieldsOf : tableOf;
+  const sweep = sweepIdle(agent);
+  const places = new WeakMap<URL, Place>();
+
+  const placeOf = (url: URL): Place => {
+    let place = places.get(url);
+    if (place === undefined) {
+      place = toPlace(url);
+      places.set(url, place);
+    }
+    return place;
+  };
+
+  return ({ method, url, headers, body }, abort) =>
+    new Promise((resolve, reject) => {
+      const place = placeOf(url);
+      const outgoing = request({
+        method,
+        agent,
+        protocol: place.protocol,
+        host: place.host,
+        port: place.port,
+        path: place.path,
+        headers: toHeaders(place, headers, body),
+      });
+      const unlisten = abort.onAbort(() => outgoing.destroy(new Error("the request was given up")));
+      outgoing.on("response", (incoming) => resolve(new NodeResponse(incoming, outgoing, unlisten)));
+      outgoing.on("error", (error) => {
+        unlisten();
+        reject(error);
+      });
+      outgoing.end(body);
+      sweep();
+    });
+}
+
+/** Since Node 24 an agent can use the proxies of the environment. Only for those who ask for it. */
+const proxy: AgentOptions | undefined =
+  process.env.NODE_USE_ENV_PROXY === "1" ? ({ proxyEnv: process.env } as AgentOptions) : undefined;
+
+interface Place {
+  readonly protocol: string;
+  readonly host: string;
+  readonly port: string | undefined;
+  readonly path: string;
+  readonly hostHeader: string;
+}
+
+/** Where a URL leads. Taking one apart costs more than a small request should, so it is done once. */
+function toPlace({ protocol, host, hostname, port, pathname, search }: URL): Place {
+  return {
+    protocol,
+    host: hostname.startsWith("[") ? hostname.slice(1, -1) : hostname,
+    port: port === "" ? undefined : port,
+    path: `${pathname}${search}`,
+    hostHeader: host,
+  };
+}
+
+/** Names and values in turn: written as they are, without a table of them being made first. */
+function fieldsOf(
+  { hostHeader }: Place,
+  headers: Readonly<Record<string, string>>,
+  body: string | undefined,
+): http.OutgoingHttpHeaders {
+  const fields = ["host", hostHeader];
+  for (const name in headers) fields.push(name, headers[name] as string);
+  if (body !== undefined) fields.push("content-length", String(Buffer.byteLength(body)));
+  return fields as unknown as http.OutgoingHttpHeaders;
+}
+
+/** The same as a table, in which a proxy can still change something. */
+function tableOf(
+  { hostHeader }: Place,
+  headers: Readonly<Record<string, string>>,
+  body: string | undefined,
+): http.OutgoingHttpHeaders {
+  const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+  return { host: hostHeader, ...headers, ...length };
+}
+
+class NodeResponse implements IncomingResponse {
+  readonly status: number;
+  readonly #incoming: IncomingMessage;
+  readonly #outgoing: ClientRequest;
+  readonly #unlisten: () => void;
+
+  constructor(incoming: IncomingMessage, outgoing: ClientRequest, unlisten: () => void) {
+    this.status = incoming.statusCode ?? 0;
+    this.#incoming = incoming;
+    this.#outgoing = outgoing;
+    this.#unlisten = unlisten;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#incoming.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  text(maxBytes: number): Promise<string> {
+    let first: Uint8Array | undefined;
+    let rest: Uint8Array[] | undefined;
+    let size = 0;
+    const keep = (chunk: Uint8Array): undefined => {
+      size += chunk.length;
+      if (size > maxBytes) throw new McpError("limit-reached", `the answer is longer than ${maxBytes} bytes`);
+      if (first === undefined) first = chunk;
+      else if (rest === undefined) rest = [first, chunk];
+      else rest.push(chunk);
+    };
+    return new Promise((resolve, reject) => {
+      const finish = (): void => {
+        const bytes = rest === undefined ? (first as Buffer | undefined) : Buffer.concat(rest, size);
+        if (bytes === undefined) resolve("");
+        else if (isUtf8(bytes)) resolve(bytes.toString("utf8"));
+        else reject(new McpError("invalid-response", "the answer is not valid UTF-8"));
+      };
+      this.#listen(keep, finish, reject);
+    });
+  }
+
+  read(take: (chunk: Uint8Array) => Promise<void> | undefined): Promise<void> {
+    return new Promise((resolve, reject) => this.#listen(take, resolve, reject));
+  }
+
+  #listen(take: (chunk: Uint8Array) => Promise<void> | undefined, end: () => void, fail: (error: unknown) => void) {
+    const incoming = this.#incoming;
+    const encoding = incoming.headers["content-encoding"];
+    const giveUp = (error: unknown): void => {
+      this.#unlisten();
+      fail(error);
+      this.#outgoing.destroy();
+    };
+    incoming.on("error", giveUp);
+    if (encoding !== undefined && encoding !== "identity") {
+      return giveUp(new McpError("invalid-response", "the answer is compressed, which was not asked for"));
+    }
+    incoming.on("data", (chunk: Uint8Array) => {
+      try {
+        const busy = take(chunk);
+        if (busy === undefined) return;
+        incoming.pause();
+        busy.then(() => incoming.resume(), giveUp);
+      } catch (error) {
+        giveUp(error);
+      }
+    });
+    incoming.on("end", () => {
+      this.#unlisten();
+      end();
+    });
+  }
+
+  discard(): void {
+    this.#unlisten();
+    const incoming = this.#incoming;
+    incoming.on("error", () => {});
+    const length = Number(incoming.headers["content-length"] ?? (isEmpty(this.status) ? 0 : Number.NaN));
+    // What is short is read to its end, for the sake of the connection.
+    if (length <= cheapBytes) incoming.resume();
+    else this.#outgoing.destroy();
+  }
+}
+
+const cheapBytes = 65_536;
+
+/** Answers that have no body, or should have none. */
+function isEmpty(status: number): boolean {
+  return status === 202 || status === 204 || status === 304;
+}
