@@ -2,10 +2,12 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "./build.mjs";
 import { binary, node, root } from "./run.mjs";
+import { installMissing } from "./system-programs.mjs";
 
 const report = join(root, ".tmp", "tests.json");
 mkdirSync(join(root, ".tmp"), { recursive: true });
 
+installMissing();
 if (build({ clean: process.env.CI === "true" }) !== 0) process.exit(1);
 const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
 const code = node(binary("vitest"), "run", ...reporters, ...process.argv.slice(2));

@@ -1,6 +1,7 @@
 import type * as client from "../../../src/connect/index.ts";
 import type { Service } from "../../../src/model/service.ts";
 import type * as testing from "../../../src/testing/index.ts";
+import type * as http from "../../../src/transport/node/http.ts";
 
 // The package as it is published, under its public names. The types come from
 // the sources, so that they can be checked where nothing has been built. The
@@ -9,6 +10,7 @@ import type * as testing from "../../../src/testing/index.ts";
 const publicName = (subpath: string): string => `plugbay/${subpath}`;
 
 export const { connect, McpError }: typeof client = await import(publicName("client"));
+export const { serveHttp, nodeHandler, toFetchHandler }: typeof http = await import(publicName("http"));
 export const { matrix }: typeof testing = await import(publicName("testing"));
 
 /** The server of the everything fixture, in this process. */

@@ -1,0 +1,2 @@
+export function find(name: "chromium"): string | undefined;
+export function installMissing(): void;
