@@ -198,7 +198,6 @@ describe("refusals by header", () => {
     expect(messageOf(answer)).toBe(message);
   });
 
-
   it("V29: names the encoding to use", () => {
     expect(answerTo(post({ "content-encoding": "gzip" })).headers["accept-encoding"]).toBe("identity");
   });

@@ -1,3 +1,4 @@
+import type { JsonLimits } from "../../json/parse.ts";
 import type { Service } from "../../model/service.ts";
 import { systemClock } from "../../std/clock.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
@@ -35,7 +36,7 @@ export function createDoors(service: Service, options: HttpOptions): Doors {
   };
 }
 
-type Settings = SessionsOptions & ModernDoorOptions;
+type Settings = SessionsOptions & ModernDoorOptions & { readonly jsonLimits?: JsonLimits | undefined };
 
 function toSettings(service: Service, options: HttpOptions): Settings {
   const { clock = systemClock, onWarning } = options;
@@ -45,7 +46,8 @@ function toSettings(service: Service, options: HttpOptions): Settings {
     deadlines: createDeadlines(clock),
     pulse: createPulse(clock, options.keepAliveMs ?? 15_000),
     discover: () => describeService(service),
-    dropped: (message) => onWarning?.({ kind: "client-dropped", message }),
+    dropped: (message) => warn(onWarning, message),
+    jsonLimits: options.jsonLimits,
     alwaysStream: options.respondWith === "sse",
     drainMs: options.drainMs ?? 5_000,
     askTimeoutMs: options.askTimeoutMs ?? 300_000,
@@ -61,6 +63,15 @@ function toSettings(service: Service, options: HttpOptions): Settings {
     replayChars: options.replayChars ?? MIB,
     retryMs: options.retryMs ?? 1_000,
   };
+}
+
+/** A hook that throws must not end the beat that all streams live on. */
+function warn(onWarning: HttpOptions["onWarning"], message: string): void {
+  try {
+    onWarning?.({ kind: "client-dropped", message });
+  } catch (error) {
+    console.error("plugbay: onWarning threw:", error);
+  }
 }
 
 function createLegacyDoor(settings: Settings, { sessions = true }: HttpOptions): LegacyDoor {

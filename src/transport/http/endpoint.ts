@@ -4,6 +4,7 @@ import {
   type ErrorObject,
   encodeMessage,
   type Id,
+  type Malformed,
   type Parsed,
   parseText,
   type Request,
@@ -35,13 +36,7 @@ export interface HttpEndpoint {
 
 /** Throws `invalid-definition` when an option cannot be used. */
 export function createEndpoint(service: Service, options: HttpOptions = {}): HttpEndpoint {
-  const {
-    path = "/mcp",
-    allowedHosts = loopbackHosts,
-    allowedOrigins = [],
-    maxBodyBytes = 4_194_304,
-    jsonLimits,
-  } = options;
+  const { path, allowedHosts = loopbackHosts, allowedOrigins = [], maxBodyBytes = 4_194_304, jsonLimits } = options;
   const { modern, legacy, sse, close } = createDoors(service, options);
   const guard = { hosts: allowedHosts, origins: allowedOrigins, maxBodyBytes };
   const admission = createAdmission({ ...guard, path, get: legacy !== undefined });
@@ -50,26 +45,40 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
   );
   let closing: Promise<void> | undefined;
 
+  /** The answer to what no door takes. */
+  const turnAway = (message: Parsed, stated: string | undefined): HttpAnswer | undefined => {
+    if (isRevision(stated) && !isLegacy(stated)) return message.kind === "batch" ? noBatch : accepted;
+    if (stated !== undefined && !isRevision(stated)) return unsupported(message, stated, revisions);
+    return legacy === undefined ? unsupported(message, stated, [newest]) : undefined;
+  };
+
   const post = (head: HttpHead, body: string, reply: HttpReply): void => {
     const message = parseText(body, jsonLimits);
-    if (message.kind === "malformed") return void reply.send(400, jsonHeaders, errorText(message.id, message.error));
+    if (message.kind === "malformed") return void answer(reply, malformed(message));
+    if (closing !== undefined && isWork(message)) return void answer(reply, busy);
     const stated = head.header("mcp-protocol-version");
     if (message.kind === "request" && isModern(message, stated)) return void modern.post(message, head, reply);
-    if (stated !== undefined && !isRevision(stated)) return void answer(reply, unsupported(message, stated, revisions));
-    if (legacy === undefined) return void answer(reply, unsupported(message, stated, [newest]));
-    if (isRevision(stated) && !isLegacy(stated)) return void reply.send(202, {}, "");
-    legacy.post(message, head, reply);
+    const away = turnAway(message, stated);
+    if (away === undefined) legacy?.post(message, head, reply);
+    else answer(reply, away);
+  };
+
+  /** GET and DELETE, which only sessions know. */
+  const other = (head: HttpHead, reply: HttpReply): void => {
+    const stated = head.header("mcp-protocol-version");
+    if (closing !== undefined) answer(reply, busy);
+    else if (stated !== undefined && !isRevision(stated)) answer(reply, unsupported(undefined, stated, revisions));
+    else if (head.method === "GET") legacy?.get(head, reply);
+    else legacy?.delete(head, reply);
   };
 
   return {
     maxBodyBytes,
     admit: (head) => (besides.get(pathOf(head.url)) ?? admission).admit(head),
     handle(head, body, reply) {
-      if (closing !== undefined) return answer(reply, refusal(503, "the server is closing", retrySoon));
       if (besides.size > 0 && besides.has(pathOf(head.url))) return sse?.handle(head, body, reply);
       if (head.method === "POST") post(head, body, reply);
-      else if (head.method === "GET") legacy?.get(head, reply);
-      else legacy?.delete(head, reply);
+      else other(head, reply);
     },
     close() {
       closing ??= close();
@@ -78,7 +87,14 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
   };
 }
 
-const retrySoon = { "retry-after": "1", connection: "close" };
+const busy: HttpAnswer = refusal(503, "the server is closing", { "retry-after": "1", connection: "close" });
+const accepted: HttpAnswer = { status: 202, headers: {}, body: "" };
+const noBatch: HttpAnswer = refusal(400, "batches are not supported; send one message a request");
+
+/** Calls that are open may wait for anything else. */
+function isWork({ kind }: Parsed): boolean {
+  return kind === "request" || kind === "batch";
+}
 
 function pathOf(url: string): string {
   const end = url.indexOf("?");
@@ -97,13 +113,18 @@ function answer(reply: HttpReply, { status, headers, body }: HttpAnswer): void {
   reply.send(status, headers, body);
 }
 
+/** Nobody waits for an answer to an answer: under its id, it would be taken for one to something else. */
+function malformed({ id, error, answerable }: Malformed): HttpAnswer {
+  return { status: 400, headers: jsonHeaders, body: errorText(answerable ? id : null, error) };
+}
+
 function errorText(id: Id | null, error: ErrorObject): string {
   return id === null ? JSON.stringify({ jsonrpc: "2.0", error }) : encodeMessage({ kind: "failure", id, error });
 }
 
 /** The answer to a client that speaks none of these. Names them, in a way that both eras understand. */
-function unsupported(message: Parsed, requested = "none", supported: readonly string[]): HttpAnswer {
-  const id = message.kind === "request" ? message.id : null;
+function unsupported(message: Parsed | undefined, requested = "none", supported: readonly string[]): HttpAnswer {
+  const id = message?.kind === "request" ? message.id : null;
   const error = modernServer.encodeFailure({
     code: "unsupported-revision",
     message: `unsupported protocol version; use ${supported.join(", ")}`,

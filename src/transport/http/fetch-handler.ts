@@ -71,7 +71,8 @@ class FetchReply implements HttpReply {
     this.#signal = signal;
     this.#always = always;
     this.#resolve = resolve;
-    signal.addEventListener("abort", this.#leave, { once: true });
+    if (signal.aborted) this.#leave();
+    else signal.addEventListener("abort", this.#leave, { once: true });
   }
 
   send(status: number, headers: HttpHeaders, body: string): void {
@@ -111,11 +112,13 @@ const HIGH_WATER = 65_536;
 class FetchSink implements EventSink {
   readonly body: ReadableStream<Uint8Array>;
   readonly #encoder = new TextEncoder();
+  readonly #gone: () => void;
   readonly #done: () => void;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #room: { readonly wait: Promise<void>; readonly release: () => void } | undefined;
 
   constructor(gone: () => void, done: () => void) {
+    this.#gone = gone;
     this.#done = done;
     this.body = new ReadableStream<Uint8Array>(
       {
@@ -151,9 +154,12 @@ class FetchSink implements EventSink {
   }
 
   destroy(): void {
-    this.#controller?.error(new Error("the client does not read"));
+    if (this.#controller === undefined) return;
+    this.#controller.error(new Error("the client does not read"));
     this.#controller = undefined;
     this.#release();
+    // As with sockets, who writes right now hears of it later.
+    queueMicrotask(this.#gone);
   }
 
   get backlog(): number {

@@ -11,6 +11,8 @@ import { openLiveSink, type SinkRules } from "./live-sink.ts";
 export interface ExchangeRules extends SinkRules {
   /** Answers are streams, also those that could be plain. */
   readonly alwaysStream: boolean;
+  /** Errors have the status of any other answer: clients of older revisions look no further than a bad one. */
+  readonly plainErrors?: boolean;
   /** Hears once that an exchange is over. */
   ended?(exchange: HttpExchange): void;
 }
@@ -46,7 +48,8 @@ export class HttpExchange implements Exchange, Sender {
   }
 
   fail(error: ErrorObject): undefined {
-    this.#answer({ kind: "failure", id: this.request.id, error }, statusOf(error));
+    const status = this.#rules.plainErrors ? 200 : statusOf(error);
+    this.#answer({ kind: "failure", id: this.request.id, error }, status);
   }
 
   refuse(error: ErrorObject): undefined {
@@ -66,7 +69,9 @@ export class HttpExchange implements Exchange, Sender {
   }
 
   drop(): void {
-    this.#end();
+    if (!this.#end()) return;
+    if (this.#stream !== undefined) this.#stream.end();
+    else this.#reply.send(200, jsonHeaders, "");
   }
 
   /** The client is gone: whatever it wanted, it no longer does. */

@@ -1,4 +1,4 @@
-import type { HttpHeaders } from "./http-message.ts";
+import { type HttpHeaders, refusal } from "./http-message.ts";
 
 /** Where the answer to one HTTP request goes: all at once, or as a stream of events. */
 export interface HttpReply {
@@ -30,3 +30,9 @@ export const streamHeaders: HttpHeaders = Object.freeze({
 });
 
 export const jsonHeaders: HttpHeaders = Object.freeze({ "content-type": "application/json" });
+
+/** Refuses a request because too many wait already. */
+export function refuseBusy(reply: HttpReply): void {
+  const { status, headers, body } = refusal(503, "the server is busy", { "retry-after": "1" });
+  reply.send(status, headers, body);
+}

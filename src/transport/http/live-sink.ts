@@ -6,7 +6,7 @@ import type { Beating, Pulse } from "./pulse.ts";
 /** What all streams of one endpoint have in common. */
 export interface SinkRules {
   readonly pulse: Pulse;
-  /** A client that leaves more than this unread is cut off. 0 is off. */
+  /** A client that leaves more than this unread, besides the message it has to read first, is cut off. 0 is off. */
   readonly maxQueuedBytes: number;
   /** Hears that a client was cut off, and why. */
   dropped(reason: string): void;
@@ -27,6 +27,8 @@ class LiveSink implements EventSink, Beating {
   /** Beats since the client last had caught up. */
   #behind = 0;
   #slow: Promise<void> | undefined;
+  /** As much as may be unread, now that the client is behind. */
+  #limit = Number.POSITIVE_INFINITY;
   #open = true;
 
   constructor(sink: EventSink, reply: HttpReply, rules: SinkRules) {
@@ -41,12 +43,12 @@ class LiveSink implements EventSink, Beating {
     this.#spoke = true;
     const slow = this.#sink.write(text);
     if (slow === undefined) return undefined;
-    const { maxQueuedBytes } = this.#rules;
-    if (maxQueuedBytes > 0 && this.#sink.backlog > maxQueuedBytes) {
-      this.#cut(`a client left more than ${maxQueuedBytes} bytes unread`);
+    if (this.#slow !== slow) {
+      void this.#watch(slow);
+    } else if (this.#sink.backlog > this.#limit) {
+      this.#cut(`a client left more than ${this.#rules.maxQueuedBytes} bytes unread`);
       return undefined;
     }
-    if (this.#slow !== slow) void this.#watch(slow);
     return slow;
   }
 
@@ -66,13 +68,15 @@ class LiveSink implements EventSink, Beating {
   }
 
   beat(): void {
-    if (this.#slow !== undefined && ++this.#behind > 2) return void this.#cut("a client did not read for too long");
+    if (this.#slow !== undefined && ++this.#behind > 3) return void this.#cut("a client did not read for too long");
     if (!this.#spoke && this.#slow === undefined) this.write(keepAlive);
     this.#spoke = false;
   }
 
   async #watch(slow: Promise<void>): Promise<void> {
+    const { maxQueuedBytes } = this.#rules;
     this.#slow = slow;
+    this.#limit = maxQueuedBytes > 0 ? this.#sink.backlog + maxQueuedBytes : Number.POSITIVE_INFINITY;
     await slow;
     if (this.#slow !== slow) return;
     this.#slow = undefined;

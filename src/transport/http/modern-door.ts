@@ -1,7 +1,7 @@
-import { headerProblem } from "../../codec/standard-headers.ts";
 import { modernServer as codec } from "../../codec/modern-server.ts";
+import { headerProblem } from "../../codec/standard-headers.ts";
 import { isObject } from "../../json/json.ts";
-import { type Request, rpcCodes } from "../../jsonrpc/message.ts";
+import type { Request } from "../../jsonrpc/message.ts";
 import { metaKeys } from "../../model/meta.ts";
 import { type DiscoverResult, methodRow } from "../../model/methods.ts";
 import type { Service } from "../../model/service.ts";
@@ -9,8 +9,9 @@ import type { Clock } from "../../std/clock.ts";
 import { createGate } from "../../std/gate.ts";
 import { createModernDesk } from "../modern-desk.ts";
 import { type ExchangeRules, HttpExchange } from "./http-exchange.ts";
-import { type HttpHead, refusal } from "./http-message.ts";
-import type { HttpReply } from "./http-reply.ts";
+import type { HttpHead } from "./http-message.ts";
+import { type HttpReply, refuseBusy } from "./http-reply.ts";
+import { createOpenExchanges } from "./open-exchanges.ts";
 
 export interface ModernDoorOptions extends Omit<ExchangeRules, "ended"> {
   readonly service: Service;
@@ -30,19 +31,17 @@ export interface ModernDoor {
 }
 
 export function createModernDoor(options: ModernDoorOptions): ModernDoor {
-  const { service, clock, maxConcurrent, maxQueued, maxListeners, drainMs, discover } = options;
+  const { service, maxConcurrent, maxQueued, maxListeners, discover } = options;
   const gate = createGate({ maxRunning: maxConcurrent, maxWaiting: maxQueued || Number.POSITIVE_INFINITY });
   const desk = createModernDesk({ service, peer: { notify: () => undefined }, gate, discover });
-  const open = new Set<HttpExchange>();
+  const open = createOpenExchanges(options);
   let listening = 0;
-  let drained = (): void => {};
 
   const rules: ExchangeRules = {
     ...options,
     ended(exchange) {
       open.delete(exchange);
       if (methodRow(exchange.request.method).open) listening--;
-      if (open.size === 0) drained();
     },
   };
 
@@ -64,16 +63,9 @@ export function createModernDoor(options: ModernDoorOptions): ModernDoor {
       reply.onGone(() => exchange.cancel());
       void desk.request(exchange);
     },
-    async close() {
+    close() {
       desk.endListening();
-      if (open.size === 0) return;
-      await new Promise<void>((resolve) => {
-        drained = resolve;
-        clock.after(drainMs, () => {
-          for (const exchange of open) exchange.abort.abort("the server is closing");
-          for (const exchange of open) exchange.fail({ code: rpcCodes.internal, message: "the server is closing" });
-        });
-      });
+      return open.drain();
     },
   };
 }
@@ -84,9 +76,4 @@ function disagreement(request: Request, head: HttpHead): string | undefined {
   if (!isObject(meta) || !isObject(meta[metaKeys.clientCapabilities])) return undefined;
   const version = meta[metaKeys.protocolVersion];
   return typeof version === "string" ? headerProblem(request, version, (name) => head.header(name)) : undefined;
-}
-
-function refuseBusy(reply: HttpReply): void {
-  const { status, headers, body } = refusal(503, "the server is busy", { "retry-after": "1" });
-  reply.send(status, headers, body);
 }

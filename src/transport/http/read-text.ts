@@ -12,7 +12,7 @@ export async function readText(request: Request, maxBytes: number): Promise<Read
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
       size += chunk.value.byteLength;
       if (size > maxBytes) {
-        await reader.cancel();
+        reader.cancel().catch(() => {});
         return { status: 413, problem: `the body is too large; send at most ${maxBytes} bytes` };
       }
       text += decoder.decode(chunk.value, { stream: true });

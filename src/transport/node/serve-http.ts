@@ -9,6 +9,7 @@ import { createEndpoint } from "../http/endpoint.ts";
 import type { HttpOptions } from "../http/options.ts";
 import { exitOnSignals } from "./exit-signals.ts";
 import { listen as listenTo } from "./node-handler.ts";
+import { watchConnections } from "./server-connections.ts";
 
 export interface ServeHttpOptions extends HttpOptions {
   /** Default 3000; 0 takes one that is free. */
@@ -53,18 +54,18 @@ export async function serveHttp(service: Service, options: ServeHttpOptions = {}
   await describeService(service);
   const server = createServer(limits, (request, response) => listenTo(endpoint, request, response));
   server.maxHeadersCount = 100;
+  const connections = watchConnections(server);
   const bound = await bind(server, port, host);
   const signals = options.signals
     ? exitOnSignals({ clock, drainMs: drainMs + GRACE_MS, onSignal: () => void close() })
     : undefined;
   let closing: Promise<void> | undefined;
 
+  /** It listens until all is answered, so that whoever comes is told to come again, and not left alone. */
   const shut = async (): Promise<void> => {
-    const closed = new Promise((resolve) => server.close(resolve));
     await endpoint.close();
-    server.closeIdleConnections();
     const stop = clock.after(GRACE_MS, () => server.closeAllConnections());
-    await closed;
+    await connections.close();
     stop();
     signals?.release();
   };

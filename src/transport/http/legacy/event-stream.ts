@@ -13,6 +13,8 @@ export interface EventStreamOptions {
   readonly primes: boolean;
   /** How soon a client should come back. */
   readonly retryMs: number;
+  /** Hears once that the stream has ended, and a client that comes back would find nothing. */
+  emptied?(): void;
 }
 
 /**
@@ -27,6 +29,8 @@ export interface EventStream {
   readonly attached: boolean;
   /** True when nothing more will be written. */
   readonly ended: boolean;
+  /** True when nothing follows this event, and nothing will. */
+  isOver(number: number): boolean;
   /**
    * Writes a message, now or when the client is back. A promise means that the
    * client is slow, or away and has missed much: it resolves in time.
@@ -45,8 +49,6 @@ export interface EventStream {
   end(): void;
   /** An event is kept no longer. */
   forget(event: LoggedEvent): void;
-  /** True when a client that comes back would find nothing. */
-  readonly forgotten: boolean;
 }
 
 /** Events that a client may miss before who writes more has to wait. */
@@ -54,7 +56,8 @@ const MAX_MISSED = 128;
 /** How long that is. */
 const MAX_WAIT_MS = 30_000;
 
-export function createEventStream({ name, log, clock, primes, retryMs }: EventStreamOptions): EventStream {
+export function createEventStream(options: EventStreamOptions): EventStream {
+  const { name, log, clock, primes, retryMs, emptied } = options;
   let last = 0;
   let written = 0;
   let lastForgotten = 0;
@@ -89,9 +92,7 @@ export function createEventStream({ name, log, clock, primes, retryMs }: EventSt
     get ended() {
       return ended;
     },
-    get forgotten() {
-      return ended && lastForgotten === last;
-    },
+    isOver: (number) => ended && number >= last,
     write(text) {
       if (ended) return undefined;
       const number = ++last;
@@ -120,13 +121,16 @@ export function createEventStream({ name, log, clock, primes, retryMs }: EventSt
       sink = undefined;
     },
     end() {
+      if (ended) return;
       ended = true;
       sink?.end();
       sink = undefined;
       release();
+      if (lastForgotten === last) emptied?.();
     },
     forget({ number }) {
       lastForgotten = number;
+      if (ended && number === last) emptied?.();
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Channel } from "../../../jsonrpc/channel.ts";
-import { encodeMessage, type Incoming, type Parsed, type Request } from "../../../jsonrpc/message.ts";
+import { type Batch, encodeMessage, type Incoming, type Parsed, type Request } from "../../../jsonrpc/message.ts";
 import { createPeer, type RpcPeer } from "../../../jsonrpc/peer.ts";
 import { createServerSession } from "../../../legacy/server-session.ts";
 import type { DiscoverResult } from "../../../model/methods.ts";
@@ -15,7 +15,7 @@ import { type PostRules, PostWay } from "./post-way.ts";
 import { createStreams, type StreamsOptions } from "./streams.ts";
 
 /** What the sessions of one endpoint have in common. */
-export interface SessionRules extends SinkRules, Omit<StreamsOptions, "primes"> {
+export interface SessionRules extends SinkRules, StreamsOptions {
   readonly service: Service;
   readonly deadlines: Deadlines;
   readonly maxConcurrent: number;
@@ -31,10 +31,10 @@ export interface HttpSession {
   readonly id: string;
   /** Takes what a POST brought. */
   post(message: Parsed, http: HttpFacts, reply: HttpReply): void;
-  /** Opens the session with `initialize`; `settled` hears whether that went well, before the answer goes out. */
+  /** Opens the session with `initialize`; `settled` hears once whether that went well. */
   open(hello: Request, post: { http: HttpFacts; reply: HttpReply }, settled: (ok: boolean) => void): void;
   /** Serves a GET: a stream of what is not an answer, or the rest of a stream that broke. */
-  get(lastEventId: string | undefined, reply: HttpReply): "opened" | "too many";
+  get(lastEventId: string | undefined, reply: HttpReply): "opened" | "too many" | "over";
   /** True while a connection or a call is open. */
   readonly busy: boolean;
   /** Ends everything. Idempotent. */
@@ -46,7 +46,7 @@ export interface HttpSession {
 export function createHttpSession(id: string, rules: SessionRules): HttpSession {
   const { clock } = rules;
   const primes = (): boolean => session.revision !== undefined && isSince(session.revision, "2025-11-25");
-  const streams = createStreams({ ...rules, primes });
+  const streams = createStreams(rules, primes);
   let calls = 0;
   let closed = false;
 
@@ -102,29 +102,34 @@ export function createHttpSession(id: string, rules: SessionRules): HttpSession 
       return calls > 0 || streams.attached;
     },
     post(message, http, reply) {
-      if (message.kind === "batch" && !session.acceptsBatches()) return refuseBatch(reply);
+      const problem = message.kind === "batch" ? batchProblem(message, session.acceptsBatches()) : undefined;
+      if (problem !== undefined) return refuse(reply, problem);
       if (answersOf(message) > 0) return void rpc.take(message, wayOf(message, http, reply));
       rpc.take(message, channel);
       reply.send(202, {}, "");
     },
     open(hello, { http, reply }, settled) {
       const way = wayOf(hello, http, reply);
+      // Its head says how it went, and so has to wait for that.
+      rules.pulse.delete(way);
       rpc.take(hello, {
         http,
         send(message) {
           const ok = message.kind === "success";
-          if (ok) way.headers = { "mcp-session-id": id };
+          way.headers = ok ? { "mcp-session-id": id } : {};
+          const slow = way.send(message);
           settled(ok);
-          return way.send(message);
+          return slow;
         },
       });
     },
     get(lastEventId, reply) {
+      if (lastEventId !== undefined && streams.isOver(lastEventId)) return "over";
       const found = streams.find(lastEventId);
       if (found === undefined) return "too many";
       const sink = openLiveSink(reply, rules, { "mcp-session-id": id });
-      reply.onGone(() => found.stream.detach(sink));
       found.attach(sink);
+      reply.onGone(() => found.detach(sink));
       return "opened";
     },
     async close() {
@@ -138,8 +143,14 @@ export function createHttpSession(id: string, rules: SessionRules): HttpSession 
   };
 }
 
-function refuseBatch(reply: HttpReply): void {
-  const { status, headers, body } = refusal(400, "batches are not supported; send one message a request");
+function batchProblem({ items }: Batch, accepted: boolean): string | undefined {
+  if (!accepted) return "batches are not supported; send one message a request";
+  const greets = items.some((item) => item.kind === "request" && item.method === "initialize");
+  return greets ? "initialize must not be part of a batch" : undefined;
+}
+
+function refuse(reply: HttpReply, problem: string): void {
+  const { status, headers, body } = refusal(400, problem);
   reply.send(status, headers, body);
 }
 
@@ -155,7 +166,6 @@ function answersOf(message: Parsed): number {
     case "malformed":
       return message.answerable ? 1 : 0;
     case "batch":
-      if (message.items.some((item) => item.kind === "request" && item.method === "initialize")) return 1;
       return message.items.reduce((sum, item) => sum + answersOf(item), 0);
     default:
       return 0;

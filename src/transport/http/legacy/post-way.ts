@@ -1,9 +1,8 @@
 import type { Sender } from "../../../jsonrpc/channel.ts";
 import { encodeMessage, type Id, type Message } from "../../../jsonrpc/message.ts";
 import type { HttpFacts } from "../../../std/http-facts.ts";
-import { sseEvent } from "../../../std/sse.ts";
 import type { HttpHeaders } from "../http-message.ts";
-import { type EventSink, type HttpReply, jsonHeaders, streamHeaders } from "../http-reply.ts";
+import { type EventSink, type HttpReply, jsonHeaders } from "../http-reply.ts";
 import type { Beating, Pulse } from "../pulse.ts";
 import type { EventStream } from "./event-stream.ts";
 
@@ -90,8 +89,8 @@ export class PostWay implements Sender, Beating {
     this.#stream = stream;
     this.#rules.pulse.delete(this);
     const sink = this.#rules.openSink(this.#reply, this.headers);
-    this.#reply.onGone(() => stream.detach(sink));
     stream.attach(sink);
+    this.#reply.onGone(() => stream.detach(sink));
     for (const text of this.#answers) stream.write(text);
     return stream;
   }
@@ -99,18 +98,14 @@ export class PostWay implements Sender, Beating {
   #finish(): void {
     if (this.#expected > 0) return;
     this.#rules.pulse.delete(this);
+    if (this.#rules.alwaysStream && this.#answers.length > 0 && !this.#gone) this.#open();
     if (this.#stream !== undefined) this.#stream.end();
-    else this.#sendWhole();
+    else if (!this.#gone) this.#sendWhole();
     this.#rules.done();
   }
 
   #sendWhole(): void {
-    if (this.#gone) return;
     const [text = ""] = this.#answers;
-    if (this.#answers.length > 0 && this.#rules.alwaysStream) {
-      const events = this.#answers.map((data) => sseEvent({ data })).join("");
-      return void this.#reply.send(200, { ...streamHeaders, ...this.headers }, events);
-    }
     const body = this.#batch && this.#answers.length > 0 ? `[${this.#answers.join(",")}]` : text;
     this.#reply.send(200, { ...jsonHeaders, ...this.headers }, body);
   }

@@ -11,8 +11,6 @@ export interface LegacyDoor {
   delete(head: HttpHead, reply: HttpReply): void;
   /** Takes no new clients, answers what is open, ends every session. */
   drain(): Promise<void>;
-  /** Ends every session at once. */
-  close(): Promise<void>;
 }
 
 export interface SessionsOptions extends SessionRules {
@@ -80,11 +78,6 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
     });
   };
 
-  const endAll = async (how: "drain" | "close"): Promise<void> => {
-    await Promise.all([...entries.values()].map(({ session }) => session[how]()));
-    entries.clear();
-  };
-
   return {
     post(message, head, reply) {
       if (isHello(message) && head.header("mcp-session-id") === undefined) {
@@ -97,9 +90,8 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
     get(head, reply) {
       const found = find(head);
       if ("status" in found) return answer(reply, found);
-      if (found.get(head.header("last-event-id"), reply) === "too many") {
-        answer(reply, refusal(429, "too many streams of this session are open", { "retry-after": "1" }));
-      }
+      const got = found.get(head.header("last-event-id"), reply);
+      if (got !== "opened") answer(reply, noStream[got]);
     },
     delete(head, reply) {
       const found = find(head);
@@ -107,10 +99,18 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
       end(found.id);
       reply.send(204, {}, "");
     },
-    drain: () => endAll("drain"),
-    close: () => endAll("close"),
+    async drain() {
+      await Promise.all([...entries.values()].map(({ session }) => session.drain()));
+      entries.clear();
+    },
   };
 }
+
+const noStream = {
+  "too many": refusal(429, "too many streams of this session are open", { "retry-after": "1" }),
+  // Clients that wait for an answer to a cancelled call would come back for ever; this they take for an end.
+  over: refusal(405, "nothing follows this event, and nothing will", { allow: "POST, DELETE, OPTIONS" }),
+};
 
 function isHello(message: Parsed): message is Request {
   return message.kind === "request" && message.method === "initialize";

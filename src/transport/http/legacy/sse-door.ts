@@ -1,10 +1,11 @@
+import type { JsonLimits } from "../../../json/parse.ts";
 import type { Channel } from "../../../jsonrpc/channel.ts";
 import { encodeMessage, type Incoming, parseText } from "../../../jsonrpc/message.ts";
 import type { Service } from "../../../model/service.ts";
 import { type AsyncQueue, asyncQueue } from "../../../std/async-queue.ts";
 import { sseEvent } from "../../../std/sse.ts";
 import { type ServeOptions, type Serving, serveChannel } from "../../serve-channel.ts";
-import { type HttpHead, refusal } from "../http-message.ts";
+import { type HttpHead, type HttpHeaders, refusal } from "../http-message.ts";
 import type { HttpReply } from "../http-reply.ts";
 import { openLiveSink, type SinkRules } from "../live-sink.ts";
 import { createSessionId } from "./session-id.ts";
@@ -16,6 +17,7 @@ export interface SseDoorOptions extends SinkRules, ServeOptions {
   /** Where they post. */
   readonly messagesPath: string;
   readonly maxSessions: number;
+  readonly jsonLimits?: JsonLimits | undefined;
 }
 
 /** The HTTP+SSE transport of 2024-11-05: one stream for all that is said to a client, which posts elsewhere. */
@@ -34,11 +36,14 @@ interface Line {
 const MAX_WAITING = 64;
 
 export function createSseDoor(options: SseDoorOptions): SseDoor {
-  const { service, path, messagesPath, maxSessions } = options;
+  const { service, path, messagesPath, maxSessions, jsonLimits } = options;
   const lines = new Map<string, Line>();
+  let draining = false;
 
   const open = (reply: HttpReply): void => {
-    if (lines.size >= maxSessions) return void refuse(reply, 429, "there are too many sessions");
+    if (draining) return void refuse(reply, 503, "the server is closing", retrySoon);
+    if (lines.size >= maxSessions)
+      return void refuse(reply, 429, "there are too many sessions", { "retry-after": "10" });
     const id = createSessionId();
     const queue = asyncQueue<readonly Incoming[]>();
     const sink = openLiveSink(reply, options);
@@ -60,8 +65,9 @@ export function createSseDoor(options: SseDoorOptions): SseDoor {
   const post = (head: HttpHead, body: string, reply: HttpReply): void => {
     const line = lines.get(new URLSearchParams(head.url.split("?")[1]).get("sessionId") ?? "");
     if (line === undefined) return void refuse(reply, 404, `there is no such session; open one at ${path}`);
-    if (line.queue.size >= MAX_WAITING) return void refuse(reply, 503, "too many messages of this session wait");
-    line.queue.push([parseText(body)]);
+    if (line.queue.size >= MAX_WAITING)
+      return void refuse(reply, 503, "too many messages of this session wait", retrySoon);
+    line.queue.push([parseText(body, jsonLimits)]);
     reply.send(202, { "content-type": "text/plain" }, "Accepted");
   };
 
@@ -74,12 +80,15 @@ export function createSseDoor(options: SseDoorOptions): SseDoor {
       else post(head, body, reply);
     },
     async drain() {
+      draining = true;
       await Promise.all([...lines.values()].map(({ serving }) => serving.drain()));
     },
   };
 }
 
-function refuse(reply: HttpReply, status: number, message: string, headers = {}): void {
+const retrySoon: HttpHeaders = { "retry-after": "1" };
+
+function refuse(reply: HttpReply, status: number, message: string, headers: HttpHeaders = {}): void {
   const answer = refusal(status, message, headers);
   reply.send(status, answer.headers, answer.body);
 }

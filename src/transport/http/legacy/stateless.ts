@@ -2,17 +2,24 @@ import { answerCall } from "../../../codec/answer.ts";
 import { legacyServer } from "../../../codec/legacy-server.ts";
 import type { Exchange } from "../../../jsonrpc/inbound.ts";
 import { rpcCodes } from "../../../jsonrpc/message.ts";
-import type { DiscoverResult } from "../../../model/methods.ts";
+import { type DiscoverResult, methodRow } from "../../../model/methods.ts";
 import type { ServerCapabilities } from "../../../model/peer.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../../model/revision.ts";
 import type { Service } from "../../../model/service.ts";
+import type { Clock } from "../../../std/clock.ts";
+import { createGate } from "../../../std/gate.ts";
 import { type ExchangeRules, HttpExchange } from "../http-exchange.ts";
 import { refusal } from "../http-message.ts";
-import type { HttpReply } from "../http-reply.ts";
+import { type HttpReply, refuseBusy } from "../http-reply.ts";
+import { createOpenExchanges } from "../open-exchanges.ts";
 import type { LegacyDoor } from "./sessions.ts";
 
-export interface StatelessOptions extends ExchangeRules {
+export interface StatelessOptions extends Omit<ExchangeRules, "ended" | "plainErrors"> {
   readonly service: Service;
+  readonly clock: Clock;
+  readonly maxConcurrent: number;
+  readonly maxQueued: number;
+  readonly drainMs: number;
   discover(): Promise<DiscoverResult>;
 }
 
@@ -23,7 +30,10 @@ export interface StatelessOptions extends ExchangeRules {
  * them, nothing announced, and the log level is the server's choice.
  */
 export function createStatelessDoor(options: StatelessOptions): LegacyDoor {
-  const { service, discover } = options;
+  const { service, maxConcurrent, maxQueued, discover } = options;
+  const gate = createGate({ maxRunning: maxConcurrent, maxWaiting: maxQueued || Number.POSITIVE_INFINITY });
+  const open = createOpenExchanges(options);
+  const rules: ExchangeRules = { ...options, plainErrors: true, ended: open.delete };
 
   const greet = async (exchange: Exchange): Promise<void> => {
     const { protocolVersion } = exchange.request.params;
@@ -45,20 +55,32 @@ export function createStatelessDoor(options: StatelessOptions): LegacyDoor {
     await answerCall(exchange, decoded.value, { codec, serve: service });
   };
 
+  const start = (exchange: HttpExchange, stated: string | undefined): void => {
+    const { method } = exchange.request;
+    const revision = isRevision(stated) && isLegacy(stated) ? stated : "2025-03-26";
+    if (method === "ping") exchange.succeed({});
+    else if (method === "initialize") void greet(exchange);
+    else if (runs(method)) void gate.run(() => serve(exchange, revision));
+    else void serve(exchange, revision);
+  };
+
   return {
     post(message, head, reply) {
       if (message.kind !== "request") return acknowledge(message.kind === "batch", reply);
-      const exchange = new HttpExchange(message, head, reply, options);
-      if (message.method === "ping") return exchange.succeed({});
-      if (message.method === "initialize") return void greet(exchange);
-      const stated = head.header("mcp-protocol-version");
-      void serve(exchange, isRevision(stated) && isLegacy(stated) ? stated : "2025-03-26");
+      if (gate.full && runs(message.method)) return refuseBusy(reply);
+      const exchange = new HttpExchange(message, head, reply, rules);
+      open.add(exchange);
+      start(exchange, head.header("mcp-protocol-version"));
     },
     get: (_head, reply) => refuse(405, "there are no sessions, and so no streams", reply),
     delete: (_head, reply) => refuse(405, "there are no sessions", reply),
-    drain: async () => {},
-    close: async () => {},
+    drain: open.drain,
   };
+}
+
+/** Whether a method runs what somebody wrote. Those of the handshake are not in the table. */
+function runs(method: string): boolean {
+  return method !== "ping" && method !== "initialize" && methodRow(method).runs === true;
 }
 
 function acknowledge(batch: boolean, reply: HttpReply): void {

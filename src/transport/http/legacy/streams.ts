@@ -10,8 +10,6 @@ export interface StreamsOptions {
   readonly replayChars: number;
   /** Streams for news that may be read at the same time. */
   readonly maxStreams: number;
-  /** Whether the client understands an event that has an id and nothing else. */
-  primes(): boolean;
 }
 
 /** The streams of one session, by the ids of their events. */
@@ -20,6 +18,8 @@ export interface Streams {
   create(): EventStream;
   /** The stream for what belongs to no call: one that is read, else the one that was read last. */
   news(): EventStream;
+  /** True for the last event of a stream that has ended: who has it need not come back. */
+  isOver(lastEventId: string): boolean;
   /** The stream that a GET asks for, and how to attach to it; undefined when too many are read. */
   find(lastEventId: string | undefined): Found | undefined;
   /** True while one is connected. */
@@ -28,13 +28,16 @@ export interface Streams {
 }
 
 export interface Found {
-  readonly stream: EventStream;
   attach(sink: EventSink): void;
+  /** The connection broke. */
+  detach(sink: EventSink): void;
 }
 
-export function createStreams(options: StreamsOptions): Streams {
-  const { clock, retryMs, maxStreams, primes } = options;
+/** `primes` tells whether the client understands an event that has an id and nothing else. */
+export function createStreams(options: StreamsOptions, primes: () => boolean): Streams {
+  const { clock, retryMs, maxStreams } = options;
   const streams = new Map<number, EventStream>();
+  /** Those whose connection broke last are at the end. */
   const news: EventStream[] = [];
   let names = 0;
   let log: ReplayLog | undefined;
@@ -44,17 +47,15 @@ export function createStreams(options: StreamsOptions): Streams {
       maxEvents: options.replayEvents,
       maxChars: options.replayChars,
       clock,
-      forgot(event) {
-        const stream = streams.get(event.stream);
-        stream?.forget(event);
-        if (stream?.forgotten) streams.delete(stream.name);
-      },
+      forgot: (event) => streams.get(event.stream)?.forget(event),
     });
 
   const create = (): EventStream => {
     log ??= openLog();
-    const stream = createEventStream({ name: ++names, log, clock, primes: primes(), retryMs });
-    streams.set(stream.name, stream);
+    const name = ++names;
+    const emptied = (): void => void streams.delete(name);
+    const stream = createEventStream({ name, log, clock, primes: primes(), retryMs, emptied });
+    streams.set(name, stream);
     return stream;
   };
 
@@ -64,16 +65,31 @@ export function createStreams(options: StreamsOptions): Streams {
     return stream;
   };
 
+  const detach = (stream: EventStream, sink: EventSink): void => {
+    stream.detach(sink);
+    const at = news.indexOf(stream);
+    if (at >= 0) news.push(...news.splice(at, 1));
+  };
+
+  const foundAt = (stream: EventStream, number: number | undefined, moreLost: boolean): Found => ({
+    attach: (sink) => stream.attach(sink, number, moreLost),
+    detach: (sink) => detach(stream, sink),
+  });
+
   return {
     create,
     news: () => news.findLast(({ attached }) => attached) ?? news.at(-1) ?? addNews(),
+    isOver(lastEventId) {
+      const position = readEventId(lastEventId);
+      return position !== undefined && streams.get(position.stream)?.isOver(position.number) === true;
+    },
     find(lastEventId) {
       const position = lastEventId === undefined ? undefined : readEventId(lastEventId);
       const known = position === undefined ? undefined : streams.get(position.stream);
-      if (known !== undefined) return { stream: known, attach: (sink) => known.attach(sink, position?.number) };
+      if (known !== undefined) return foundAt(known, position?.number, false);
       if (news.filter(({ attached }) => attached).length >= maxStreams) return undefined;
-      const stream = news.find(({ attached }) => !attached) ?? addNews();
-      return { stream, attach: (sink) => stream.attach(sink, undefined, lastEventId !== undefined) };
+      const stream = news.findLast(({ attached }) => !attached) ?? addNews();
+      return foundAt(stream, undefined, lastEventId !== undefined);
     },
     get attached() {
       return [...streams.values()].some(({ attached }) => attached);

@@ -1,0 +1,142 @@
+import type { HttpHead, HttpHeaders } from "../../src/transport/http/http-message.ts";
+import type { EventSink, HttpReply } from "../../src/transport/http/http-reply.ts";
+
+/** A stream whose client reads when the test says so. */
+export interface FakeSink extends EventSink {
+  /** Everything that was written, in order. */
+  readonly written: readonly string[];
+  readonly text: string;
+  readonly state: "open" | "ended" | "destroyed";
+  /** From now on the client reads nothing. */
+  stall(): void;
+  /** The client reads what it has left, and goes on reading. */
+  catchUp(): void;
+}
+
+export function createFakeSink(destroyed: () => void = () => {}): FakeSink {
+  const written: string[] = [];
+  let state: FakeSink["state"] = "open";
+  let backlog = 0;
+  let stalled = false;
+  let room: { readonly wait: Promise<void>; readonly release: () => void } | undefined;
+
+  const release = (): void => {
+    room?.release();
+    room = undefined;
+  };
+
+  return {
+    written,
+    get text() {
+      return written.join("");
+    },
+    get state() {
+      return state;
+    },
+    get backlog() {
+      return backlog;
+    },
+    write(text) {
+      if (state !== "open") return undefined;
+      written.push(text);
+      if (!stalled) return undefined;
+      backlog += text.length;
+      room ??= createRoom();
+      return room.wait;
+    },
+    end(text) {
+      if (state !== "open") return;
+      if (text !== undefined) written.push(text);
+      state = "ended";
+      release();
+    },
+    destroy() {
+      state = "destroyed";
+      release();
+      destroyed();
+    },
+    stall() {
+      stalled = true;
+    },
+    catchUp() {
+      stalled = false;
+      backlog = 0;
+      release();
+    },
+  };
+}
+
+function createRoom(): { readonly wait: Promise<void>; readonly release: () => void } {
+  let release = (): void => {};
+  const wait = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { wait, release };
+}
+
+/** An answer that nobody reads but the test. */
+export interface FakeReply extends HttpReply {
+  /** What was sent whole. */
+  readonly sent: { readonly status: number; readonly headers: HttpHeaders; readonly body: string } | undefined;
+  /** What was opened. */
+  readonly sink: FakeSink | undefined;
+  /** The head that the stream was opened with. */
+  readonly head: HttpHeaders | undefined;
+  /** Resolves when the answer has begun. */
+  readonly begun: Promise<void>;
+  /** The client goes away. */
+  leave(): void;
+}
+
+/** Refuses to be answered twice, as no platform would have it. */
+export function createFakeReply(): FakeReply {
+  const listeners: (() => void)[] = [];
+  const begin = createRoom();
+  let sent: FakeReply["sent"];
+  let sink: FakeSink | undefined;
+  let head: HttpHeaders | undefined;
+  let gone = false;
+
+  const claim = (): void => {
+    if (sent !== undefined || sink !== undefined) throw new Error("answered twice");
+    begin.release();
+  };
+  const leave = (): void => {
+    if (gone || sent !== undefined || sink?.state === "ended") return;
+    gone = true;
+    for (const listener of listeners) listener();
+  };
+
+  return {
+    begun: begin.wait,
+    get sent() {
+      return sent;
+    },
+    get sink() {
+      return sink;
+    },
+    get head() {
+      return head;
+    },
+    send(status, headers, body) {
+      claim();
+      sent = { status, headers, body };
+    },
+    open(headers) {
+      claim();
+      head = headers;
+      sink = createFakeSink(leave);
+      return sink;
+    },
+    onGone(listener) {
+      if (gone) listener();
+      else listeners.push(listener);
+    },
+    leave,
+  };
+}
+
+/** The head of a request that was admitted. */
+export function fakeHead(headers: Readonly<Record<string, string>> = {}, method = "POST", url = "/mcp"): HttpHead {
+  return { method, url, header: (name) => headers[name] };
+}
