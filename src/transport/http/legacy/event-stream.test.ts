@@ -73,6 +73,16 @@ describe("C108: a stream over several connections", () => {
     expect(blocks(attach())).toEqual([event(3)]);
   });
 
+  it("gives what was missed to one connection, not to the next one again", () => {
+    const { stream, write, attach } = open();
+    write(1, 2);
+    const first = attach();
+    stream.detach(first);
+    write(3);
+    expect(blocks(first)).toEqual([event(1), event(2)]);
+    expect(blocks(attach())).toEqual([event(3)]);
+  });
+
   it("moves to the newest connection, and ends the old one", () => {
     const { stream, write, attach } = open();
     const first = attach();
@@ -154,10 +164,11 @@ describe("C109: what is forgotten", () => {
     expect(blocks(sink)).toEqual([truncated, event(1), event(2)]);
   });
 
-  it("is announced when it was too large to be kept", () => {
-    const { stream, attach } = open({ maxChars: 10 });
+  it("is announced when it was too large to be kept with what followed", () => {
+    const { stream, write, attach } = open({ maxChars: 10 });
     stream.write(JSON.stringify({ n: "x".repeat(20) }));
-    expect(blocks(attach(0))).toEqual([truncated]);
+    write(2);
+    expect(blocks(attach(0))).toEqual([truncated, event(2)]);
   });
 });
 

@@ -31,7 +31,7 @@ const YOUNG_MS = 10_000;
 
 /**
  * Keeps events in memory: the last `maxEvents`, and more of them while they are
- * young, within `maxChars`.
+ * young, within `maxChars`. The newest is kept however long it is.
  */
 export function createReplayLog({ maxEvents, maxChars, clock, forgot }: ReplayOptions): ReplayLog {
   const events: (LoggedEvent & { readonly at: number })[] = [];
@@ -40,7 +40,7 @@ export function createReplayLog({ maxEvents, maxChars, clock, forgot }: ReplayOp
 
   const isFull = (): boolean => {
     const count = events.length - first;
-    if (count === 0) return false;
+    if (count <= 1) return false;
     if (chars > maxChars) return true;
     return count > maxEvents && clock.now() - (events[first]?.at ?? 0) > YOUNG_MS;
   };
