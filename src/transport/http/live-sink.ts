@@ -68,7 +68,7 @@ class LiveSink implements EventSink, Beating {
   }
 
   beat(): void {
-    if (this.#slow !== undefined && ++this.#behind > 3) return void this.#cut("a client did not read for too long");
+    if (this.#slow !== undefined && ++this.#behind > 2) return void this.#cut("a client did not read for too long");
     if (!this.#spoke && this.#slow === undefined) this.write(keepAlive);
     this.#spoke = false;
   }

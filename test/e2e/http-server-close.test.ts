@@ -1,0 +1,163 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { metaKeys } from "../../src/model/meta.ts";
+import { type HttpServing, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
+import { callOf, modernCall, modernRequest } from "../support/fake-endpoint.ts";
+import { createHttpService } from "../support/http-service.ts";
+import { createRawClient, openRawSession } from "../support/raw-http.ts";
+
+// What happens to those who wait when the server closes.
+
+const open: HttpServing[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((serving) => serving.close()));
+});
+
+async function serve(options: ServeHttpOptions = {}) {
+  const service = createHttpService();
+  const serving = await serveHttp(service.server, { port: 0, ...options });
+  open.push(serving);
+  return { ...service, serving, client: createRawClient(serving.port) };
+}
+
+const closing = { jsonrpc: "2.0", error: { code: -32600, message: "the server is closing" } };
+const listening = modernRequest("sub", "subscriptions/listen", { notifications: { toolsListChanged: true } });
+
+/** The bytes of a request over a connection that stays open. */
+function bytesOf(body: unknown, headers: Readonly<Record<string, string>> = {}): string {
+  const text = JSON.stringify(body);
+  const head = {
+    host: "127.0.0.1",
+    accept: "application/json, text/event-stream",
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(text)),
+    ...headers,
+  };
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${text}`;
+}
+
+describe("R-18: a server that closes", () => {
+  it("answers 10 of 10 calls, modern and legacy, over connections that stay open", async () => {
+    const { serving, client, holding, release } = await serve();
+    const session = await openRawSession(client);
+    const sockets = await Promise.all(
+      Array.from({ length: 10 }, async (_, id) => {
+        const { body, headers } = modernCall(id, "hold");
+        const socket = await client.socket();
+        socket.socket.write(id % 2 === 0 ? bytesOf(body, headers) : bytesOf(callOf(id, "hold"), session.headers));
+        return socket;
+      }),
+    );
+    await holding(10);
+    const closed = serving.close();
+    release();
+    const answers = await Promise.all(sockets.map((socket) => socket.closed));
+    await closed;
+    answers.forEach((text, id) => {
+      const [head = "", body = ""] = text.split("\r\n\r\n");
+      expect(head).toMatch(/^HTTP\/1\.1 200 OK/);
+      expect(JSON.parse(body)).toMatchObject({ id, result: { content: [{ text: "held" }] } });
+    });
+  });
+
+  it.each(["big", "bigEvent"])("writes %s answers to their end", async (tool) => {
+    const { serving, client } = await serve();
+    const session = await openRawSession(client);
+    const { socket, until, closed } = await client.socket();
+    socket.write(bytesOf(callOf(1, tool, { n: 20_000_000 }), session.headers));
+    await until((text) => text.includes("xxx"));
+    socket.pause();
+    const over = serving.close();
+    expect((await session.post(callOf(2, "echo", { text: "late" }))).status).toBe(503);
+    socket.resume();
+    expect((await closed).length).toBeGreaterThan(20_000_000);
+    await over;
+  });
+
+  it("refuses what is new with 503 while it answers, also over new connections", async () => {
+    const { serving, client, holding, release } = await serve();
+    const session = await openRawSession(client);
+    const { body, headers } = modernCall(1, "hold");
+    const waiting = client.request({ body, headers });
+    await holding(1);
+    const closed = serving.close();
+    const echo = modernCall(2, "echo", { text: "late" });
+    for (const late of [
+      await client.request({ body: echo.body, headers: echo.headers }),
+      await session.post(callOf(3, "echo", { text: "late" })),
+      await client.request({ method: "GET", headers: session.headers }),
+    ]) {
+      expect(late.status).toBe(503);
+      expect(late.headers["retry-after"]).toBe("1");
+      expect(late.headers.connection).toBe("close");
+      expect(late.messages).toEqual([closing]);
+    }
+    release();
+    expect((await waiting).messages).toMatchObject([{ id: 1, result: {} }]);
+    await closed;
+    await expect(client.request({ body, headers })).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("edge 34: ends subscriptions with a complete result that names them, and the streams of sessions", async () => {
+    const { serving, client } = await serve();
+    const session = await openRawSession(client);
+    const news = await session.get();
+    const listen = await client.stream({ body: listening.body, headers: listening.headers });
+    await listen.messages.count(1);
+    await serving.close();
+    expect(await listen.over).toBe("ended");
+    expect(await news.over).toBe("ended");
+    expect(listen.messages.items.at(-1)).toMatchObject({
+      id: "sub",
+      result: { resultType: "complete", _meta: { [metaKeys.subscriptionId]: "sub" } },
+    });
+  });
+
+  it("still hears what open calls have asked", async () => {
+    const { serving, client } = await serve();
+    const session = await openRawSession(client, { capabilities: { elicitation: {} } });
+    const call = await session.call(callOf(1, "ask", { text: "who" }));
+    const [question] = await call.messages.count(1);
+    const closed = serving.close();
+    const answer = { jsonrpc: "2.0", id: question?.id, result: { action: "accept", content: { reply: "me" } } };
+    expect((await session.post(answer)).status).toBe(202);
+    await closed;
+    expect(await call.over).toBe("ended");
+    expect(call.messages.items.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: "who: me" }] } });
+  });
+
+  it("does not wait for connections that are idle", async () => {
+    const { serving, client } = await serve();
+    const echo = modernCall(1, "echo", { text: "x" });
+    const used = await client.socket();
+    used.socket.write(bytesOf(echo.body, echo.headers));
+    await used.until((text) => text.includes('"text":"x"'));
+    const unused = await client.socket();
+    const listen = await client.socket();
+    listen.socket.write(bytesOf(listening.body, listening.headers));
+    await listen.until((text) => text.includes("acknowledged"));
+    const start = performance.now();
+    await serving.close();
+    expect(performance.now() - start).toBeLessThan(900);
+    await Promise.all([used.closed, unused.closed, listen.closed]);
+  });
+
+  it("R-19: ends what takes too long, with an error", async () => {
+    const { serving, client, holding, held } = await serve({ drainMs: 50 });
+    const { body, headers } = modernCall(1, "hold");
+    const waiting = client.request({ body, headers });
+    await holding(1);
+    await serving.close();
+    const answer = await waiting;
+    expect(answer.status).toBe(200);
+    expect(answer.messages).toMatchObject([{ id: 1, error: { code: -32603 } }]);
+    expect(held[0]?.aborted).toBe(true);
+  });
+
+  it("closes once, and again without effect", async () => {
+    const { serving } = await serve();
+    expect(serving.close()).toBe(serving.close());
+    await serving.close();
+    await serving[Symbol.asyncDispose]();
+  });
+});
