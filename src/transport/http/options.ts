@@ -61,8 +61,8 @@ export interface HttpOptions {
   /** Bytes a client may leave unread on one stream before it is cut off. Default 4 MiB; 0 is off. */
   readonly maxQueuedBytes?: number;
   /**
-   * How often silent streams show that they are alive, and what takes longer becomes
-   * a stream. A client that reads nothing for three times as long is cut off. Default 15 s; 0 is off.
+   * How often silent streams show that they are alive; in sessions, what takes longer
+   * becomes a stream. A client that reads nothing for three times as long is cut off. Default 15 s; 0 is off.
    */
   readonly keepAliveMs?: number;
   /** How long a legacy client may take to answer a question. Default 5 min. */
