@@ -1,311 +1,79 @@
 import {
-  Client,
-  type ElicitRequest,
-  type ElicitResult,
+  type Client,
   LOG_LEVEL_META_KEY,
   ResourceNotFoundError,
+  StreamableHTTPClientTransport,
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { isRunning } from "../fixtures/children/processes.ts";
-import { createLog, type Log } from "./support/events.ts";
-import { choices, chosen, defaults, listed, plainTools, prompts, resources } from "./support/expected.ts";
+import { behavesInEveryEra, behavesInSessions } from "./support/behaviours.ts";
+import { everythingHere, serveHttp } from "./support/built.ts";
+import { type Official, sessionFor } from "./support/official.ts";
+import { openV2 } from "./support/official-v2.ts";
 import { everything } from "./support/places.ts";
+import { isAsked } from "./support/questions.ts";
 
 // The client of the official SDK, version 2, in both of its eras, against our
-// server in a child process. It checks every message with schemas of its own.
+// server: in a child process over stdio, in this one over HTTP.
 
-type Fill = (form: ElicitRequest["params"]) => ElicitResult;
+const plain = await serveHttp(await everythingHere(), { port: 0 });
+const streaming = await serveHttp(await everythingHere(), { port: 0, respondWith: "sse" });
+afterAll(() => Promise.all([plain.close(), streaming.close()]));
 
-interface Session {
-  readonly client: Client;
-  readonly pid: number;
-  /** How the user fills the next form. */
-  fill: Fill;
-  /** Calls a tool and gives the text it returns. */
-  call(name: string, args?: Record<string, unknown>): Promise<string>;
-}
+const overStdio = () => new StdioClientTransport({ ...everything, stderr: "ignore" });
+const overHttp = (url: string) => new StreamableHTTPClientTransport(new URL(url));
 
-async function open(mode: VersionNegotiationMode): Promise<Session> {
-  const transport = new StdioClientTransport({ ...everything, stderr: "ignore" });
-  const client = new Client(
-    { name: "official", version: "2" },
-    {
-      versionNegotiation: { mode },
-      capabilities: { elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: { listChanged: true } },
-    },
-  );
-  client.setRequestHandler("elicitation/create", ({ params }) => session.fill(params));
-  client.setRequestHandler("sampling/createMessage", ({ params: { messages, maxTokens } }) => ({
-    model: "parrot",
-    role: "assistant",
-    content: { type: "text", text: `${maxTokens}: ${JSON.stringify(messages[0]?.content)}` },
-  }));
-  client.setRequestHandler("roots/list", () => ({ roots: [{ uri: "file:///home", name: "Home" }] }));
-  await client.connect(transport);
-  const session: Session = {
-    client,
-    pid: transport.pid ?? 0,
-    fill: () => ({ action: "cancel" }),
-    async call(name, args) {
-      const { content } = await client.callTool({ name, ...(args && { arguments: args }) });
-      return content.map((block) => ("text" in block ? block.text : "")).join("");
-    },
-  };
-  return session;
-}
+const ways = [
+  { way: "stdio", transport: overStdio },
+  { way: "HTTP", transport: () => overHttp(plain.url) },
+  { way: "HTTP that always streams", transport: () => overHttp(streaming.url) },
+];
+const eras: readonly { readonly name: string; readonly mode: VersionNegotiationMode; readonly modern: boolean }[] = [
+  { name: "legacy", mode: "legacy", modern: false },
+  { name: "negotiated", mode: "auto", modern: true },
+  { name: "pinned", mode: { pin: "2026-07-28" }, modern: true },
+];
 
-const eras = [
-  { name: "legacy", mode: "legacy", era: "legacy", revision: "2025-11-25" },
-  { name: "modern", mode: { pin: "2026-07-28" }, era: "modern", revision: "2026-07-28" },
-] as const;
+describe.each(ways.flatMap((way) => eras.map((era) => ({ ...way, ...era }))))(
+  "the official client, version 2, $name, over $way",
+  ({ transport, mode, modern }) => {
+    const session = sessionFor(() => openV2(transport(), mode));
 
-describe.each(eras)("the official client, $name", ({ mode, era, revision }) => {
-  let session: Session;
-  let client: Client;
-  let call: Session["call"];
-
-  beforeAll(async () => {
-    session = await open(mode);
-    ({ client, call } = session);
-  });
-  afterAll(() => client.close());
-
-  it("is introduced to the server", () => {
-    expect(client.getProtocolEra()).toBe(era);
-    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
-    expect(client.getServerVersion()).toEqual({ name: "plugbay-everything", version: "1.0.0", title: "Everything" });
-    expect(client.getInstructions()).toMatch(/^A server for tests/);
-    expect(client.getServerCapabilities()).toMatchObject({
-      tools: { listChanged: true },
-      prompts: { listChanged: true },
-      resources: { listChanged: true, subscribe: true },
-      completions: {},
-      logging: {},
+    it("has found its era", () => {
+      const { client } = session();
+      expect(client.getProtocolEra()).toBe(modern ? "modern" : "legacy");
+      expect(client.getNegotiatedProtocolVersion()).toBe(modern ? "2026-07-28" : "2025-11-25");
     });
-  });
 
-  it("gets the lists", async () => {
-    const { tools } = await client.listTools();
-    const names = tools.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining([...plainTools.map(([name]) => name), "add", "slow", "bump"]));
-    expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual(listed.resources);
-    const { resourceTemplates } = await client.listResourceTemplates();
-    expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(listed.templates);
-    expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual(listed.prompts);
-  });
+    behavesInEveryEra(session);
+    isAsked(session);
+    if (modern) behavesInTheModernEra(session);
+    else behavesInSessions(session);
 
-  it.each(plainTools)("calls %s", async (name, content) => {
-    const result = await client.callTool({ name });
-    expect(result.content).toEqual(content);
-    expect(result.isError).toBeUndefined();
-  });
-
-  it("reads the error of a tool", async () => {
-    expect(await client.callTool({ name: "test_error_handling" })).toMatchObject({
-      content: [{ type: "text", text: "This tool intentionally returns an error for testing" }],
-      isError: true,
+    it("takes an error for a missing resource for what it is", async () => {
+      const uri = "test://nothing";
+      const read = session().client.readResource({ uri });
+      if (modern) await expect(read).rejects.toMatchObject({ code: -32602, data: { uri } });
+      else await expect(read).rejects.toBeInstanceOf(ResourceNotFoundError);
     });
-  });
+  },
+);
 
-  it("checks structured content", async () => {
-    await client.listTools();
-    expect(await client.callTool({ name: "add", arguments: { a: 1, b: 2 } })).toMatchObject({
-      content: [{ type: "text", text: '{"sum":3}' }],
-      structuredContent: { sum: 3 },
-    });
-  });
+/** What only the modern era has. */
+function behavesInTheModernEra(session: () => Official<Client>): void {
+  const uri = "test://watched-resource";
+  const caching = { ttlMs: expect.any(Number), cacheScope: expect.stringMatching(/^(public|private)$/) };
 
-  it("does not find a tool that is not there", async () => {
-    await expect(client.callTool({ name: "nobody" })).rejects.toMatchObject({ code: -32602 });
-  });
-
-  it("hears of progress", async () => {
-    const heard: unknown[] = [];
-    const onprogress = (progress: unknown) => heard.push(progress);
-    await client.callTool({ name: "test_tool_with_progress" }, { onprogress });
-    const message = (progress: number) => `Completed step ${progress} of 100`;
-    expect(heard).toEqual([0, 50, 100].map((progress) => ({ progress, total: 100, message: message(progress) })));
-  });
-
-  it("is asked for a sample", async () => {
-    const asked = { type: "text", text: "Say hello" };
-    expect(await call("test_sampling", { prompt: "Say hello" })).toBe(`LLM response: 100: ${JSON.stringify(asked)}`);
-  });
-
-  it.each<[reply: ElicitResult, text: string]>([
-    [
-      { action: "accept", content: { username: "ada", email: "ada@example.org" } },
-      'action=accept, content={"username":"ada","email":"ada@example.org"}',
-    ],
-    [{ action: "decline" }, "action=decline, content={}"],
-    [{ action: "cancel" }, "action=cancel, content={}"],
-  ])("is asked a form, and answers %j", async (reply, text) => {
-    session.fill = (form) => {
-      expect(form).toMatchObject({
-        message: "Who are you?",
-        requestedSchema: {
-          type: "object",
-          properties: { username: { type: "string" }, email: { type: "string" } },
-          required: ["username", "email"],
-        },
-      });
-      return reply;
-    };
-    expect(await call("test_elicitation", { message: "Who are you?" })).toBe(`User response: ${text}`);
-  });
-
-  it("is asked a form with defaults", async () => {
-    session.fill = () => ({ action: "accept", content: {} });
-    expect(await call("test_elicitation_sep1034_defaults")).toBe(
-      `Elicitation completed: action=accept, content=${JSON.stringify(defaults)}`,
-    );
-  });
-
-  it("is asked a form with every kind of choice", async () => {
-    session.fill = (form) => {
-      expect(form).toMatchObject({ requestedSchema: { properties: choices } });
-      return { action: "accept", content: chosen };
-    };
-    expect(await call("test_elicitation_sep1330_enums")).toBe(
-      `Elicitation completed: action=accept, content=${JSON.stringify(chosen)}`,
-    );
-  });
-
-  it("is asked for its roots", async () => {
-    expect(await call("test_input_required_result_list_roots")).toBe("Roots: file:///home");
-  });
-
-  it("is asked several things at once, and one after the other", async () => {
-    session.fill = ({ message }) => ({
-      action: "accept",
-      content: message.includes("color") ? { color: "red" } : { name: "Ada" },
-    });
-    expect(await call("test_input_required_result_multiple_inputs")).toMatch(/^100: .*greeting.* Ada \(1 roots\)$/);
-    expect(await call("test_input_required_result_multi_round")).toBe("Ada likes red.");
-  });
-
-  it("is asked in the middle of progress", async () => {
-    session.fill = () => ({ action: "accept", content: { ok: true } });
-    const heard: unknown[] = [];
-    const onprogress = (progress: unknown) => heard.push(progress);
-    const { content } = await client.callTool({ name: "test_streaming_elicitation" }, { onprogress });
-    expect(content).toEqual([{ type: "text", text: "Went on." }]);
-    // In the modern era the client itself reports the rounds it makes as progress.
-    expect(heard[0]).toEqual({ progress: 1, total: 2 });
-  });
-
-  it("is asked by a prompt", async () => {
-    session.fill = () => ({ action: "accept", content: { context: "a test" } });
-    const { messages } = await client.getPrompt({ name: "test_input_required_result_prompt" });
-    expect(messages).toEqual([{ role: "user", content: { type: "text", text: "The context is a test." } }]);
-  });
-
-  it.each(resources)("reads %s", async (uri, contents) => {
-    expect((await client.readResource({ uri })).contents).toEqual([{ uri, ...contents }]);
-  });
-
-  it.each(prompts)("gets %s", async (name, args, messages) => {
-    expect((await client.getPrompt({ name, arguments: args })).messages).toEqual(messages);
-  });
-
-  it("has arguments completed", async () => {
-    const prompt = { type: "ref/prompt", name: "test_prompt_with_arguments" } as const;
-    const ofPrompt = await client.complete({ ref: prompt, argument: { name: "arg1", value: "test" } });
-    expect(ofPrompt.completion.values).toEqual(["testing", "tests"]);
-    const template = { type: "ref/resource", uri: "test://template/{id}/data" } as const;
-    const ofTemplate = await client.complete({ ref: template, argument: { name: "id", value: "12" } });
-    expect(ofTemplate.completion.values).toEqual(["12", "123"]);
-  });
-
-  it("stops a call", async () => {
-    const abort = new AbortController();
-    const started = createLog<unknown>();
-    const slow = client.callTool(
-      { name: "slow", arguments: { ms: 60_000, steps: 1000 } },
-      { signal: abort.signal, onprogress: started.add },
-    );
-    slow.catch(() => {});
-    await started.count(1);
-    expect(await call("inflight")).toBe('{"running":1}');
-    abort.abort("enough");
-    await expect(slow).rejects.toThrow("enough");
-    while ((await call("inflight")) !== '{"running":0}');
-  });
-
-  it("gets 200 answers at once, each to what it asked", async () => {
-    const messages = Array.from({ length: 200 }, (_, index) => `message ${index}`);
-    expect(await Promise.all(messages.map((message) => call("echo", { message })))).toEqual(messages);
-  });
-
-  it("leaves no process behind", async () => {
-    const short = await open(mode);
-    expect(isRunning(short.pid)).toBe(true);
-    await short.client.close();
-    expect(isRunning(short.pid)).toBe(false);
-  });
-});
-
-describe("what only the legacy era has", () => {
-  let session: Session;
-  let client: Client;
-
-  beforeAll(async () => {
-    session = await open("legacy");
-    ({ client } = session);
-  });
-  afterAll(() => client.close());
-
-  it("a ping", async () => {
-    expect(await client.ping()).toEqual({});
-  });
-
-  it("a log level for all calls", async () => {
-    const heard = logOf(client);
-    await client.setLoggingLevel("error");
-    await session.call("test_logging_tool");
-    await client.setLoggingLevel("debug");
-    await session.call("test_logging_tool");
-    expect(heard.items).toEqual(["error", "debug", "info", "error"]);
-  });
-
-  it("changes that are announced unasked, and subscriptions one by one", async () => {
-    const changes = changesOf(client);
-    const uri = "test://watched-resource";
-    await session.call("test_trigger_resource_update");
-    await session.call("bump");
-    await client.subscribeResource({ uri });
-    await session.call("test_trigger_resource_update");
-    await client.unsubscribeResource({ uri });
-    await session.call("test_trigger_resource_update");
-    await session.call("test_trigger_prompt_change");
-    expect(await changes.count(3)).toEqual(["tools", uri, "prompts"]);
-  });
-
-  it("an error of its own for a missing resource, which the client takes for what it is", async () => {
-    await expect(client.readResource({ uri: "test://nothing" })).rejects.toBeInstanceOf(ResourceNotFoundError);
-  });
-});
-
-describe("what only the modern era has", () => {
-  let session: Session;
-  let client: Client;
-
-  beforeAll(async () => {
-    session = await open("auto");
-    ({ client } = session);
-  });
-  afterAll(() => client.close());
-
-  it("discovery, which a client that may choose prefers", async () => {
-    expect(client.getProtocolEra()).toBe("modern");
-    const discovered = await client.discover();
+  it("discovers", async () => {
+    const discovered = await session().client.discover();
     expect(discovered.supportedVersions).toContain("2026-07-28");
     expect(discovered).toMatchObject(caching);
   });
 
-  it("lists and resources that say how long they may be kept", async () => {
+  it("hears how long lists and resources may be kept", async () => {
+    const { client } = session();
     expect(await client.listTools()).toMatchObject(caching);
     expect(await client.listPrompts()).toMatchObject(caching);
     expect(await client.listResources()).toMatchObject(caching);
@@ -313,15 +81,16 @@ describe("what only the modern era has", () => {
     expect(await client.readResource({ uri: "test://static-text" })).toMatchObject(caching);
   });
 
-  it("a log level for each call, and silence without", async () => {
-    const heard = logOf(client);
+  it("names a log level for each call, and hears nothing without", async () => {
+    const { client, logged } = session();
     const name = "test_logging_tool";
     await client.callTool({ name });
     await client.callTool({ name, _meta: { [LOG_LEVEL_META_KEY]: "info" } });
-    expect(heard.items).toEqual(["info", "error"]);
+    expect(logged.items.map(({ level }) => level)).toEqual(["info", "error"]);
   });
 
-  it("questions that the caller answers by hand", async () => {
+  it("answers questions by hand", async () => {
+    const { client } = session();
     const params = { name: "test_input_required_result_elicitation" };
     const first = await client.request({ method: "tools/call", params }, { allowInputRequired: true });
     expect(first).toMatchObject({
@@ -339,51 +108,56 @@ describe("what only the modern era has", () => {
     await expect(client.request({ method: "tools/call", params: changed })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it("subscriptions that hear only what they asked for", async () => {
-    const changes = changesOf(client);
-    const uri = "test://watched-resource";
-    await session.call("test_trigger_resource_update");
+  it("subscribes, and hears only what it asked for", async () => {
+    const { client, call, changes } = session();
+    await call("test_trigger_resource_update");
     const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: [uri] });
     expect(subscription.honoredFilter).toEqual({ toolsListChanged: true, resourceSubscriptions: [uri] });
-    await session.call("test_trigger_prompt_change");
-    await session.call("bump");
-    await session.call("test_trigger_resource_update");
+    await call("test_trigger_prompt_change");
+    await call("bump");
+    await call("test_trigger_resource_update");
     expect(await changes.count(2)).toEqual(["tools", uri]);
     await subscription.close();
     expect(await subscription.closed).toBe("local");
-    await session.call("bump");
-    await client.discover();
-    expect(changes.items).toEqual(["tools", uri]);
+    const other = await client.listen({ promptsListChanged: true });
+    await call("bump");
+    await call("test_trigger_prompt_change");
+    expect(await changes.count(3)).toEqual(["tools", uri, "prompts"]);
+    await other.close();
   });
 
-  it("a missing resource as invalid params", async () => {
-    const uri = "test://nothing";
-    await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32602, data: { uri } });
+  it("repeats in headers what the tool wants repeated", async () => {
+    const { client, call } = session();
+    await client.listTools();
+    expect(await call("test_x_mcp_header", { region: "Zürich", level: 3 })).toBe("Region Zürich, level 3");
   });
+}
 
-  it("a subscription that the server ends when it goes", async () => {
-    const other = await open({ pin: "2026-07-28" });
-    const subscription = await other.client.listen({ toolsListChanged: true });
-    process.kill(other.pid, "SIGTERM");
+describe("a server that goes", () => {
+  it("ends subscriptions over stdio", async () => {
+    const transport = overStdio();
+    const { client } = await openV2(transport, { pin: "2026-07-28" });
+    const subscription = await client.listen({ toolsListChanged: true });
+    process.kill(transport.pid ?? 0, "SIGTERM");
     expect(await subscription.closed).toBe("graceful");
-    await other.client.close();
+    await client.close();
+  });
+
+  it("ends subscriptions over HTTP", async () => {
+    const short = await serveHttp(await everythingHere(), { port: 0 });
+    const { client } = await openV2(overHttp(short.url), { pin: "2026-07-28" });
+    const subscription = await client.listen({ toolsListChanged: true });
+    await short.close();
+    expect(await subscription.closed).toBe("graceful");
+    await client.close();
   });
 });
 
-const caching = { ttlMs: expect.any(Number), cacheScope: expect.stringMatching(/^(public|private)$/) };
-
-/** The levels of the log messages a client hears. */
-function logOf(client: Client): Log<string> {
-  const heard = createLog<string>();
-  client.setNotificationHandler("notifications/message", ({ params }) => heard.add(params.level));
-  return heard;
-}
-
-/** The changes a client hears of: lists by their kind, resources by their URI. */
-function changesOf(client: Client): Log<string> {
-  const heard = createLog<string>();
-  client.setNotificationHandler("notifications/tools/list_changed", () => heard.add("tools"));
-  client.setNotificationHandler("notifications/prompts/list_changed", () => heard.add("prompts"));
-  client.setNotificationHandler("notifications/resources/updated", ({ params }) => heard.add(params.uri));
-  return heard;
-}
+it.each(eras)("leaves no process behind, $name", async ({ mode }) => {
+  const transport = overStdio();
+  const { client } = await openV2(transport, mode);
+  const pid = transport.pid ?? 0;
+  expect(isRunning(pid)).toBe(true);
+  await client.close();
+  expect(isRunning(pid)).toBe(false);
+});
