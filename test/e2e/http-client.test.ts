@@ -1,26 +1,13 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createInterface } from "node:readline";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Client, type ConnectOptions, connect, type LogEntry } from "../../src/connect/index.ts";
+import { describe, expect, it } from "vitest";
+import { type Client, connect } from "../../src/connect/index.ts";
 import { discovered, welcome } from "../support/connected.ts";
-import { createLog } from "./support/events.ts";
-import { installed, type Program, root, script } from "./support/places.ts";
-import { run, start } from "./support/run.ts";
+import { root } from "./support/places.ts";
+import { run } from "./support/run.ts";
 
-// Our client over sockets: against servers of others, and against servers that misbehave.
-
-/** A user and a model that answer everything. */
-const helpful: ConnectOptions = {
-  onElicit: ({ message }) => (message.includes("color") ? { color: "red" } : { name: "Ada" }),
-  onSample: ({ maxTokens, messages }) => ({
-    model: "parrot",
-    role: "assistant",
-    content: { type: "text", text: `${messages.length} message, ${maxTokens} tokens` },
-  }),
-  roots: [{ uri: "file:///home", name: "Home" }],
-};
+// Our client over sockets, against servers that misbehave.
 
 const texts = (text: string) => ({ content: [{ type: "text", text }] });
 
@@ -28,148 +15,6 @@ async function call(client: Client, name: string, args = {}): Promise<string> {
   const { content } = await client.callTool(name, args);
   return content.map((block) => ("text" in block ? block.text : "")).join("");
 }
-
-async function next<T>(source: AsyncIterable<T>): Promise<T> {
-  for await (const item of source) return item;
-  throw new Error("there was nothing");
-}
-
-/** Starts a server and gives where it listens, as soon as it does. It is ended with the tests of this file. */
-async function listening(program: Program, path: string): Promise<string> {
-  const { child } = await start(program);
-  for await (const line of createInterface(child.stderr)) {
-    const origin = /listening on (http:\S+)/.exec(line)?.[1];
-    if (origin !== undefined) return `${origin}${path}`;
-  }
-  throw new Error("the server does not listen");
-}
-
-const v1 = script("test/fixtures/official-v1-server.mjs", "--port", "0");
-const v2 = script("test/fixtures/official-v2-server.mjs", "--port", "0");
-
-/** What a server cannot do that lives for one request, or has no stream to speak up on. */
-type Lack = "asks" | "changes" | "stops";
-
-const servers: readonly {
-  readonly name: string;
-  readonly program: Program;
-  readonly path: string;
-  readonly revision: string;
-  readonly options?: ConnectOptions;
-  readonly lacks?: readonly Lack[];
-}[] = [
-  { name: "version 2, negotiated", program: v2, path: "/mcp", revision: "2026-07-28" },
-  { name: "version 2, negotiated, by fetch", program: v2, path: "/mcp", revision: "2026-07-28", options: { fetch } },
-  { name: "version 2 with sessions", program: v2, path: "/sessions", revision: "2025-11-25" },
-  {
-    name: "version 2 with sessions, by fetch",
-    program: v2,
-    path: "/sessions",
-    revision: "2025-11-25",
-    options: { fetch },
-  },
-  { name: "version 2 without streams", program: v2, path: "/json", revision: "2025-11-25", lacks: ["asks"] },
-  { name: "version 1", program: v1, path: "/mcp", revision: "2025-11-25" },
-  {
-    name: "version 1 without sessions",
-    program: v1,
-    path: "/stateless",
-    revision: "2025-11-25",
-    lacks: ["asks", "changes", "stops"],
-  },
-  { name: "version 1 over HTTP+SSE", program: v1, path: "/sse", revision: "2024-11-05", lacks: ["asks"] },
-];
-
-describe.each(servers)("the official server, $name", ({ program, path, revision, options = {}, lacks = [] }) => {
-  const logged = createLog<LogEntry>();
-  let client: Client;
-
-  beforeAll(async () => {
-    client = await connect(await listening(program, path), { ...helpful, ...options, onLog: logged.add });
-  });
-  afterAll(() => client.close());
-
-  it("introduces itself", async () => {
-    expect(client.revision).toBe(revision);
-    expect(client.server.serverInfo).toMatchObject({ name: "official" });
-    await client.ping();
-  });
-
-  it("lists what it has", async () => {
-    expect((await client.listTools()).map(({ name }) => name)).toEqual(expect.arrayContaining(["echo", "greet"]));
-    expect((await client.listResources()).map(({ uri }) => uri)).toContain("official://plain");
-  });
-
-  it("is called", async () => {
-    expect(await client.callTool("echo", { message: "grüße 😀" })).toMatchObject(texts("grüße 😀"));
-    expect(await client.callTool("fail")).toMatchObject({ ...texts("it did not work"), isError: true });
-    const all = Array.from({ length: 50 }, (_, i) => client.callTool("echo", { message: `${i}` }));
-    expect(await Promise.all(all)).toMatchObject(Array.from({ length: 50 }, (_, i) => texts(`${i}`)));
-  });
-
-  it.skipIf(path === "/json")("reports progress", async () => {
-    const heard: unknown[] = [];
-    await client.callTool("slow", { steps: 3 }, { onProgress: (progress) => heard.push(progress) });
-    expect(heard).toMatchObject([1, 2, 3].map((progress) => ({ progress, total: 3 })));
-  });
-
-  it.skipIf(lacks.includes("asks"))("asks, and is answered", async () => {
-    expect(await call(client, "greet")).toBe("Hello, Ada!");
-    expect(await call(client, "think")).toBe("1 message, 10 tokens in file:///home");
-  });
-
-  it.skipIf(lacks.includes("changes"))("tells what changes", async () => {
-    await using tools = client.changes({ tools: true });
-    await tools.ready;
-    expect(await call(client, "toggle")).toBe("added");
-    expect(await next(tools)).toEqual({ kind: "tools" });
-  });
-
-  it.skipIf(lacks.includes("stops"))("stops a call that nobody wants any more", async () => {
-    const abort = new AbortController();
-    const slow = client.callTool("slow", { steps: 1000 }, { signal: abort.signal });
-    slow.catch(() => {});
-    while ((await call(client, "running")) !== "1");
-    abort.abort("enough");
-    await expect(slow).rejects.toMatchObject({ code: "cancelled", cause: "enough" });
-    while ((await call(client, "running")) !== "0");
-  });
-
-  it("is left", async () => {
-    await client.close();
-    expect(await client.closed).toBeUndefined();
-  });
-});
-
-describe.each([
-  { mode: "streamableHttp", path: "/mcp", revision: "2025-11-25" },
-  { mode: "sse", path: "/sse", revision: "2024-11-05" },
-] as const)("the official server with everything, $mode", ({ mode, path, revision }) => {
-  let client: Client;
-
-  beforeAll(async () => {
-    const port = await freePort();
-    const { command, args } = installed("mcp-server-everything", mode);
-    const loader = `process.env.PORT = "${port}"; process.argv.splice(1, 0, ${JSON.stringify(args[0])}); import(require("node:url").pathToFileURL(require("node:fs").realpathSync(process.argv[1])))`;
-    const { child } = await start({ command, args: ["-e", loader, "--", ...args.slice(1)] });
-    for await (const line of createInterface(child.stderr)) if (line.includes(`port ${port}`)) break;
-    client = await connect(`http://127.0.0.1:${port}${path}`, helpful);
-  });
-  afterAll(() => client.close());
-
-  it("works", async () => {
-    expect(client.revision).toBe(revision);
-    expect(await call(client, "echo", { message: "hi" })).toBe("Echo: hi");
-    expect((await client.listResources()).length).toBeGreaterThan(5);
-  });
-
-  it("reports progress", async () => {
-    const heard: unknown[] = [];
-    const operation = "trigger-long-running-operation";
-    await client.callTool(operation, { duration: 0.1, steps: 2 }, { onProgress: (progress) => heard.push(progress) });
-    expect(heard).toEqual([1, 2].map((progress) => ({ progress, total: 2 })));
-  });
-});
 
 /** A server that does what the test says, and where it is. */
 async function serving(listener: RequestListener) {

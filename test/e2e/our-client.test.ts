@@ -2,40 +2,18 @@ import { mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Client, ConnectOptions, LogEntry } from "../../src/connect/index.ts";
+import type { Client } from "../../src/connect/index.ts";
 import type { Command } from "../../src/transport/command.ts";
 import { isRunning } from "../fixtures/children/processes.ts";
 import { connect } from "./support/built.ts";
 import { createLog } from "./support/events.ts";
+import { modest, offersEverything } from "./support/everything-server.ts";
+import { announces, answers, asks, logs, reportsProgress, version2 } from "./support/official-server.ts";
 import { installed, type Program, script } from "./support/places.ts";
+import { call, talkWith } from "./support/talk.ts";
 
-// Our client against servers of others: the official reference servers, and
-// one made with version 2 of the official SDK, in both of its eras.
-
-/** A user and a model that answer everything. */
-const helpful: ConnectOptions = {
-  onElicit: ({ message }) => (message.includes("color") ? { color: "red" } : { name: "Ada" }),
-  onSample: ({ maxTokens, messages }) => ({
-    model: "parrot",
-    role: "assistant",
-    content: { type: "text", text: `${messages.length} message, ${maxTokens} tokens` },
-  }),
-  roots: [{ uri: "file:///home", name: "Home" }],
-};
-
-const texts = (text: string) => ({ content: [{ type: "text", text }] });
-
-/** The text of a tool's result. */
-async function call(client: Client, name: string, args = {}): Promise<string> {
-  const { content } = await client.callTool(name, args);
-  return content.map((block) => ("text" in block ? block.text : "")).join("");
-}
-
-/** The next thing somebody hears of. */
-async function next<T>(source: AsyncIterable<T>): Promise<T> {
-  for await (const item of source) return item;
-  throw new Error("there was nothing");
-}
+// Our client against servers of others over stdio: the official reference servers,
+// and one made with version 2 of the official SDK, in both of its eras.
 
 /** A command that says the number of its process, whatever program it runs. */
 function numbered({ command, args }: Program): { readonly command: Command; pid(): number } {
@@ -55,111 +33,18 @@ describe.each([
   { name: "negotiated", revision: "2026-07-28", options: {} },
 ] as const)("the official server of version 2, $name", ({ revision, options }) => {
   const { command, pid } = numbered(script("test/fixtures/official-v2-server.mjs"));
-  const logged = createLog<LogEntry>();
-  let client: Client;
+  const talk = talkWith(command, options);
 
-  beforeAll(async () => {
-    client = await connect(command, { ...helpful, ...options, onLog: logged.add });
-  });
-  afterAll(() => client.close());
-
-  it("introduces itself", async () => {
-    expect(client.revision).toBe(revision);
-    expect(client.server.serverInfo).toMatchObject({ name: "official", version: "2.4.0" });
-    expect(client.server.instructions).toBe("An official server.");
-    await client.ping();
-    expect((await client.discover()).capabilities).toMatchObject({ tools: { listChanged: true }, completions: {} });
+  it(`speaks ${revision}`, () => {
+    expect(talk().client.revision).toBe(revision);
   });
 
-  it("lists what it has", async () => {
-    expect((await client.listTools()).map(({ name }) => name)).toEqual(expect.arrayContaining(["echo", "greet"]));
-    expect((await client.listResources()).map(({ uri }) => uri)).toEqual(["official://plain", "official://watched"]);
-    expect((await client.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual([
-      "official://item/{id}",
-    ]);
-    expect(await client.listPrompts()).toMatchObject([
-      { name: "talk", arguments: [{ name: "topic", required: true }] },
-    ]);
-  });
-
-  it("is called", async () => {
-    expect(await client.callTool("echo", { message: "grüße 😀" })).toMatchObject(texts("grüße 😀"));
-    expect(await client.callTool("fail")).toMatchObject({ ...texts("it did not work"), isError: true });
-    await expect(client.callTool("nobody")).rejects.toMatchObject({ code: "invalid-params" });
-  });
-
-  it("returns structured content, which is checked", async () => {
-    await client.listTools();
-    expect(await client.callTool("add", { a: 1, b: 2 })).toMatchObject({ structuredContent: { sum: 3 } });
-    expect(await client.tools.add?.({ a: 1, b: 2 })).toEqual({ sum: 3 });
-    await expect(client.tools.fail?.({})).rejects.toMatchObject({ code: "tool-error", message: "it did not work" });
-  });
-
-  it("reports progress", async () => {
-    const heard: unknown[] = [];
-    const { content } = await client.callTool("slow", { steps: 3 }, { onProgress: (progress) => heard.push(progress) });
-    expect(content).toEqual([{ type: "text", text: "done" }]);
-    expect(heard).toEqual([1, 2, 3].map((progress) => ({ progress, total: 3, message: `step ${progress}` })));
-  });
-
-  it("asks, and is answered", async () => {
-    expect(await call(client, "greet")).toBe("Hello, Ada!");
-    expect(await call(client, "paint")).toBe("Ada likes red.");
-    expect(await call(client, "think")).toBe("1 message, 10 tokens in file:///home");
-  });
-
-  it("has its resources read", async () => {
-    const item = { uri: "official://item/7", mimeType: "text/plain", text: "item 7" };
-    expect((await client.readResource("official://item/7")).contents).toEqual([item]);
-    const uri = "official://nothing";
-    await expect(client.readResource(uri)).rejects.toMatchObject({ code: "resource-not-found", data: { uri } });
-  });
-
-  it("gives prompts, and completes their arguments", async () => {
-    const { messages } = await client.getPrompt("talk", { topic: "art" });
-    expect(messages).toEqual([{ role: "user", content: { type: "text", text: "Talk of art." } }]);
-    const prompt = { ref: { type: "ref/prompt", name: "talk" }, argument: { name: "topic", value: "w" } } as const;
-    expect((await client.complete(prompt)).completion.values).toEqual(["weather", "wine"]);
-    const ref = { type: "ref/resource", uri: "official://item/{id}" } as const;
-    const item = { ref, argument: { name: "id", value: "o" } };
-    expect((await client.complete(item)).completion.values).toEqual(["one", "other"]);
-  });
-
-  it("tells what changes", async () => {
-    await using tools = client.changes({ tools: true });
-    await using watched = client.watch("official://watched");
-    await Promise.all([tools.ready, watched.ready]);
-    expect(await call(client, "toggle")).toBe("added");
-    expect(await next(tools)).toEqual({ kind: "tools" });
-    expect((await client.listTools()).map(({ name }) => name)).toContain("extra");
-    await call(client, "touch");
-    expect(await next(watched)).toEqual({ uri: "official://watched" });
-  });
-
-  it("logs what it is asked to log", async () => {
-    await call(client, "log");
-    const warning = { level: "warning", data: { careful: true }, logger: "official" };
-    expect(logged.items).toEqual([warning]);
-    await client.setLogLevel("debug");
-    await call(client, "log");
-    expect(logged.items).toEqual([warning, { level: "debug", data: "a detail" }, warning]);
-  });
-
-  it("stops a call that nobody wants any more", async () => {
-    const abort = new AbortController();
-    const heard = createLog<unknown>();
-    const slow = client.callTool("slow", { steps: 1000 }, { signal: abort.signal, onProgress: heard.add });
-    slow.catch(() => {});
-    await heard.count(2);
-    expect(await call(client, "running")).toBe("1");
-    abort.abort("enough");
-    await expect(slow).rejects.toMatchObject({ code: "cancelled", cause: "enough" });
-    while ((await call(client, "running")) !== "0");
-  });
+  answers(talk, version2);
+  for (const behaviour of [reportsProgress, asks, announces, logs]) behaviour(talk);
 
   it("ends with the client", async () => {
     expect(isRunning(pid())).toBe(true);
-    await client.close();
+    await talk().client.close();
     expect(isRunning(pid())).toBe(false);
   });
 });
@@ -174,101 +59,19 @@ describe("a server whose user says no", () => {
 
 describe("the official server with everything", () => {
   const { command, pid } = numbered(installed("mcp-server-everything", "stdio"));
-  let client: Client;
-
-  beforeAll(async () => {
-    client = await connect(command, {
-      ...helpful,
-      onElicit: ({ requestedSchema }) => {
-        expect(requestedSchema.properties).toHaveProperty("firstLine.default");
-        return { name: "Ada" };
-      },
-    });
-  });
-  afterAll(() => client.close());
+  const talk = talkWith(command, modest);
 
   it("is of the legacy era", () => {
+    const { client } = talk();
     expect(client.revision).toBe("2025-11-25");
     expect(client.server.serverInfo).toMatchObject({ name: "mcp-servers/everything" });
   });
 
-  it("lists what it has", async () => {
-    expect((await client.listTools()).map(({ name }) => name)).toEqual(expect.arrayContaining(["echo", "get-sum"]));
-    expect((await client.listResources()).length).toBeGreaterThan(3);
-    expect(await client.listResourceTemplates()).toHaveLength(2);
-    expect((await client.listPrompts()).map(({ name }) => name)).toContain("completable-prompt");
-  });
-
-  it("is called", async () => {
-    expect(await call(client, "echo", { message: "hello" })).toBe("Echo: hello");
-    expect(await call(client, "get-sum", { a: 1, b: 2 })).toBe("The sum of 1 and 2 is 3.");
-    const { content } = await client.callTool("get-tiny-image");
-    expect(content.map(({ type }) => type)).toEqual(["text", "image", "text"]);
-    await expect(client.tools["get-sum"]?.({ a: "one" })).rejects.toMatchObject({ code: "tool-error" });
-  });
-
-  it("returns structured content, which is checked", async () => {
-    await client.listTools();
-    const { structuredContent } = await client.callTool("get-structured-content", { location: "Chicago" });
-    expect(structuredContent).toMatchObject({ temperature: expect.any(Number), humidity: expect.any(Number) });
-  });
-
-  it("reports progress", async () => {
-    const heard: unknown[] = [];
-    const onProgress = (progress: unknown) => heard.push(progress);
-    await client.callTool("trigger-long-running-operation", { duration: 0.1, steps: 4 }, { onProgress });
-    expect(heard).toEqual([1, 2, 3, 4].map((progress) => ({ progress, total: 4 })));
-  });
-
-  it("asks, and is answered", async () => {
-    const sampled = await call(client, "trigger-sampling-request", { prompt: "hello", maxTokens: 10 });
-    expect(sampled).toContain('"text": "1 message, 10 tokens"');
-    const elicited = await call(client, "trigger-elicitation-request");
-    expect(elicited).toContain("It was a dark and stormy night.");
-    expect(await call(client, "get-roots-list")).toContain("file:///home");
-  });
-
-  it("has its resources read", async () => {
-    const [text] = (await client.readResource("demo://resource/dynamic/text/1")).contents;
-    expect(text).toMatchObject({ mimeType: "text/plain", text: expect.stringContaining("Resource 1") });
-    const [blob] = (await client.readResource("demo://resource/dynamic/blob/1")).contents;
-    expect(blob).toMatchObject({ blob: expect.any(String) });
-  });
-
-  it("gives prompts, and completes their arguments", async () => {
-    const { messages } = await client.getPrompt("args-prompt", { city: "Bern" });
-    expect(messages).toMatchObject([{ role: "user", content: { text: expect.stringContaining("Bern") } }]);
-    const ref = { type: "ref/prompt", name: "completable-prompt" } as const;
-    const { completion } = await client.complete({ ref, argument: { name: "department", value: "" } });
-    expect(completion.values).toContain("Engineering");
-  });
-
-  it("tells of a resource that changed", async () => {
-    const uri = "demo://resource/static/document/architecture.md";
-    await using watched = client.watch(uri);
-    await watched.ready;
-    await call(client, "toggle-subscriber-updates");
-    expect(await next(watched)).toEqual({ uri });
-  });
-
-  it("is not waited for when nobody wants the answer", async () => {
-    const abort = new AbortController();
-    const heard = createLog<unknown>();
-    const operation = client.callTool(
-      "trigger-long-running-operation",
-      { duration: 100, steps: 1000 },
-      { signal: abort.signal, onProgress: heard.add },
-    );
-    operation.catch(() => {});
-    await heard.count(1);
-    abort.abort();
-    await expect(operation).rejects.toMatchObject({ code: "cancelled" });
-    expect(await call(client, "echo", { message: "hello" })).toBe("Echo: hello");
-  });
+  offersEverything(talk);
 
   it("ends with the client, though it has timers running", async () => {
     expect(isRunning(pid())).toBe(true);
-    await client.close();
+    await talk().client.close();
     expect(isRunning(pid())).toBe(false);
   });
 });

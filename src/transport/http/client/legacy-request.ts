@@ -2,9 +2,9 @@ import { rpcCodes } from "../../../jsonrpc/message.ts";
 import { McpError } from "../../../model/errors.ts";
 import type { IncomingResponse } from "../http-send.ts";
 import { followStream } from "./follow-stream.ts";
-import { brokenOff, httpError } from "./http-errors.ts";
+import { brokenOff, httpError, networkError } from "./http-errors.ts";
 import { getStream, isTransient, type LegacyContext, post } from "./legacy-context.ts";
-import type { Pending } from "./pending.ts";
+import type { Pending, Settlement } from "./pending.ts";
 import { isEventStream, readAnswer } from "./read-answer.ts";
 import { messagesOf } from "./read-events.ts";
 
@@ -13,14 +13,25 @@ export async function perform(pending: Pending, context: LegacyContext): Promise
   const { session, parts } = context;
   const { id } = pending.request;
   const response = await send(pending, context);
-  if (response.status !== 404 || session.id === undefined || isHello(pending)) return read(response, pending, context);
+  const { status } = response;
+  if (!refusals.has(status) || session.id === undefined || isHello(pending)) return read(response, pending, context);
 
-  // The server has lost the session, or does not know the method.
-  const answer = await readAnswer(response, id, parts.limits).catch(() => undefined);
-  if (answer?.kind === "failure" && answer.error.code === rpcCodes.methodNotFound)
-    return context.settle(pending, answer);
+  const answer = await readAnswer(response, id, parts.limits).catch((error: unknown) =>
+    networkError(parts.endpoint.url, error),
+  );
+  if (!meansLost(status, answer)) return context.settle(pending, answer);
   await context.renew(session);
   if (!pending.over) await read(await send(pending, context), pending, context);
+}
+
+/** With these a server refuses what it has not looked at. It should say 404 when it has lost the session. */
+const refusals: ReadonlySet<number> = new Set([400, 404]);
+
+/** 404 may also be about the method. Servers made after the examples of the official SDK say 400, and why. */
+function meansLost(status: number, answer: Settlement): boolean {
+  if (answer instanceof McpError || answer.kind === "success") return status === 404;
+  const { code, message } = answer.error;
+  return status === 404 ? code !== rpcCodes.methodNotFound : /session|not initialized/i.test(message);
 }
 
 async function send(pending: Pending, { parts, session }: LegacyContext): Promise<IncomingResponse> {

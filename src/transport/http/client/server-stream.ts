@@ -43,8 +43,16 @@ export function createServerStream(context: LegacyContext): ServerStream {
   const read = (session: HttpSession, abort: LazyAbort): Promise<void> => {
     let opened = false;
 
+    /** What came after an event that the server has forgotten is lost. What comes from now on is not. */
+    const reach = async (lastEventId: string): Promise<IncomingResponse> => {
+      const response = await getStream(parts, session, lastEventId, abort);
+      if (response.status !== 400 || lastEventId === "") return response;
+      response.discard();
+      return getStream(parts, session, "", abort);
+    };
+
     const connect = async (lastEventId: string): Promise<IncomingResponse | undefined> => {
-      const response = await getStream(parts, session, lastEventId, abort).finally(announce);
+      const response = await reach(lastEventId).finally(announce);
       if (isEventStream(response)) {
         opened = true;
         return response;
@@ -52,8 +60,8 @@ export function createServerStream(context: LegacyContext): ServerStream {
       response.discard();
       const { status } = response;
       if (isTransient(status)) throw httpError(response);
-      // A server without such a stream should say 405, and some say 404.
-      if (status === 404 && opened && session.id !== undefined) await context.renew(session);
+      // A server without such a stream should say 405, and some say 404. One that had it has lost the session.
+      if ((status === 404 || status === 400) && opened && session.id !== undefined) await context.renew(session);
       else if (status !== 405) warn(noStream, statusText(status));
       return undefined;
     };

@@ -24,9 +24,13 @@ export function sessionOf(response: IncomingResponse, { protocolVersion }: JsonO
 }
 
 export function sessionHeaders({ id, version }: HttpSession): Readonly<Record<string, string>> {
-  if (id === undefined) return version === undefined ? {} : { "mcp-protocol-version": version };
-  return version === undefined ? { "mcp-session-id": id } : { "mcp-session-id": id, "mcp-protocol-version": version };
+  const said = version !== undefined && version >= firstWithHeader ? version : undefined;
+  if (id === undefined) return said === undefined ? {} : { "mcp-protocol-version": said };
+  return said === undefined ? { "mcp-session-id": id } : { "mcp-session-id": id, "mcp-protocol-version": said };
 }
+
+/** Servers take the absence of the header for an older revision, and some do not take the header for one. */
+const firstWithHeader = "2025-06-18";
 
 /** How long a server may take to end a session when we leave. */
 const farewellMs = 1_000;
