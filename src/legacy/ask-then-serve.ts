@@ -12,8 +12,19 @@ const MAX_ROUNDS = 10;
  * again with the answers until it needs none. One that asks nothing is only
  * busy, and gets a moment.
  */
-export async function askThenServe(service: Service, call: Call, ask: Ask, clock: Clock): Promise<Outcome> {
-  let outcome = await service(call);
+export function askThenServe(service: Service, call: Call, ask: Ask, clock: Clock): Promise<Outcome> {
+  return service(call).then((outcome) =>
+    outcome.kind === "input-required" ? goOn(service, call, outcome, { ask, clock }) : outcome,
+  );
+}
+
+interface Means {
+  readonly ask: Ask;
+  readonly clock: Clock;
+}
+
+async function goOn(service: Service, call: Call, first: Outcome, { ask, clock }: Means): Promise<Outcome> {
+  let outcome = first;
   for (let round = 1; outcome.kind === "input-required"; round++) {
     if (round > MAX_ROUNDS) {
       return { kind: "failed", failure: { code: "internal", message: `still asking after ${MAX_ROUNDS} rounds` } };

@@ -8,11 +8,11 @@ import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision } from "../model/revision.ts";
-import type { Service } from "../model/service.ts";
+import type { Ask, Call, Outcome, Service } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
 import { askThenServe } from "./ask-then-serve.ts";
-import { createAsker } from "./asker.ts";
+import { type Asker, createAsker } from "./asker.ts";
 import { createFeed, type Feed } from "./feed.ts";
 import { sessionMethods } from "./session-methods.ts";
 
@@ -57,7 +57,7 @@ interface Link {
 }
 
 export function createServerSession(options: ServerSessionOptions): ServerSession {
-  const { service, peer, gate, clock, askTimeoutMs, discover } = options;
+  const { service, peer, discover } = options;
   let state: State = { status: "fresh" };
 
   const meet = async (codec: LegacyServerCodec, hello: JsonObject): Promise<Link> => {
@@ -113,24 +113,6 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
     return done !== undefined;
   };
 
-  const serve = (exchange: Exchange, { codec, session }: Link): Promise<void> | undefined => {
-    const decoded = codec.decodeCall(exchange.request, session);
-    if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
-    const runs = methodRow(exchange.request.method).runs === true;
-    const { ask, close } = createAsker({ peer, codec, askTimeoutMs, gate: runs ? gate : undefined }, exchange);
-    const work = async (): Promise<void> => {
-      await answerCall(exchange, decoded.value, {
-        codec,
-        ask,
-        serve: (call) => askThenServe(service, call, ask, clock),
-      });
-      close();
-    };
-    if (runs) return gate.run(work);
-    void work();
-    return undefined;
-  };
-
   return {
     request(exchange) {
       const { method } = exchange.request;
@@ -138,7 +120,7 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
       if (method === "initialize") return greet(exchange);
       if (state.status !== "ready") return refuse(exchange, "invalid-request", "not initialized");
       const { link } = state;
-      return adjust(exchange, link) ? undefined : serve(exchange, link);
+      return adjust(exchange, link) ? undefined : serve(exchange, link, options);
     },
     notification({ method }) {
       if (state.status !== "greeted" || !isInitialized(method)) return;
@@ -155,6 +137,28 @@ export function createServerSession(options: ServerSessionOptions): ServerSessio
     },
     close: () => linkOf(state)?.feed.stop(),
   };
+}
+
+/** Answers a call of the service. A promise holds back the reading of more. */
+function serve(exchange: Exchange, { codec, session }: Link, options: ServerSessionOptions): Promise<void> | undefined {
+  const { service, peer, gate, clock, askTimeoutMs } = options;
+  const decoded = codec.decodeCall(exchange.request, session);
+  if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
+  const runs = methodRow(exchange.request.method).runs === true;
+  let asker: Asker | undefined;
+  // Most calls ask nothing.
+  const ask: Ask = (question) => {
+    asker ??= createAsker({ peer, codec, askTimeoutMs, gate: runs ? gate : undefined }, exchange);
+    return asker.ask(question);
+  };
+  const work = async (): Promise<void> => {
+    const run = (call: Call): Promise<Outcome> => askThenServe(service, call, ask, clock);
+    await answerCall(exchange, decoded.value, { codec, ask, serve: run });
+    asker?.close();
+  };
+  if (runs) return gate.run(work);
+  void work();
+  return undefined;
 }
 
 function linkOf(state: State): Link | undefined {
