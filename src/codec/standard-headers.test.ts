@@ -27,7 +27,9 @@ describe("headerProblem", () => {
   const version = "2026-07-28";
   const call = { method: "tools/call", params: { name: "a b" } };
   const good = { "mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": "a b" };
-  const lookup = (headers: Readonly<Record<string, string | undefined>>) => (name: string) => headers[name];
+  const lookup = (headers: Readonly<Record<string, string | undefined>>) => ({
+    header: (name: string) => headers[name],
+  });
 
   it.each<[headers: Record<string, string | undefined>]>([
     [good],

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import { methodRow } from "../model/methods.ts";
-import { encodeHeaderValue, type HeaderLookup, isHeaderFor, trimHeaderValue } from "../std/header-value.ts";
+import { encodeHeaderValue, isHeaderFor, trimHeaderValue } from "../std/header-value.ts";
 
 /** What the headers of a request repeat. */
 interface Request {
@@ -26,13 +26,18 @@ export function standardHeaders(method: string, params: JsonObject | undefined):
  * has no name, there is nothing to compare with and the check of the body has
  * the last word. Takes no memory when nothing is wrong.
  */
-export function headerProblem(request: Request, version: string | undefined, header: HeaderLookup): string | undefined {
+export function headerProblem(request: Request, version: string | undefined, head: Head): string | undefined {
   const { method, params } = request;
   return (
-    versionProblem(version, header("mcp-protocol-version")) ??
-    methodProblem(method, header("mcp-method")) ??
-    nameProblem(nameOf(method, params), header)
+    versionProblem(version, head.header("mcp-protocol-version")) ??
+    methodProblem(method, head.header("mcp-method")) ??
+    nameProblem(nameOf(method, params), head)
   );
+}
+
+/** What has headers, by their names in lower case. */
+interface Head {
+  header(name: string): string | undefined;
 }
 
 function versionProblem(version: string | undefined, value: string | undefined): string | undefined {
@@ -46,9 +51,9 @@ function methodProblem(method: string, value: string | undefined): string | unde
   return trimHeaderValue(value) === method ? undefined : different("Mcp-Method", value, method);
 }
 
-function nameProblem(name: string | undefined, header: HeaderLookup): string | undefined {
+function nameProblem(name: string | undefined, head: Head): string | undefined {
   if (name === undefined) return undefined;
-  const value = header("mcp-name");
+  const value = head.header("mcp-name");
   if (value === undefined) return missing("Mcp-Name");
   return isHeaderFor(name, value) ? undefined : different("Mcp-Name", value, name);
 }

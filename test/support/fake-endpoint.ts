@@ -95,6 +95,7 @@ export function modernCall(
 export function messagesOf({ sent, sink }: FakeReply): readonly JsonObject[] {
   if (sink !== undefined) return messagesIn(sink.text);
   if (sent === undefined || sent.body === "") return [];
+  if (sent.headers["content-type"] === "text/event-stream") return messagesIn(sent.body);
   const value: JsonObject | readonly JsonObject[] = JSON.parse(sent.body);
   return Array.isArray(value) ? value : [value as JsonObject];
 }

@@ -75,5 +75,5 @@ function disagreement(request: Request, head: HttpHead): string | undefined {
   const { _meta: meta } = request.params;
   if (!isObject(meta) || !isObject(meta[metaKeys.clientCapabilities])) return undefined;
   const version = meta[metaKeys.protocolVersion];
-  return typeof version === "string" ? headerProblem(request, version, (name) => head.header(name)) : undefined;
+  return typeof version === "string" ? headerProblem(request, version, head) : undefined;
 }

@@ -17,13 +17,14 @@ export class NodeReply implements HttpReply {
   send(status: number, headers: HttpHeaders, body: string): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    if (status === 204) response.writeHead(status, { ...headers, ...this.#always });
-    else response.writeHead(status, { ...headers, ...this.#always, "content-length": Buffer.byteLength(body) });
+    const fields = fieldsOf(headers, this.#always);
+    if (status !== 204) fields.push("content-length", String(Buffer.byteLength(body)));
+    response.writeHead(status, fields);
     response.end(body);
   }
 
   open(headers: HttpHeaders): EventSink {
-    if (!this.#response.headersSent) this.#response.writeHead(200, { ...headers, ...this.#always });
+    if (!this.#response.headersSent) this.#response.writeHead(200, fieldsOf(headers, this.#always));
     return new NodeSink(this.#response);
   }
 
@@ -40,6 +41,14 @@ export class NodeReply implements HttpReply {
     }
     this.#listeners.push(listener);
   }
+}
+
+/** Names and values in turn: Node writes them as they are, and makes no table of them first. */
+function fieldsOf(headers: HttpHeaders, always: HttpHeaders): string[] {
+  const fields: string[] = [];
+  for (const name in headers) fields.push(name, headers[name] as string);
+  for (const name in always) fields.push(name, always[name] as string);
+  return fields;
 }
 
 class NodeSink implements EventSink {

@@ -80,7 +80,9 @@ export function createEventStream(options: EventStreamOptions): EventStream {
   const frame = (number: number, text: string): string => sseEvent({ id: `${name}-${number}`, data: text });
 
   const replay = (to: EventSink, number: number): void => {
-    for (const event of log.after(name, number)) to.write(frame(event.number, event.text));
+    // Looking for nothing in a long log would cost more than a call.
+    const missed = number < last ? log.after(name, number) : [];
+    for (const event of missed) to.write(frame(event.number, event.text));
     written = last;
   };
 

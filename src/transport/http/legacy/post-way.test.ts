@@ -127,9 +127,8 @@ describe("the answer to a POST", () => {
     const { way, reply, resume } = post({ alwaysStream: true });
     way.headers = { "mcp-session-id": "s" };
     way.send(success(1));
-    expect(reply.head).toEqual({ ...streamHeaders, "mcp-session-id": "s" });
-    expect(readBlocks(reply.sink?.text ?? "")).toEqual([prime, { id: "1-1", message: wire.success(1) }]);
-    expect(reply.sink?.state).toBe("ended");
+    expect(reply.sent).toMatchObject({ status: 200, headers: { ...streamHeaders, "mcp-session-id": "s" } });
+    expect(readBlocks(reply.sent?.body ?? "")).toEqual([prime, { id: "1-1", message: wire.success(1) }]);
     expect(resume("1-0")).toEqual([wire.success(1)]);
   });
 

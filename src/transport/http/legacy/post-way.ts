@@ -2,7 +2,7 @@ import type { Sender } from "../../../jsonrpc/channel.ts";
 import { encodeMessage, type Id, type Message } from "../../../jsonrpc/message.ts";
 import type { HttpFacts } from "../../../std/http-facts.ts";
 import type { HttpHeaders } from "../http-message.ts";
-import { type EventSink, type HttpReply, jsonHeaders } from "../http-reply.ts";
+import { type EventSink, type HttpReply, jsonHeaders, streamHeaders } from "../http-reply.ts";
 import type { Beating, Pulse } from "../pulse.ts";
 import type { EventStream } from "./event-stream.ts";
 
@@ -98,16 +98,34 @@ export class PostWay implements Sender, Beating {
   #finish(): void {
     if (this.#expected > 0) return;
     this.#rules.pulse.delete(this);
-    if (this.#rules.alwaysStream && this.#answers.length > 0 && !this.#gone) this.#open();
     if (this.#stream !== undefined) this.#stream.end();
+    else if (!this.#gone && this.#rules.alwaysStream && this.#answers.length > 0) this.#sendStream();
     else if (!this.#gone) this.#sendWhole();
     this.#rules.done();
+  }
+
+  /** A stream that is over when it begins goes out in one piece. Where that breaks off, it can be picked up. */
+  #sendStream(): void {
+    const stream = this.#rules.createStream();
+    let events = "";
+    stream.attach({
+      write: (text) => {
+        events += text;
+        return undefined;
+      },
+      end() {},
+      destroy() {},
+      backlog: 0,
+    });
+    for (const text of this.#answers) stream.write(text);
+    stream.end();
+    this.#reply.send(200, { ...streamHeaders, ...this.headers }, events);
   }
 
   #sendWhole(): void {
     const [text = ""] = this.#answers;
     const body = this.#batch && this.#answers.length > 0 ? `[${this.#answers.join(",")}]` : text;
-    this.#reply.send(200, { ...jsonHeaders, ...this.headers }, body);
+    this.#reply.send(200, this.headers === noHeaders ? jsonHeaders : { ...jsonHeaders, ...this.headers }, body);
   }
 }
 
