@@ -12,6 +12,8 @@ import type { Gate } from "../std/gate.ts";
 /** Why subscriptions end when nobody cancelled them. */
 const closing = new McpError("connection-closed", "the server is closing");
 
+const over = Promise.resolve();
+
 /** Serves requests that say who sends them, each on its own. */
 export interface ModernDesk {
   /** Answers a request. A promise holds back the reading of more. */
@@ -46,11 +48,14 @@ export function createModernDesk({ service, peer, gate, discover }: ModernDeskOp
 
   server = identify();
 
-  const answer = async (exchange: Exchange): Promise<void> => {
+  const answer = (exchange: Exchange): Promise<void> => {
     const decoded = codec.decodeCall(exchange.request);
-    if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
+    if (!decoded.ok) {
+      exchange.refuse(codec.encodeFailure(decoded.failure));
+      return over;
+    }
     server ??= identify();
-    await answerCall(exchange, decoded.value, { codec, server, serve: service, ended: () => tellEnd(exchange) });
+    return answerCall(exchange, decoded.value, { codec, server, serve: service, ended: () => tellEnd(exchange) });
   };
 
   /** The protocol wants a subscription that the server ends to be cancelled, too. The result comes first, being the kinder word. */

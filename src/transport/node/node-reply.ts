@@ -6,7 +6,7 @@ import type { EventSink, HttpReply } from "../http/http-reply.ts";
 export class NodeReply implements HttpReply {
   readonly #response: ServerResponse;
   readonly #always: HttpHeaders;
-  #listeners: (() => void)[] | undefined;
+  #listeners: (() => void) | (() => void)[] | undefined;
 
   /** `always` goes with every answer. */
   constructor(response: ServerResponse, always: HttpHeaders) {
@@ -31,15 +31,13 @@ export class NodeReply implements HttpReply {
   onGone(listener: () => void): void {
     const response = this.#response;
     if (response.destroyed && !response.writableFinished) return void listener();
-    if (this.#listeners === undefined) {
-      const listeners: (() => void)[] = [];
-      this.#listeners = listeners;
-      response.on("close", () => {
-        if (response.writableFinished) return;
-        for (const each of listeners) each();
-      });
-    }
-    this.#listeners.push(listener);
+    if (this.#listeners === undefined) response.on("close", () => this.#closed());
+    this.#listeners = this.#listeners === undefined ? listener : [this.#listeners, listener].flat();
+  }
+
+  #closed(): void {
+    if (this.#response.writableFinished) return;
+    for (const listener of [this.#listeners ?? []].flat()) listener();
   }
 }
 

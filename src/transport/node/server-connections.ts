@@ -1,12 +1,12 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** The connections of a server, and what is being written to them. */
+/** The connections of a server. */
 export interface ServerConnections {
   /**
-   * Stops listening when all answers are written, and resolves when no connection
-   * is left. Those that are idle are closed; a request that is just arriving has
-   * to be answered, or its connection closed by somebody else.
+   * Stops listening when what was answered is written, and resolves when no
+   * connection is left. Those that are idle are closed; a request that is just
+   * arriving has to be answered, or its connection closed by somebody else.
    */
   close(): Promise<void>;
 }
@@ -18,35 +18,36 @@ export interface ServerConnections {
  */
 export function watchConnections(server: Server): ServerConnections {
   const sockets = new Set<Socket>();
-  const answers = new Set<ServerResponse>();
-  let written = (): void => {};
 
-  function forgetSocket(this: Socket): void {
+  function forget(this: Socket): void {
     sockets.delete(this);
-  }
-  function forgetAnswer(this: ServerResponse): void {
-    answers.delete(this);
-    if (answers.size === 0) written();
   }
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
-    socket.on("close", forgetSocket);
-  });
-  server.on("request", (_request: IncomingMessage, response: ServerResponse) => {
-    answers.add(response);
-    response.on("close", forgetAnswer);
+    socket.on("close", forget);
   });
 
   return {
     async close() {
-      if (answers.size > 0) {
-        await new Promise<void>((resolve) => {
-          written = resolve;
-        });
-      }
+      await Promise.all([...sockets].map(written));
       const closed = new Promise<unknown>((resolve) => server.close(resolve));
       for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       await closed;
     },
   };
+}
+
+/** Resolves when all that was given to a socket is on its way, or the socket is gone. */
+function written(socket: Socket): Promise<void> | undefined {
+  if (socket.writableLength === 0 || socket.destroyed) return undefined;
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (socket.writableLength > 0 && !socket.destroyed) return;
+      socket.off("drain", look);
+      socket.off("close", look);
+      resolve();
+    };
+    socket.on("drain", look);
+    socket.on("close", look);
+  });
 }
