@@ -6,6 +6,7 @@ import { type Ask, type Call, createCall, type HangUp, type Notify, type Outcome
 import type { ServerCodec, WireCall } from "./codec.ts";
 import { patientNotify } from "./patient-notify.ts";
 
+/** How calls are answered. One may serve for all calls of a connection. */
 export interface Answering {
   readonly codec: ServerCodec;
   /** Signs modern results. Waited for when there is a result, not before. */
@@ -15,7 +16,7 @@ export interface Answering {
   /** Runs the call. */
   serve(call: Call): Promise<Outcome>;
   /** Hears that an open call has ended with a result, right after that is written. */
-  ended?(): void;
+  ended?(exchange: Exchange): void;
 }
 
 type Signer = Implementation | undefined;
@@ -26,12 +27,13 @@ export async function answerCall(exchange: Exchange, wire: WireCall, answering: 
   if (exchange.abort.aborted) return;
   try {
     const outcome = await answering.serve(toCall(exchange, wire, answering));
-    const server = answering.server instanceof Promise ? await answering.server : answering.server;
+    const signer = answering.server;
+    const server = signer instanceof Promise ? await signer : signer;
     const encoded = codec.encodeOutcome(wire.method, outcome, server);
     if (!encoded.ok) return void exchange.fail(codec.encodeFailure(encoded.failure));
     if (!isOpen(wire.method)) return void exchange.succeed(encoded.value);
     exchange.succeed(withMeta(encoded.value, metaKeys.subscriptionId, exchange.request.id));
-    answering.ended?.();
+    answering.ended?.(exchange);
   } catch (error) {
     console.error(`plugbay: ${wire.method} threw:`, error);
     exchange.fail(codec.encodeFailure({ code: "internal", message: "internal error" }));

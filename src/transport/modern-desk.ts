@@ -1,4 +1,4 @@
-import { answerCall } from "../codec/answer.ts";
+import { type Answering, answerCall } from "../codec/answer.ts";
 import { modernServer as codec } from "../codec/modern-server.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
@@ -54,14 +54,23 @@ export function createModernDesk({ service, peer, gate, discover }: ModernDeskOp
       exchange.refuse(codec.encodeFailure(decoded.failure));
       return over;
     }
-    server ??= identify();
-    return answerCall(exchange, decoded.value, { codec, server, serve: service, ended: () => tellEnd(exchange) });
+    return answerCall(exchange, decoded.value, answering);
   };
 
   /** The protocol wants a subscription that the server ends to be cancelled, too. The result comes first, being the kinder word. */
   const tellEnd = ({ request: { id }, abort }: Exchange): void => {
     if (abort.aborted && abort.reason !== closing) return;
     peer.notify("notifications/cancelled", withMeta({ requestId: id }, metaKeys.subscriptionId, id));
+  };
+
+  const answering: Answering = {
+    codec,
+    serve: service,
+    get server() {
+      server ??= identify();
+      return server;
+    },
+    ended: tellEnd,
   };
 
   const listen = async (exchange: Exchange): Promise<void> => {
