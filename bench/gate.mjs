@@ -1,0 +1,53 @@
+// Measures a few cheap cells against the bare limit, by processor time, and says whether
+// the shares of gate.json are still reached: `node bench/gate.mjs`. Ends with 1 when not.
+//
+//   --only NAME    one of the cells
+//   --slow HOW     plants a slow-down, see lib/slow-down.mjs
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { openHttp } from "./cells/http.mjs";
+import { openPumped } from "./cells/in-process.mjs";
+import { openStdio } from "./cells/stdio.mjs";
+import { sampleInRounds } from "./lib/rounds.mjs";
+
+const length = { rounds: 9, ms: 80, warmCalls: 16_000, warmMs: 2500, repeat: 0 };
+
+const cells = {
+  "in process": ({ peer, slow }) => openPumped({ peer, role: "inProcess", inFlight: 1, options: { slow } }),
+  stdio: (options) => openStdio({ ...options, run: (load, ms) => load.run({ ms, inFlight: 64 }) }),
+  "HTTP modern": (options) => openHttp({ ...options, mode: "modern", answer: "json", connections: 16 }),
+  "HTTP session": (options) => openHttp({ ...options, mode: "session", answer: "json", connections: 16 }),
+};
+
+const { values } = parseArgs({ options: { only: { type: "string" }, slow: { type: "string" } } });
+const required = JSON.parse(readFileSync(new URL("gate.json", import.meta.url), "utf8"));
+const names = Object.keys(cells).filter((name) => values.only === undefined || values.only === name);
+
+const shares = [];
+for (const name of names) shares.push({ name, atLeast: required[name], share: await bestShare(name) });
+console.log(JSON.stringify(shares));
+process.exit(shares.every(({ share, atLeast }) => share >= atLeast) ? 0 : 1);
+
+/** A share that is not reached is measured once more, in new processes: compilers have luck, a loss has not. */
+async function bestShare(name) {
+  const first = await measureShare(name);
+  return first >= required[name] ? first : Math.max(first, await measureShare(name));
+}
+
+/** What share of the bare limit we reach. */
+async function measureShare(name) {
+  const { bare, plugbay } = await sampleInRounds({
+    peers: ["bare", "plugbay"],
+    open: (peer) => cells[name]({ peer, ...(peer === "plugbay" && { slow: values.slow }) }),
+    length,
+    report: () => {},
+  });
+  return lowest(bare) / lowest(plugbay);
+}
+
+/** The mean of the lowest third: disturbances only ever add. */
+function lowest(samples) {
+  const sorted = samples.map(({ cpu }) => cpu).toSorted((a, b) => a - b);
+  const third = sorted.slice(0, Math.ceil(sorted.length / 3));
+  return third.reduce((sum, cpu) => sum + cpu) / third.length;
+}

@@ -1,0 +1,21 @@
+import { ratio } from "./stats.mjs";
+
+/** What became of each limit: `met`, `missed`, or `not measured`. */
+export function verdictsOf(targets, results) {
+  return targets.flatMap(({ title, limits }) => limits.map((limit) => ({ title, ...judge(limit, results) })));
+}
+
+function judge(limit, results) {
+  const { cell, key, against, peer = "plugbay" } = limit;
+  const result = results.find(({ name }) => name === cell);
+  const [ours, others] = [result?.samples[peer]?.[key], result?.samples[against]?.[key]];
+  if (ours === undefined || others === undefined) return { ...limit, verdict: "not measured" };
+  const { better, label } = result.measures.find((measure) => measure.key === key);
+  // Cost is what should be small; goodness is its inverse.
+  const cost = better === "less" ? ratio(ours, others) : ratio(others, ours);
+  const good = better === "less" ? ratio(others, ours) : ratio(ours, others);
+  if (limit.atMost === undefined) return { ...limit, label, ...good, verdict: word(good.median >= limit.atLeast) };
+  return { ...limit, label, ...cost, verdict: word(cost.median <= limit.atMost) };
+}
+
+const word = (isMet) => (isMet ? "met" : "missed");
