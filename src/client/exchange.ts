@@ -7,6 +7,7 @@ import { type Ask, type Call, createCall, type Notify, type Outcome, type Servic
 import type { Clock } from "../std/clock.ts";
 import type { Deadline, DeadlineLimits, Deadlines } from "../std/deadlines.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
+import type { Linked, LinkedSet } from "../std/linked-set.ts";
 import type { AnswerDesk } from "./answers.ts";
 import { type InputRequired, nextRound, type Round } from "./input.ts";
 import { onSignal } from "./shared-signal.ts";
@@ -19,7 +20,7 @@ export interface Line {
   readonly deadlines: Deadlines;
   readonly maxRounds: number;
   /** The exchanges that are not settled. */
-  readonly open: Set<OpenExchange>;
+  readonly open: LinkedSet<OpenExchange>;
 }
 
 /** A clock that can be asked again for its last reading, at no cost. */
@@ -27,7 +28,7 @@ export interface RememberingClock extends Clock {
   readonly last: number;
 }
 
-export interface OpenExchange {
+export interface OpenExchange extends Linked<OpenExchange> {
   readonly method: string;
   /** Settles the exchange, then aborts what is under way. No effect once settled. */
   fail(error: McpError, reason?: unknown): void;
@@ -67,6 +68,8 @@ interface Settle<M extends Method> {
 
 class Exchange<M extends Method> implements OpenExchange {
   readonly method: M;
+  previous: OpenExchange | undefined;
+  next: OpenExchange | undefined;
   readonly #line: Line;
   readonly #request: Request<M>;
   readonly #settle: Settle<M>;

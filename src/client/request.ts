@@ -6,6 +6,7 @@ import type { Method, Params, Result } from "../model/methods.ts";
 import type { Service } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
 import { createDeadlines, type DeadlineLimits } from "../std/deadlines.ts";
+import { LinkedSet } from "../std/linked-set.ts";
 import type { AnswerDesk } from "./answers.ts";
 import type { CallOptions, LogEntry } from "./call-options.ts";
 import { cancelled, exchange, type Hear, type Line, type OpenExchange, type RememberingClock } from "./exchange.ts";
@@ -50,7 +51,7 @@ export interface Requests {
 export function createRequests(options: RequestsOptions): Requests {
   const { connection, desk, limits, maxInFlight, maxRounds, warn, onLog } = options;
   const clock = remembering(options.clock);
-  const open = new Set<OpenExchange>();
+  const open = new LinkedSet<OpenExchange>();
   const line: Line = { connection, desk, clock, deadlines: createDeadlines(clock), maxRounds, open };
   let over: { readonly why: string; readonly cause?: unknown } | undefined;
 
@@ -93,7 +94,7 @@ export function createRequests(options: RequestsOptions): Requests {
       over ??= { why, cause };
     },
     endAll() {
-      for (const each of open) each.fail(closedError(each.method));
+      for (const each of open.toArray()) each.fail(closedError(each.method));
     },
   };
   return requests;

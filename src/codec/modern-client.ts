@@ -1,5 +1,5 @@
 import { asJson, type JsonObject } from "../json/json.ts";
-import type { Id } from "../jsonrpc/message.ts";
+import type { Peer } from "../model/peer.ts";
 import type { Call } from "../model/service.ts";
 import type { ClientCodec } from "./codec.ts";
 import { r2026_07_28 } from "./r2026-07-28.ts";
@@ -8,7 +8,7 @@ import { decodeModernResult } from "./shared/decode-result.ts";
 import type { Dialect } from "./shared/dialect.ts";
 import type { Draft } from "./shared/draft.ts";
 import { encodeParams } from "./shared/encode-params.ts";
-import { writeEnvelope } from "./shared/envelope.ts";
+import { createEnvelopeWriter, type EnvelopeWriter, writeEnvelope } from "./shared/envelope.ts";
 import { encodeFailure } from "./shared/errors.ts";
 import { createNotificationWriter, decodeNotification } from "./shared/notifications.ts";
 
@@ -16,12 +16,19 @@ import { createNotificationWriter, decodeNotification } from "./shared/notificat
  * A client of the stateless revision: it says who it is on every request, and
  * calls again with answers when it is asked something.
  */
-export const modernClient: ClientCodec = createModernClient(r2026_07_28);
+export const modernClient: ClientCodec = createModernClient(r2026_07_28, (call, progressToken) =>
+  writeEnvelope(r2026_07_28, call, progressToken),
+);
 
-function createModernClient(dialect: Dialect): ClientCodec {
+/** The same client on one connection, which remembers how to say who it is. */
+export function modernClientOf(peer: Peer): ClientCodec {
+  return createModernClient(r2026_07_28, createEnvelopeWriter(r2026_07_28, peer));
+}
+
+function createModernClient(dialect: Dialect, envelopeOf: EnvelopeWriter): ClientCodec {
   return {
     revision: dialect.revision,
-    encodeCall: (call, progressToken) => encodeCall(dialect, call, progressToken),
+    encodeCall: (call, progressToken) => encodeCall(dialect, call, envelopeOf(call, progressToken)),
     decodeResult: decodeModernResult,
     encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
     decodeFailure,
@@ -30,8 +37,8 @@ function createModernClient(dialect: Dialect): ClientCodec {
   };
 }
 
-function encodeCall(dialect: Dialect, call: Call, progressToken: Id | undefined): JsonObject {
-  const params: Draft = { _meta: writeEnvelope(dialect, call, progressToken), ...encodeParams(dialect, call) };
+function encodeCall(dialect: Dialect, call: Call, envelope: JsonObject): JsonObject {
+  const params: Draft = { _meta: envelope, ...encodeParams(dialect, call) };
   if (call.answers !== undefined) params.inputResponses = asJson(call.answers);
   if (call.state !== undefined) params.requestState = call.state;
   return params;

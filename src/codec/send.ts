@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../json/json.ts";
 import type { Id, Notification } from "../jsonrpc/message.ts";
-import type { Lost, Reply } from "../jsonrpc/outbound.ts";
+import type { Lost, Reply, RequestOptions } from "../jsonrpc/outbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type Failure, McpError, toFailure } from "../model/errors.ts";
 import { metaKeys, metaOf } from "../model/meta.ts";
@@ -9,17 +9,36 @@ import { abortReason, type Call, type Outcome, onAbort } from "../model/service.
 import type { ClientCodec } from "./codec.ts";
 
 /** Sends a call over a connection and brings back its outcome. Never rejects. */
-export async function sendCall<M extends Method>(
+export function sendCall<M extends Method>(
   peer: Pick<RpcPeer, "request">,
   codec: ClientCodec,
   call: Call<M>,
 ): Promise<Outcome<M>> {
-  const reply = await peer.request(call.method, paramsOf(codec, call), {
-    onNotification: (notification) => tell(codec, call, notification),
-    onAbort: (listener) => onAbort(call, listener),
-    abortReason: () => describeAbort(abortReason(call)),
-  });
-  return outcomeOf(reply, codec, call);
+  const reply = peer.request(call.method, paramsOf(codec, call), new CallLink(codec, call));
+  return reply.then((given) => outcomeOf(given, codec, call));
+}
+
+/** What ties a request to its call. A class, for every call has one and most need nothing of it. */
+class CallLink implements RequestOptions {
+  readonly #codec: ClientCodec;
+  readonly #call: Call;
+
+  constructor(codec: ClientCodec, call: Call) {
+    this.#codec = codec;
+    this.#call = call;
+  }
+
+  onNotification(notification: Notification): void {
+    tell(this.#codec, this.#call, notification);
+  }
+
+  onAbort(listener: () => void): () => void {
+    return onAbort(this.#call, listener);
+  }
+
+  abortReason(): string | undefined {
+    return describeAbort(abortReason(this.#call));
+  }
 }
 
 /**

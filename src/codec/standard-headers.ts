@@ -13,7 +13,7 @@ interface Request {
  * `mcp-name` where the method has a parameter for it that is a string.
  */
 export function standardHeaders(method: string, params: JsonObject | undefined): Readonly<Record<string, string>> {
-  const name = nameOf(method, params);
+  const name = calledName(method, params);
   const repeated = { "mcp-method": encodeHeaderValue(method) };
   return name === undefined ? repeated : { ...repeated, "mcp-name": encodeHeaderValue(name) };
 }
@@ -31,7 +31,7 @@ export function headerProblem(request: Request, version: string | undefined, hea
   return (
     versionProblem(version, head.header("mcp-protocol-version")) ??
     methodProblem(method, head.header("mcp-method")) ??
-    nameProblem(nameOf(method, params), head)
+    nameProblem(calledName(method, params), head)
   );
 }
 
@@ -58,7 +58,8 @@ function nameProblem(name: string | undefined, head: Head): string | undefined {
   return isHeaderFor(name, value) ? undefined : different("Mcp-Name", value, name);
 }
 
-function nameOf(method: string, params: JsonObject | undefined): string | undefined {
+/** What a request calls by name, where its method has a parameter for that and it is a string. */
+export function calledName(method: string, params: JsonObject | undefined): string | undefined {
   const { nameParam } = methodRow(method);
   const name = nameParam === undefined ? undefined : params?.[nameParam];
   return typeof name === "string" ? name : undefined;

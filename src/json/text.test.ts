@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { keepText, toText } from "./text.ts";
+import { keepText, toText, toTextWithMeta } from "./text.ts";
 
 describe("toText", () => {
   it("is JSON.stringify for a value nobody kept", () => {
@@ -34,5 +34,39 @@ describe("keepText", () => {
     kept.a = 2;
     expect(toText(kept)).toBe('{"a":1}');
     expect(toText({ a: 2 })).toBe('{"a":2}');
+  });
+});
+
+describe("toTextWithMeta", () => {
+  it("says the same, whether or not the text of `_meta` was kept", () => {
+    fc.assert(
+      fc.property(fc.object(), fc.object(), fc.boolean(), (meta, members, kept) => {
+        const value = { _meta: kept ? keepText(meta) : meta, ...members };
+        expect(JSON.parse(toTextWithMeta(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it("does not turn a kept `_meta` into text again", () => {
+    let times = 0;
+    const meta = keepText({ toJSON: () => ({ times: ++times }) });
+    expect([toTextWithMeta({ _meta: meta, a: 1 }), toTextWithMeta({ _meta: meta })]).toEqual([
+      '{"_meta":{"times":1},"a":1}',
+      '{"_meta":{"times":1}}',
+    ]);
+  });
+
+  it("takes what has no `_meta`, or one that is no object", () => {
+    expect([toTextWithMeta({}), toTextWithMeta({ _meta: null, a: 1 }), toTextWithMeta({ _meta: 1 })]).toEqual([
+      "{}",
+      '{"_meta":null,"a":1}',
+      '{"_meta":1}',
+    ]);
+  });
+
+  it("uses the text of the whole where that was kept", () => {
+    const value = keepText({ a: 1 });
+    value.a = 2;
+    expect(toTextWithMeta(value)).toBe('{"a":1}');
   });
 });

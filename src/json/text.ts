@@ -16,3 +16,15 @@ export function keepText<T extends object>(value: T): T {
 export function toText(value: object): string {
   return texts.get(value) ?? JSON.stringify(value);
 }
+
+/**
+ * The JSON text of an object with a `_meta`: where the text of that was
+ * remembered, only the other members are turned into text.
+ */
+export function toTextWithMeta(value: { readonly [key: string]: unknown }): string {
+  const { _meta: meta } = value;
+  const kept = typeof meta === "object" && meta !== null ? texts.get(meta) : undefined;
+  if (kept === undefined) return toText(value);
+  const rest = JSON.stringify({ ...value, _meta: undefined });
+  return rest === "{}" ? `{"_meta":${kept}}` : `{"_meta":${kept},${rest.slice(1)}`;
+}

@@ -36,47 +36,61 @@ export interface Inbound {
 
 /** `maxOpen` of 0 is off. */
 export function createInbound(maxOpen: number): Inbound {
-  const open = new Map<Id, LiveExchange>();
-  let waiting: (() => void)[] = [];
+  return new OpenRequests(maxOpen);
+}
 
-  const release = (id: Id): void => {
-    open.delete(id);
-    if (open.size > 0 || waiting.length === 0) return;
-    const wake = waiting;
-    waiting = [];
+class OpenRequests implements Inbound {
+  readonly #maxOpen: number;
+  readonly #open = new Map<Id, LiveExchange>();
+  #waiting: (() => void)[] | undefined;
+
+  constructor(maxOpen: number) {
+    this.#maxOpen = maxOpen;
+  }
+
+  open(request: Request, via: Sender): Exchange | Failure {
+    const { id } = request;
+    if (this.#open.has(id)) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
+    if (this.#maxOpen > 0 && this.size >= this.#maxOpen)
+      return refuse(id, `more than ${this.#maxOpen} requests are open`);
+    const exchange = new LiveExchange(request, via, this);
+    this.#open.set(id, exchange);
+    return exchange;
+  }
+
+  cancel(id: Id, reason: unknown): void {
+    const exchange = this.#open.get(id);
+    if (exchange === undefined) return;
+    exchange.drop();
+    exchange.abort.abort(reason);
+  }
+
+  endAll(error: ErrorObject): void {
+    const exchanges = [...this.#open.values()];
+    for (const { abort } of exchanges) abort.abort(error.message);
+    for (const exchange of exchanges) exchange.fail(error);
+  }
+
+  drained(): Promise<void> {
+    if (this.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#waiting ??= [];
+      this.#waiting.push(resolve);
+    });
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** A request is over. */
+  release(id: Id): void {
+    this.#open.delete(id);
+    if (this.size > 0 || this.#waiting === undefined) return;
+    const wake = this.#waiting;
+    this.#waiting = undefined;
     for (const resolve of wake) resolve();
-  };
-
-  return {
-    open(request, via) {
-      const { id } = request;
-      if (open.has(id)) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
-      if (maxOpen > 0 && open.size >= maxOpen) return refuse(id, `more than ${maxOpen} requests are open`);
-      const exchange = new LiveExchange(request, via, release);
-      open.set(id, exchange);
-      return exchange;
-    },
-    cancel(id, reason) {
-      const exchange = open.get(id);
-      if (exchange === undefined) return;
-      exchange.drop();
-      exchange.abort.abort(reason);
-    },
-    endAll(error) {
-      const exchanges = [...open.values()];
-      for (const { abort } of exchanges) abort.abort(error.message);
-      for (const exchange of exchanges) exchange.fail(error);
-    },
-    drained() {
-      if (open.size === 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        waiting.push(resolve);
-      });
-    },
-    get size() {
-      return open.size;
-    },
-  };
+  }
 }
 
 function refuse(id: Id, message: string): Failure {
@@ -87,13 +101,13 @@ class LiveExchange implements Exchange {
   readonly request: Request;
   readonly abort = new LazyAbort();
   readonly via: Sender;
-  readonly #release: (id: Id) => void;
+  readonly #among: OpenRequests;
   #open = true;
 
-  constructor(request: Request, via: Sender, release: (id: Id) => void) {
+  constructor(request: Request, via: Sender, among: OpenRequests) {
     this.request = request;
     this.via = via;
-    this.#release = release;
+    this.#among = among;
   }
 
   succeed(result: JsonObject): Promise<void> | undefined {
@@ -128,7 +142,7 @@ class LiveExchange implements Exchange {
   #end(): boolean {
     if (!this.#open) return false;
     this.#open = false;
-    this.#release(this.request.id);
+    this.#among.release(this.request.id);
     return true;
   }
 }

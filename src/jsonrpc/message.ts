@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { type JsonLimits, parseJson } from "../json/parse.ts";
-import { toText } from "../json/text.ts";
+import { toText, toTextWithMeta } from "../json/text.ts";
 
 /** Correlates a response with its request. `1` and `"1"` are different ids. */
 export type Id = string | number;
@@ -145,7 +145,7 @@ function parseResponse({ jsonrpc, id, result, error }: JsonObject): Message | Ma
   return { ...malformed(rpcCodes.invalidRequest, "not a valid response", known), answerable: false };
 }
 
-/** The text of a message, assembled so that a remembered result is not written again. */
+/** The text of a message, assembled so that what is remembered of it is not written again. */
 export function encodeMessage(message: Message): string {
   switch (message.kind) {
     case "success":
@@ -153,7 +153,7 @@ export function encodeMessage(message: Message): string {
     case "failure":
       return `{"jsonrpc":"2.0","id":${encodeId(message.id)},"error":${JSON.stringify(message.error)}}`;
     case "request":
-      return `{"jsonrpc":"2.0","id":${encodeId(message.id)},"method":${JSON.stringify(message.method)},"params":${toText(message.params)}}`;
+      return `{"jsonrpc":"2.0","id":${encodeId(message.id)},"method":${JSON.stringify(message.method)},"params":${toTextWithMeta(message.params)}}`;
     case "notification":
       return `{"jsonrpc":"2.0","method":${JSON.stringify(message.method)},"params":${toText(message.params)}}`;
   }

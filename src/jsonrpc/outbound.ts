@@ -1,5 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Deadline, DeadlineLimits, Deadlines } from "../std/deadlines.ts";
+import { IdTable } from "../std/id-table.ts";
 import type { Sender } from "./channel.ts";
 import type { Id, Notification, Response } from "./message.ts";
 
@@ -48,6 +49,8 @@ export interface Outbound {
   notify(id: Id, notification: Notification): boolean;
   /** Settles every request as lost, and every later one at once. */
   close(cause?: unknown): void;
+  /** The id of the next request. */
+  nextId(): number;
   readonly size: number;
 }
 
@@ -56,6 +59,8 @@ export interface OutboundOptions {
   readonly deadlines: Deadlines;
   /** More than this many unanswered requests fail at once. 0 is off. */
   readonly maxInFlight: number;
+  /** The id of the first request. Default 1. */
+  readonly firstId?: number | undefined;
 }
 
 interface Pending {
@@ -65,18 +70,15 @@ interface Pending {
   unsubscribe: (() => void) | undefined;
 }
 
-export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOptions): Outbound {
-  const pending = new Map<Id, Pending>();
-  let nextId = 1;
+export function createOutbound({ channel, deadlines, maxInFlight, firstId = 1 }: OutboundOptions): Outbound {
+  const pending = new IdTable<Pending>();
+  let nextId = firstId;
   let closed: Lost | undefined;
 
   /** The first to take the entry wins; whoever comes later finds nothing. */
   const take = (id: Id): Pending | undefined => {
-    const entry = pending.get(id);
-    if (entry === undefined) return undefined;
-    pending.delete(id);
-    entry.deadline?.stop();
-    entry.unsubscribe?.();
+    const entry = pending.take(id);
+    if (entry !== undefined) release(entry);
     return entry;
   };
 
@@ -92,9 +94,9 @@ export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOpti
   };
 
   const watch = (id: Id, entry: Pending): void => {
-    const { limits, onAbort } = entry.options;
-    if (limits !== undefined) entry.deadline = deadlines.start(limits, () => lose(id, "timeout"));
-    if (onAbort !== undefined) entry.unsubscribe = onAbort(() => lose(id, "cancelled"));
+    const { options } = entry;
+    if (options.limits !== undefined) entry.deadline = deadlines.start(options.limits, () => lose(id, "timeout"));
+    entry.unsubscribe = options.onAbort?.(() => lose(id, "cancelled"));
   };
 
   return {
@@ -104,14 +106,14 @@ export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOpti
       const id = nextId++;
       return new Promise((resolve) => {
         const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };
-        pending.set(id, entry);
+        pending.add(id, entry);
         try {
           const { via = channel } = options;
           via.send({ kind: "request", id, method, params: params(id) });
         } catch (cause) {
           take(id)?.resolve({ kind: "lost", reason: "unsent", cause });
         }
-        if (pending.has(id)) watch(id, entry);
+        if (pending.get(id) !== undefined) watch(id, entry);
       });
     },
     lose(id, cause) {
@@ -133,10 +135,20 @@ export function createOutbound({ channel, deadlines, maxInFlight }: OutboundOpti
     },
     close(cause) {
       closed ??= cause === undefined ? { kind: "lost", reason: "closed" } : { kind: "lost", reason: "closed", cause };
-      for (const id of [...pending.keys()]) take(id)?.resolve(closed);
+      for (const entry of pending.clear()) {
+        release(entry);
+        entry.resolve(closed);
+      }
     },
+    nextId: () => nextId,
     get size() {
       return pending.size;
     },
   };
+}
+
+/** Nobody has to watch a request that is settled. */
+function release({ deadline, unsubscribe }: Pending): void {
+  deadline?.stop();
+  unsubscribe?.();
 }

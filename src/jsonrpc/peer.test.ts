@@ -8,7 +8,7 @@ import type { Channel } from "./channel.ts";
 import type { Exchange } from "./inbound.ts";
 import { type Id, type Incoming, type Message, type Notification, parseText, rpcCodes } from "./message.ts";
 import type { Reply } from "./outbound.ts";
-import { createPeer, type PeerHandlers, type PeerOptions, type RpcPeer } from "./peer.ts";
+import { createPeer, type PeerHandlers, type PeerOptions, type PeerParts, type RpcPeer } from "./peer.ts";
 
 const closingError = { code: rpcCodes.internal, message: "the connection is closing" };
 
@@ -817,5 +817,56 @@ describe("messages that do not come over the channel", () => {
     incoming.push([{ kind: "notification", method: "notifications/message", params: {}, about: 1 }]);
     await settled();
     expect(heard).toHaveLength(1);
+  });
+});
+
+describe("a peer that takes over", () => {
+  const create = (parts: PeerParts = {}) => {
+    const sent: Message[] = [];
+    const heard: Notification[] = [];
+    const exchanges: Exchange[] = [];
+    const channel: Channel = {
+      incoming: { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) },
+      send: (message) => void sent.push(message),
+      async close() {},
+    };
+    const handlers: PeerHandlers = {
+      request: (exchange) => void exchanges.push(exchange),
+      notification: (notification) => heard.push(notification),
+    };
+    return { peer: createPeer(channel, handlers, parts), channel, sent, heard, exchanges };
+  };
+
+  it("goes on with the ids of the one before it", () => {
+    const first = create();
+    expect(first.peer.nextId()).toBe(1);
+    void first.peer.request("order", () => ({}));
+    void first.peer.request("order", () => ({}));
+    const second = create({ firstId: first.peer.nextId() });
+    expect(second.peer.nextId()).toBe(3);
+    void second.peer.request("order", () => ({}));
+    expect(second.sent).toMatchObject([{ id: 3 }]);
+    expect(second.peer.nextId()).toBe(4);
+  });
+
+  it("knows what came late for the one before it", () => {
+    const { peer, channel, heard } = create({ firstId: 3 });
+    peer.take({ kind: "notification", method: "notifications/progress", params: {}, about: 2 }, channel);
+    peer.take({ kind: "notification", method: "notifications/progress", params: {}, about: 3 }, channel);
+    expect(heard).toMatchObject([{ about: 3 }]);
+    peer.take({ kind: "success", id: 2, result: {} }, channel);
+    expect(peer.counters.strayReplies).toBe(1);
+  });
+
+  it("can do so when neither side waits for an answer", () => {
+    const { peer, channel, exchanges } = create();
+    expect(peer.isBusy()).toBe(false);
+    peer.take({ kind: "request", id: 1, method: "order", params: {} }, channel);
+    expect(peer.isBusy()).toBe(true);
+    void peer.request("confirm", () => ({}));
+    exchanges[0]?.succeed({});
+    expect(peer.isBusy()).toBe(true);
+    peer.take({ kind: "success", id: 1, result: {} }, channel);
+    expect(peer.isBusy()).toBe(false);
   });
 });

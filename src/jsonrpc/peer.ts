@@ -2,7 +2,7 @@ import type { JsonObject } from "../json/json.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { createDeadlines, type Deadlines } from "../std/deadlines.ts";
 import type { Channel, Sender } from "./channel.ts";
-import { createInbound, type Exchange } from "./inbound.ts";
+import { createInbound, type Exchange, type Inbound } from "./inbound.ts";
 import {
   type Batch,
   type ErrorObject,
@@ -39,10 +39,12 @@ export interface PeerOptions {
   readonly clock?: Clock;
 }
 
-/** What peers of one process may share. */
+/** What a peer may share with others, or take over from one before it. */
 export interface PeerParts {
   /** Default: its own, on the clock. */
   readonly deadlines?: Deadlines;
+  /** The id of our first request. Default 1. */
+  readonly firstId?: number | undefined;
 }
 
 /** What was dropped, for whoever wants to know. */
@@ -67,21 +69,32 @@ export interface RpcPeer {
   close(reason?: unknown): Promise<void>;
   /** Stops taking requests, answers what is open, then closes. */
   drain(): Promise<void>;
+  /** True while a request is open, whoever sent it. */
+  isBusy(): boolean;
+  /** The id of our next request, for a peer that takes over. */
+  nextId(): number;
   readonly counters: PeerCounters;
 }
 
 export function createPeer(channel: Channel, handlers: PeerHandlers, options: PeerOptions & PeerParts = {}): RpcPeer {
   const { maxInFlight = 1024, maxOpen = 1024, drainMs = 5_000, answerUnreadable = true, clock = systemClock } = options;
-  const outbound = createOutbound({ channel, deadlines: options.deadlines ?? createDeadlines(clock), maxInFlight });
+  const { deadlines = createDeadlines(clock), firstId = 1 } = options;
+  /** Many peers of a server ask nothing. */
+  let outbound: Outbound | undefined;
   const inbound = createInbound(maxOpen);
   const counters = { strayReplies: 0, malformed: 0 };
   let draining = false;
   let closing: Promise<void> | undefined;
 
+  const ours = (): Outbound => {
+    outbound ??= createOutbound({ channel, deadlines, maxInFlight, firstId });
+    return outbound;
+  };
+
   const refuse = ({ id, error, answerable }: Malformed, via: Sender): Promise<void> | undefined => {
     counters.malformed++;
     if (!answerable && id !== null && error.code === rpcCodes.parseError)
-      outbound.settle({ kind: "failure", id, error });
+      outbound?.settle({ kind: "failure", id, error });
     const silent = !answerable || (id === null && !answerUnreadable);
     return silent ? undefined : via.send({ kind: "failure", id, error });
   };
@@ -92,7 +105,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
       if (typeof requestId === "string" || typeof requestId === "number") inbound.cancel(requestId, reason);
     }
     const id = notification.about ?? handlers.correlate?.(notification);
-    if (id === undefined || !outbound.notify(id, notification)) handlers.notification(notification);
+    if (id === undefined || !ours().notify(id, notification)) handlers.notification(notification);
   };
 
   const takeOne = (message: Exclude<Incoming, Batch>, via: Sender): Promise<void> | undefined => {
@@ -107,61 +120,54 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
       case "malformed":
         return refuse(message, via);
       case "undelivered":
-        return void outbound.lose(message.id, message.cause);
+        return void outbound?.lose(message.id, message.cause);
       default:
-        if (!outbound.settle(message)) counters.strayReplies++;
+        if (outbound?.settle(message) !== true) counters.strayReplies++;
         return undefined;
     }
   };
 
   const takeBatch = async ({ items }: Batch, via: Sender): Promise<void> => {
     if (handlers.acceptsBatches?.() !== true) return refuse(noBatch("batches are not supported"), via);
-    if (items.some((item) => item.kind === "request" && item.method === "initialize")) {
-      return refuse(noBatch("initialize must not be part of a batch"), via);
-    }
+    if (items.some(isGreeting)) return refuse(noBatch("initialize must not be part of a batch"), via);
     for (const item of items) await takeOne(item, via);
   };
 
   const take = (message: Incoming, via: Sender): Promise<void> | undefined =>
     message.kind === "batch" ? takeBatch(message, via) : takeOne(message, via);
 
-  /** Lets open requests finish for a while, then ends them. */
-  const settleInbound = async (): Promise<void> => {
-    const stop = clock.after(drainMs, () => inbound.endAll(closingError));
-    await inbound.drained();
-    stop();
-  };
-
   const shut = (reason?: unknown): Promise<void> => {
-    outbound.close(reason);
+    ours().close(reason);
     closing ??= channel.close();
     return closing;
   };
 
   return {
-    request: outbound.request,
+    request: (method, params, how) => ours().request(method, params, how),
     notify: (method, params) => channel.send({ kind: "notification", method, params }),
     take,
     async run() {
       const error = await readAll(channel, (message) => take(message, channel));
-      outbound.close(error);
+      ours().close(error);
       handlers.hungUp?.();
-      if (error === undefined) await settleInbound();
+      if (error === undefined) await settle(inbound, clock, drainMs);
       else inbound.endAll(closingError);
       await shut(error);
       return error;
     },
     close(reason) {
       draining = true;
-      outbound.close(reason);
+      ours().close(reason);
       inbound.endAll(closingError);
       return shut(reason);
     },
     async drain() {
       draining = true;
-      await settleInbound();
+      await settle(inbound, clock, drainMs);
       await shut();
     },
+    isBusy: () => inbound.size > 0 || (outbound !== undefined && outbound.size > 0),
+    nextId: () => outbound?.nextId() ?? firstId,
     counters,
   };
 }
@@ -181,7 +187,18 @@ async function readAll(channel: Channel, take: (message: Incoming) => Promise<vo
   }
 }
 
+/** Lets open requests finish for a while, then ends them. */
+async function settle(inbound: Inbound, clock: Clock, drainMs: number): Promise<void> {
+  const stop = clock.after(drainMs, () => inbound.endAll(closingError));
+  await inbound.drained();
+  stop();
+}
+
 const closingError: ErrorObject = { code: rpcCodes.internal, message: "the connection is closing" };
+
+function isGreeting(item: Batch["items"][number]): boolean {
+  return item.kind === "request" && item.method === "initialize";
+}
 
 function noBatch(message: string): Malformed {
   return { kind: "malformed", id: null, error: { code: rpcCodes.invalidRequest, message }, answerable: true };

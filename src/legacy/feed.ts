@@ -20,6 +20,8 @@ export interface Feed {
   /** Any URI will do, known or not. Idempotent. */
   subscribe(uri: string): Promise<Failure | undefined>;
   unsubscribe(uri: string): Promise<Failure | undefined>;
+  /** The URIs that are subscribed to. */
+  subscriptions(): readonly string[];
 }
 
 export interface FeedOptions {
@@ -52,7 +54,7 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
 
   /** The new listener is there before the old ones go, so that nothing falls between them. */
   const listen = async (): Promise<Failure | undefined> => {
-    const notifications = honoured(everything(uris), capabilities);
+    const notifications = honoured({ ...allLists, resourceSubscriptions: [...uris] }, capabilities);
     if (Object.keys(notifications).length === 0) return endOlderThan();
     const abort = new LazyAbort();
     listening.add(abort);
@@ -93,20 +95,15 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
       if (failure !== undefined) uris.add(uri);
       return failure;
     },
+    subscriptions: () => [...uris],
   };
 }
 
-function everything(uris: ReadonlySet<string>): ListenFilter {
-  return {
-    toolsListChanged: true,
-    promptsListChanged: true,
-    resourcesListChanged: true,
-    resourceSubscriptions: [...uris],
-  };
-}
+/** All lists there are. */
+export const allLists: ListenFilter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 
 /** Why a call failed, or undefined when it ended as it should. */
-async function settle(serve: () => Promise<Outcome>): Promise<Failure | undefined> {
+export async function settle(serve: () => Promise<Outcome>): Promise<Failure | undefined> {
   try {
     const outcome = await serve();
     return outcome.kind === "failed" ? outcome.failure : undefined;

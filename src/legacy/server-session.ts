@@ -7,14 +7,16 @@ import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
+import type { ServerCapabilities } from "../model/peer.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision } from "../model/revision.ts";
 import type { Ask, Call, Outcome, Service } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
 import { askThenServe } from "./ask-then-serve.ts";
 import { type Asker, createAsker } from "./asker.ts";
-import { createFeed, type Feed } from "./feed.ts";
+import { createFeed, type Feed, type FeedOptions } from "./feed.ts";
 import { sessionMethods } from "./session-methods.ts";
+import type { SessionRecord } from "./session-record.ts";
 
 /** The server's end of a connection that opens with `initialize`. */
 export interface ServerSession {
@@ -30,16 +32,28 @@ export interface ServerSession {
   close(): void;
 }
 
+/** A session that another one can take over from. */
+export interface ResumableSession extends ServerSession {
+  /** True while a handler runs, also for a call that was cancelled. */
+  readonly busy: boolean;
+  /** What another session needs to go on, once the handshake is over. */
+  record(): SessionRecord | undefined;
+}
+
 export interface ServerSessionOptions {
   readonly service: Service;
   /** Reaches the client, for questions and for news. */
-  readonly peer: Pick<RpcPeer, "request" | "notify">;
+  readonly peer: Pick<RpcPeer, "request" | "notify" | "nextId">;
   readonly gate: Gate;
   readonly clock: Clock;
   /** How long a client may take to answer a question. */
   readonly askTimeoutMs: number;
   /** What the service says of itself. */
   discover(): Promise<DiscoverResult>;
+  /** Makes what tells the client of changes. Default: a feed of its own. */
+  createFeed?(options: FeedOptions): Feed;
+  /** A session to go on from, and its feed. The peer must go on with its ids. */
+  readonly resume?: { readonly record: SessionRecord; readonly feed: Feed } | undefined;
 }
 
 type State =
@@ -52,113 +66,155 @@ type State =
 interface Link {
   readonly codec: LegacyServerCodec;
   readonly session: Session;
-  readonly server: DiscoverResult;
+  /** What the client was told of the server. */
+  readonly capabilities: ServerCapabilities;
   readonly feed: Feed;
 }
 
-export function createServerSession(options: ServerSessionOptions): ServerSession {
-  const { service, peer, discover } = options;
-  let state: State = { status: "fresh" };
+export function createServerSession(options: ServerSessionOptions): ResumableSession {
+  return new HandshakeSession(options);
+}
 
-  const meet = async (codec: LegacyServerCodec, hello: JsonObject): Promise<Link> => {
-    const { info, capabilities } = codec.decodeHello(hello);
-    const client = { revision: codec.revision, info, capabilities };
-    const server = await discover();
-    const feed = createFeed({
-      service,
-      codec,
-      peer: client,
-      capabilities: server.capabilities,
-      send: peer.notify,
-    });
-    return { codec, server, feed, session: { peer: client, logLevel: "info" } };
-  };
+const fresh: State = { status: "fresh" };
 
-  const greet = async (exchange: Exchange): Promise<void> => {
+class HandshakeSession implements ResumableSession {
+  readonly #options: ServerSessionOptions;
+  #state: State;
+  #running = 0;
+
+  constructor(options: ServerSessionOptions) {
+    this.#options = options;
+    this.#state = options.resume === undefined ? fresh : resumed(options.resume.record, options.resume.feed);
+  }
+
+  request(exchange: Exchange): Promise<void> | undefined {
+    const { method } = exchange.request;
+    if (method === "ping") return void exchange.succeed({});
+    if (method === "initialize") return this.#greet(exchange);
+    if (this.#state.status !== "ready") return refuse(exchange, "invalid-request", "not initialized");
+    const { link } = this.#state;
+    return this.#adjust(exchange, link) ? undefined : this.#serve(exchange, link);
+  }
+
+  notification({ method }: Notification): void {
+    if (this.#state.status !== "greeted" || !isInitialized(method)) return;
+    const { link } = this.#state;
+    this.#ready(link);
+    void link.feed.start();
+  }
+
+  acceptsBatches(): boolean {
+    return this.revision === "2025-03-26";
+  }
+
+  get greeted(): boolean {
+    return this.#state.status !== "fresh";
+  }
+
+  get revision(): Revision | undefined {
+    return linkOf(this.#state)?.codec.revision;
+  }
+
+  get busy(): boolean {
+    return this.#running > 0;
+  }
+
+  record(): SessionRecord | undefined {
+    const link = linkOf(this.#state);
+    if (link === undefined) return undefined;
+    return {
+      peer: link.session.peer,
+      capabilities: link.capabilities,
+      ready: this.#state.status === "ready",
+      logLevel: link.session.logLevel,
+      subscriptions: link.feed.subscriptions(),
+      nextId: this.#options.peer.nextId(),
+    };
+  }
+
+  close(): void {
+    linkOf(this.#state)?.feed.stop();
+  }
+
+  async #greet(exchange: Exchange): Promise<void> {
     const { protocolVersion } = exchange.request.params;
-    if (state.status !== "fresh") return refuse(exchange, "invalid-request", "already initialized");
+    if (this.#state.status !== "fresh") return refuse(exchange, "invalid-request", "already initialized");
     if (typeof protocolVersion !== "string") {
       return refuse(exchange, "invalid-params", "params.protocolVersion must be a string");
     }
-    state = { status: "greeting" };
+    this.#state = { status: "greeting" };
     const codec = legacyServer(offer(protocolVersion));
     try {
-      const link = await meet(codec, exchange.request.params);
-      state = { status: "greeted", link };
-      exchange.succeed(codec.encodeWelcome(link.server));
+      const server = await this.#options.discover();
+      const link = this.#meet(codec, exchange.request.params, server);
+      this.#state = { status: "greeted", link };
+      exchange.succeed(codec.encodeWelcome(server));
     } catch (error) {
-      state = { status: "fresh" };
+      this.#state = fresh;
       exchange.fail(codec.encodeFailure(tellable(error)));
     }
-  };
+  }
 
-  const ready = (link: Link): void => {
-    state = { status: "ready", link };
-  };
+  #meet(codec: LegacyServerCodec, hello: JsonObject, { capabilities }: DiscoverResult): Link {
+    const { service, peer, createFeed: create = createFeed } = this.#options;
+    const stated = codec.decodeHello(hello);
+    const client = { revision: codec.revision, info: stated.info, capabilities: stated.capabilities };
+    const feed = create({ service, codec, peer: client, capabilities, send: peer.notify });
+    return { codec, capabilities, feed, session: { peer: client, logLevel: "info" } };
+  }
+
+  #ready(link: Link): void {
+    this.#state = { status: "ready", link };
+  }
 
   /** Requests for the session, not for the service. */
-  const adjust = (exchange: Exchange, link: Link): boolean => {
+  #adjust(exchange: Exchange, link: Link): boolean {
     const { method, params } = exchange.request;
+    const change = sessionMethods.get(method);
+    if (change === undefined) return false;
     const finish = (done: Decoded<JsonObject>): void => {
       if (done.ok) exchange.succeed(done.value);
       else exchange.fail(link.codec.encodeFailure(done.failure));
     };
-    const done = sessionMethods.get(method)?.(params, {
-      capabilities: link.server.capabilities,
+    const done = change(params, {
+      capabilities: link.capabilities,
       feed: link.feed,
-      setLogLevel: (logLevel) => ready({ ...link, session: { ...link.session, logLevel } }),
+      setLogLevel: (logLevel) => this.#ready({ ...link, session: { ...link.session, logLevel } }),
     });
     if (done instanceof Promise) void done.then(finish);
-    else if (done !== undefined) finish(done);
-    return done !== undefined;
-  };
+    else finish(done);
+    return true;
+  }
 
-  return {
-    request(exchange) {
-      const { method } = exchange.request;
-      if (method === "ping") return void exchange.succeed({});
-      if (method === "initialize") return greet(exchange);
-      if (state.status !== "ready") return refuse(exchange, "invalid-request", "not initialized");
-      const { link } = state;
-      return adjust(exchange, link) ? undefined : serve(exchange, link, options);
-    },
-    notification({ method }) {
-      if (state.status !== "greeted" || !isInitialized(method)) return;
-      const { link } = state;
-      ready(link);
-      void link.feed.start();
-    },
-    acceptsBatches: () => linkOf(state)?.codec.revision === "2025-03-26",
-    get greeted() {
-      return state.status !== "fresh";
-    },
-    get revision() {
-      return linkOf(state)?.codec.revision;
-    },
-    close: () => linkOf(state)?.feed.stop(),
-  };
+  /** Answers a call of the service. A promise holds back the reading of more. */
+  #serve(exchange: Exchange, { codec, session }: Link): Promise<void> | undefined {
+    const { service, peer, gate, clock, askTimeoutMs } = this.#options;
+    const decoded = codec.decodeCall(exchange.request, session);
+    if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
+    const runs = methodRow(exchange.request.method).runs === true;
+    let asker: Asker | undefined;
+    // Most calls ask nothing.
+    const ask: Ask = (question) => {
+      asker ??= createAsker({ peer, codec, askTimeoutMs, gate: runs ? gate : undefined }, exchange);
+      return asker.ask(question);
+    };
+    const work = async (): Promise<void> => {
+      const run = (call: Call): Promise<Outcome> => askThenServe(service, call, ask, clock);
+      this.#running++;
+      await answerCall(exchange, decoded.value, { codec, ask, serve: run });
+      this.#running--;
+      asker?.close();
+    };
+    if (runs) return gate.run(work);
+    void work();
+    return undefined;
+  }
 }
 
-/** Answers a call of the service. A promise holds back the reading of more. */
-function serve(exchange: Exchange, { codec, session }: Link, options: ServerSessionOptions): Promise<void> | undefined {
-  const { service, peer, gate, clock, askTimeoutMs } = options;
-  const decoded = codec.decodeCall(exchange.request, session);
-  if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
-  const runs = methodRow(exchange.request.method).runs === true;
-  let asker: Asker | undefined;
-  // Most calls ask nothing.
-  const ask: Ask = (question) => {
-    asker ??= createAsker({ peer, codec, askTimeoutMs, gate: runs ? gate : undefined }, exchange);
-    return asker.ask(question);
-  };
-  const work = async (): Promise<void> => {
-    const run = (call: Call): Promise<Outcome> => askThenServe(service, call, ask, clock);
-    await answerCall(exchange, decoded.value, { codec, ask, serve: run });
-    asker?.close();
-  };
-  if (runs) return gate.run(work);
-  void work();
-  return undefined;
+/** The state of a session that goes on. */
+function resumed({ peer, capabilities, ready, logLevel }: SessionRecord, feed: Feed): State {
+  const codec = legacyServer(offer(peer.revision));
+  return { status: ready ? "ready" : "greeted", link: { codec, capabilities, feed, session: { peer, logLevel } } };
 }
 
 function linkOf(state: State): Link | undefined {

@@ -14,37 +14,55 @@ export interface AsyncQueue<T> extends AsyncIterable<T> {
 
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
+/** A reader that found nothing. */
+interface Waiter<T> {
+  resolve(result: IteratorResult<T, undefined>): void;
+  reject(error: unknown): void;
+}
+
 export function asyncQueue<T>(): AsyncQueue<T> {
   let arrived: T[] = [];
   /** Reversed, so that the next item is the last: `shift` on a long array would move all of it. */
   let backlog: T[] = [];
   let end: End | undefined;
-  let wake: (() => void) | undefined;
+  let waiting: Waiter<T> | undefined;
 
   const size = (): number => backlog.length + arrived.length;
 
-  const settle = (how: End): void => {
-    end ??= how;
-    wake?.();
+  /** Who waits, if anybody does. It is theirs to be told, and nobody else's. */
+  const takeWaiter = (): Waiter<T> | undefined => {
+    const waiter = waiting;
+    waiting = undefined;
+    return waiter;
   };
 
-  const next = async (): Promise<IteratorResult<T, undefined>> => {
-    while (size() === 0 && end === undefined) {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
+  const settle = (how: End): void => {
+    end ??= how;
+    const waiter = takeWaiter();
+    if (waiter !== undefined) tell(waiter, end);
+  };
+
+  const shift = (): T => {
     if (backlog.length === 0) [backlog, arrived] = [arrived.reverse(), []];
-    if (backlog.length > 0) return { done: false, value: backlog.pop() as T };
-    if (end?.kind === "failed") throw end.error;
-    return { done: true, value: undefined };
+    return backlog.pop() as T;
+  };
+
+  const next = (): Promise<IteratorResult<T, undefined>> => {
+    if (size() > 0) return Promise.resolve({ done: false, value: shift() });
+    return new Promise((resolve, reject) => {
+      const waiter = { resolve, reject };
+      if (end === undefined) waiting = waiter;
+      else tell(waiter, end);
+    });
   };
 
   return {
     push(item) {
       if (end !== undefined) return;
-      arrived.push(item);
-      wake?.();
+      // Straight into the hands of a reader that waits: one promise for each item, not one for being woken and one more.
+      const waiter = takeWaiter();
+      if (waiter === undefined) arrived.push(item);
+      else waiter.resolve({ done: false, value: item });
     },
     end: () => settle({ kind: "done" }),
     fail: (error) => settle({ kind: "failed", error }),
@@ -53,4 +71,9 @@ export function asyncQueue<T>(): AsyncQueue<T> {
     },
     [Symbol.asyncIterator]: () => ({ next, return: async () => ({ done: true, value: undefined }) }),
   };
+}
+
+function tell<T>({ resolve, reject }: Waiter<T>, end: End): void {
+  if (end.kind === "failed") reject(end.error);
+  else resolve({ done: true, value: undefined });
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { type Linked, LinkedSet } from "./linked-set.ts";
 
 /** A time limit on one piece of work. */
 export interface Deadline {
@@ -26,7 +27,7 @@ export interface Deadlines {
 }
 
 export function createDeadlines(clock: Clock): Deadlines {
-  const active = new Set<Entry>();
+  const active = new LinkedSet<Entry>();
   let armedFor = Number.POSITIVE_INFINITY;
   let disarm = (): void => {};
 
@@ -42,7 +43,7 @@ export function createDeadlines(clock: Clock): Deadlines {
     const now = clock.now();
     let earliest = Number.POSITIVE_INFINITY;
     const expired: Entry[] = [];
-    for (const entry of active) {
+    for (const entry of active.toArray()) {
       if (entry.due <= now) expired.push(entry);
       else earliest = Math.min(earliest, entry.due);
     }
@@ -61,15 +62,21 @@ export function createDeadlines(clock: Clock): Deadlines {
   };
 }
 
-class Entry implements Deadline {
+class Entry implements Deadline, Linked<Entry> {
+  previous: Entry | undefined;
+  next: Entry | undefined;
   due: number;
   readonly expire: () => void;
-  readonly #active: Set<Entry>;
+  readonly #active: LinkedSet<Entry>;
   readonly #clock: Clock;
   readonly #idleMs: number;
   readonly #end: number;
 
-  constructor({ idleMs, totalMs }: DeadlineLimits, clock: Clock, owner: { active: Set<Entry>; expire: () => void }) {
+  constructor(
+    { idleMs, totalMs }: DeadlineLimits,
+    clock: Clock,
+    owner: { active: LinkedSet<Entry>; expire: () => void },
+  ) {
     const now = clock.now();
     this.#clock = clock;
     this.#active = owner.active;

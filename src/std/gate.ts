@@ -19,49 +19,60 @@ export interface GateOptions {
   readonly maxWaiting: number;
 }
 
-export function createGate({ maxRunning, maxWaiting }: GateOptions): Gate {
-  const line: (() => Promise<void>)[] = [];
-  let running = 0;
-  let held: (() => void)[] = [];
+export function createGate(options: GateOptions): Gate {
+  return new Turnstile(options);
+}
 
-  const isFull = (): boolean => line.length > 0 && line.length >= maxWaiting;
+class Turnstile implements Gate {
+  readonly #maxRunning: number;
+  readonly #maxWaiting: number;
+  readonly #line: (() => Promise<void>)[] = [];
+  #running = 0;
+  #held: (() => void)[] = [];
 
-  const done = (): void => {
-    running--;
-    while (line.length > 0 && running < maxRunning) start(line.shift() as () => Promise<void>);
-    if (held.length === 0 || isFull()) return;
-    const resume = held;
-    held = [];
-    for (const resolve of resume) resolve();
-  };
+  constructor({ maxRunning, maxWaiting }: GateOptions) {
+    this.#maxRunning = maxRunning;
+    this.#maxWaiting = maxWaiting;
+  }
 
-  const start = (work: () => Promise<void>): void => {
-    running++;
+  run(work: () => Promise<void>): Promise<void> | undefined {
+    if (this.#maxRunning === 0 || (this.#running < this.#maxRunning && this.#line.length === 0)) {
+      this.#start(work);
+      return undefined;
+    }
+    this.#line.push(work);
+    if (!this.full) return undefined;
+    return new Promise((resolve) => {
+      this.#held.push(resolve);
+    });
+  }
+
+  get full(): boolean {
+    return this.#line.length > 0 && this.#line.length >= this.#maxWaiting;
+  }
+
+  async leave<T>(wait: Promise<T>): Promise<T> {
+    this.#done();
+    try {
+      return await wait;
+    } finally {
+      this.#running++;
+    }
+  }
+
+  #start(work: () => Promise<void>): void {
+    this.#running++;
+    const done = (): void => this.#done();
     work().then(done, done);
-  };
+  }
 
-  return {
-    run(work) {
-      if (maxRunning === 0 || (running < maxRunning && line.length === 0)) {
-        start(work);
-        return undefined;
-      }
-      line.push(work);
-      if (!isFull()) return undefined;
-      return new Promise((resolve) => {
-        held.push(resolve);
-      });
-    },
-    get full() {
-      return isFull();
-    },
-    async leave(wait) {
-      done();
-      try {
-        return await wait;
-      } finally {
-        running++;
-      }
-    },
-  };
+  #done(): void {
+    this.#running--;
+    while (this.#line.length > 0 && this.#running < this.#maxRunning)
+      this.#start(this.#line.shift() as () => Promise<void>);
+    if (this.#held.length === 0 || this.full) return;
+    const resume = this.#held;
+    this.#held = [];
+    for (const resolve of resume) resolve();
+  }
 }

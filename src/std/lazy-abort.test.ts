@@ -47,6 +47,17 @@ describe("LazyAbort", () => {
     expect(log).toEqual(["first", "second", "signal"]);
   });
 
+  it("keeps their order when the first of them has left", () => {
+    const abort = new LazyAbort();
+    const log: string[] = [];
+    const leave = abort.onAbort(() => log.push("left"));
+    abort.onAbort(() => log.push("second"));
+    leave();
+    abort.onAbort(() => log.push("third"));
+    abort.abort("enough");
+    expect(log).toEqual(["second", "third"]);
+  });
+
   it("tells a listener that comes too late at once", () => {
     const abort = new LazyAbort();
     const heard: unknown[] = [];

@@ -7,7 +7,9 @@
  */
 export class LazyAbort {
   #controller: AbortController | undefined;
-  #listeners: Set<() => void> | undefined;
+  /** Most have one listener, or none: only a second one is worth a set. */
+  #first: (() => void) | undefined;
+  #others: Set<() => void> | undefined;
   #reason: unknown;
   aborted = false;
 
@@ -28,8 +30,10 @@ export class LazyAbort {
     if (this.aborted) return;
     this.aborted = true;
     this.#reason = reason;
-    for (const listener of this.#listeners ?? []) listener();
-    this.#listeners = undefined;
+    this.#first?.();
+    for (const listener of this.#others ?? []) listener();
+    this.#first = undefined;
+    this.#others = undefined;
     this.#controller?.abort(reason);
   }
 
@@ -39,10 +43,18 @@ export class LazyAbort {
       listener();
       return () => {};
     }
-    this.#listeners ??= new Set();
-    this.#listeners.add(listener);
-    return () => {
-      this.#listeners?.delete(listener);
-    };
+    if (this.#first === undefined && this.#others === undefined) this.#first = listener;
+    else this.#another(listener);
+    return () => this.#forget(listener);
+  }
+
+  #another(listener: () => void): void {
+    this.#others ??= new Set();
+    this.#others.add(listener);
+  }
+
+  #forget(listener: () => void): void {
+    if (this.#first === listener) this.#first = undefined;
+    else this.#others?.delete(listener);
   }
 }

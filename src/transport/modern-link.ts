@@ -1,4 +1,4 @@
-import { modernClient as codec } from "../codec/modern-client.ts";
+import { modernClient, modernClientOf } from "../codec/modern-client.ts";
 import { correlateModern, sendCall, sendOpenCall } from "../codec/send.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
@@ -23,12 +23,12 @@ export function discover({ rpc, opening }: Line): Promise<Reply> {
     notify: () => undefined,
   });
   const limits = { idleMs: opening.timeoutMs, totalMs: 0 };
-  return rpc.request("server/discover", () => codec.encodeCall(call), { limits, cancellable: false });
+  return rpc.request("server/discover", () => modernClient.encodeCall(call), { limits, cancellable: false });
 }
 
 /** Reads what the server said of itself. Throws `invalid-response` when it is of no use. */
 export function readDiscovery(result: JsonObject): DiscoverResult {
-  const outcome = codec.decodeResult("server/discover", result);
+  const outcome = modernClient.decodeResult("server/discover", result);
   if (outcome.kind === "complete") return outcome.result;
   if (outcome.kind === "failed") throw toError(outcome.failure);
   throw new McpError("invalid-response", "server/discover asked for input");
@@ -42,9 +42,11 @@ export function linkModern({ rpc, opening, use }: Line, server: DiscoverResult):
     correlate: correlateModern,
     acceptsBatches: () => false,
   });
+  const peer = toPeer(opening);
+  const codec = modernClientOf(peer);
   const service = (call: Call): Promise<Outcome> =>
     methodRow(call.method).open === true ? sendOpenCall(rpc, codec, call) : sendCall(rpc, codec, call);
-  return { service: service as Service, revision: newest, server, peer: toPeer(opening) };
+  return { service: service as Service, revision: newest, server, peer };
 }
 
 function toPeer({ info, capabilities }: Opening): Peer {

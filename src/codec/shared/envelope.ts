@@ -1,6 +1,7 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
+import { keepText } from "../../json/text.ts";
 import type { Id } from "../../jsonrpc/message.ts";
-import { isLogLevel } from "../../model/logging.ts";
+import { isLogLevel, type LogLevel } from "../../model/logging.ts";
 import { metaKeys } from "../../model/meta.ts";
 import type { Peer } from "../../model/peer.ts";
 import type { Revision } from "../../model/revision.ts";
@@ -47,6 +48,33 @@ function badKey(key: string, problem: string): Refusal {
 function unsupported(requested: string): Refusal {
   const data = { supported: supportedRevisions, requested };
   return refuse("unsupported-revision", `unsupported protocol version ${requested}`, data);
+}
+
+/** Makes the `_meta` of a call. */
+export type EnvelopeWriter = (call: Call, progressToken: Id | undefined) => JsonObject;
+
+/**
+ * Like {@link writeEnvelope}, for calls that mostly come from one peer: what
+ * those say when they have nothing of their own to say is always the same, so it
+ * is made once, with its text.
+ */
+export function createEnvelopeWriter(dialect: Dialect, peer: Peer): EnvelopeWriter {
+  let kept: { readonly logLevel: LogLevel | undefined; readonly meta: JsonObject } | undefined;
+
+  return (call, progressToken) => {
+    if (call.peer !== peer || progressToken !== undefined || !isEmpty(call.meta)) {
+      return writeEnvelope(dialect, call, progressToken);
+    }
+    if (kept === undefined || kept.logLevel !== call.logLevel) {
+      kept = { logLevel: call.logLevel, meta: keepText(writeEnvelope(dialect, call, undefined)) };
+    }
+    return kept.meta;
+  };
+}
+
+function isEmpty(meta: JsonObject): boolean {
+  for (const _ in meta) return false;
+  return true;
 }
 
 /** The `_meta` of a call: what this revision must state, and what the caller put there for itself. */

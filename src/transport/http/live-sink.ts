@@ -12,16 +12,34 @@ export interface SinkRules {
   dropped(reason: string): void;
 }
 
-/** Opens a stream that is kept alive, and cut off when its client does not read. */
-export function openLiveSink(reply: HttpReply, rules: SinkRules, headers: HttpHeaders = {}): EventSink {
-  return new LiveSink(reply.open({ ...streamHeaders, ...headers }), reply, rules);
+/** What writes to a stream as long as its client is there. */
+export interface SinkUser {
+  attach(sink: EventSink): void;
+  /** The client is gone. */
+  detach(sink: EventSink): void;
 }
+
+/** Opens a stream that is kept alive, and cut off when its client does not read. */
+export function openLiveSink(
+  reply: HttpReply,
+  rules: SinkRules,
+  headers: HttpHeaders = noHeaders,
+  user?: SinkUser,
+): EventSink {
+  const sink = new LiveSink(reply.open({ ...streamHeaders, ...headers }), rules, user);
+  user?.attach(sink);
+  reply.onGone(() => sink.leave());
+  return sink;
+}
+
+const noHeaders: HttpHeaders = Object.freeze({});
 
 const keepAlive = sseComment("");
 
 class LiveSink implements EventSink, Beating {
   readonly #sink: EventSink;
   readonly #rules: SinkRules;
+  readonly #user: SinkUser | undefined;
   /** Whether something was written since the last beat. */
   #spoke = true;
   /** Beats since the client last had caught up. */
@@ -31,11 +49,11 @@ class LiveSink implements EventSink, Beating {
   #limit = Number.POSITIVE_INFINITY;
   #open = true;
 
-  constructor(sink: EventSink, reply: HttpReply, rules: SinkRules) {
+  constructor(sink: EventSink, rules: SinkRules, user: SinkUser | undefined) {
     this.#sink = sink;
     this.#rules = rules;
+    this.#user = user;
     rules.pulse.add(this);
-    reply.onGone(() => this.#close());
   }
 
   write(text: string): Promise<void> | undefined {
@@ -65,6 +83,12 @@ class LiveSink implements EventSink, Beating {
 
   get backlog(): number {
     return this.#sink.backlog;
+  }
+
+  /** The client is gone. */
+  leave(): void {
+    this.#close();
+    this.#user?.detach(this);
   }
 
   beat(): void {

@@ -55,6 +55,18 @@ describe("pulse", () => {
     expect(one.beats).toBe(1);
   });
 
+  it("stops at once, and may start again", () => {
+    const clock = createManualClock();
+    const pulse = createPulse(clock, 100);
+    const [one, other] = [counting(), counting()];
+    pulse.add(one);
+    pulse.stop();
+    expect(clock.pending).toBe(0);
+    pulse.add(other);
+    clock.advance(100);
+    expect([one.beats, other.beats]).toEqual([0, 1]);
+  });
+
   it("goes on when something leaves, or comes, at its beat", () => {
     const clock = createManualClock();
     const pulse = createPulse(clock, 100);

@@ -12,17 +12,20 @@ export interface Beating {
 export interface Pulse {
   add(beating: Beating): void;
   delete(beating: Beating): void;
+  /** Forgets everything, and the timer. */
+  stop(): void;
 }
 
 /** An interval of 0 is off. */
 export function createPulse(clock: Clock, intervalMs: number): Pulse {
   const all = new Set<Beating>();
   let running = false;
+  let disarm = (): void => {};
 
   const tick = (): void => {
     for (const beating of all) beating.beat();
     running = all.size > 0;
-    if (running) clock.after(intervalMs, tick);
+    if (running) disarm = clock.after(intervalMs, tick);
   };
 
   return {
@@ -31,8 +34,13 @@ export function createPulse(clock: Clock, intervalMs: number): Pulse {
       all.add(beating);
       if (running) return;
       running = true;
-      clock.after(intervalMs, tick);
+      disarm = clock.after(intervalMs, tick);
     },
     delete: (beating) => void all.delete(beating),
+    stop() {
+      all.clear();
+      disarm();
+      running = false;
+    },
   };
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { HttpHeaders } from "../http/http-message.ts";
 import type { EventSink, HttpReply } from "../http/http-reply.ts";
 
@@ -24,8 +25,9 @@ export class NodeReply implements HttpReply {
   }
 
   open(headers: HttpHeaders): EventSink {
-    if (!this.#response.headersSent) this.#response.writeHead(200, fieldsOf(headers, this.#always));
-    return new NodeSink(this.#response);
+    const response = this.#response;
+    if (!response.headersSent) openStream(response, fieldsOf(headers, this.#always));
+    return new NodeSink(response);
   }
 
   onGone(listener: () => void): void {
@@ -49,23 +51,34 @@ function fieldsOf(headers: HttpHeaders, always: HttpHeaders): string[] {
   return fields;
 }
 
+/**
+ * The head goes out with the first event, or on its own if there is none yet. It
+ * is handed over as a piece of its own all the same: what Node keeps of it would
+ * otherwise stay the many strings it was put together from.
+ */
+function openStream(response: ServerResponse, fields: string[]): void {
+  const { socket } = response;
+  response.writeHead(200, fields);
+  socket?.cork();
+  response.flushHeaders();
+  if (socket) process.nextTick(uncork, socket);
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork();
+}
+
 class NodeSink implements EventSink {
   readonly #response: ServerResponse;
   #room: Promise<void> | undefined;
-  #written = false;
 
   constructor(response: ServerResponse) {
     this.#response = response;
-    // The head goes out with the first event, or on its own if there is none yet.
-    process.nextTick(() => {
-      if (!this.#written) response.flushHeaders();
-    });
   }
 
   write(text: string): Promise<void> | undefined {
     const response = this.#response;
     if (response.writableEnded || response.destroyed) return undefined;
-    this.#written = true;
     if (response.write(text)) return undefined;
     this.#room ??= new Promise((resolve) => {
       const release = (): void => {
@@ -82,7 +95,6 @@ class NodeSink implements EventSink {
 
   end(text?: string): void {
     if (this.#response.writableEnded) return;
-    this.#written = true;
     this.#response.end(text);
   }
 

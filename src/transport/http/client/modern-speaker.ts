@@ -1,15 +1,15 @@
-import { standardHeaders } from "../../../codec/standard-headers.ts";
 import type { JsonObject } from "../../../json/json.ts";
-import { encodeMessage, type Id, type Request, type Response } from "../../../jsonrpc/message.ts";
+import { encodeMessage, type Id, isId, type Request, type Response } from "../../../jsonrpc/message.ts";
 import { metaKeys, metaOf } from "../../../model/meta.ts";
-import { newest } from "../../../model/revision.ts";
+import { IdTable } from "../../../std/id-table.ts";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
+import type { IncomingResponse } from "../http-send.ts";
 import { networkError } from "./http-errors.ts";
 import { createKnownTools } from "./known-tools.ts";
+import { createModernHeaders } from "./modern-headers.ts";
 import { answerFromStream } from "./modern-stream.ts";
-import { type HttpParts, postHeaders, type Speaker } from "./parts.ts";
+import type { HttpParts, Speaker } from "./parts.ts";
 import { isEventStream, readAnswer } from "./read-answer.ts";
-import type { Headers } from "./user-headers.ts";
 
 /**
  * Speaks the stateless revision: every request is a POST of its own, and letting
@@ -18,32 +18,20 @@ import type { Headers } from "./user-headers.ts";
 export function createModernSpeaker(parts: HttpParts): Speaker {
   const { endpoint, inbox, limits, warn } = parts;
   const tools = createKnownTools(warn);
-  const open = new Map<Id, LazyAbort>();
+  const headersFor = createModernHeaders();
+  const open = new IdTable<LazyAbort>();
   let listing: Promise<void> | undefined;
   let listed = 0;
 
-  /** Written out, for that is what engines are fast with. */
-  const headersFor = (method: string, params: JsonObject): Headers => {
-    const { "mcp-method": called = method, "mcp-name": name } = standardHeaders(method, params);
-    const { accept, "content-type": type } = postHeaders;
+  const post = ({ method, params }: Request, body: string, abort: LazyAbort): Promise<IncomingResponse> => {
     const extra = method === "tools/call" ? tools.headersFor(params) : undefined;
-    if (name === undefined) {
-      return { accept, "content-type": type, "mcp-protocol-version": newest, "mcp-method": called };
-    }
-    const headers = {
-      accept,
-      "content-type": type,
-      "mcp-protocol-version": newest,
-      "mcp-method": called,
-      "mcp-name": name,
-    };
-    return extra === undefined ? headers : { ...headers, ...extra };
+    const standard = headersFor(method, params);
+    const headers = extra === undefined ? standard : { ...standard, ...extra };
+    return endpoint.send({ method: "POST", headers, body }, abort);
   };
 
-  const perform = async (request: Request, body: string, abort: LazyAbort, about = request.id): Promise<Response> => {
-    const { method, params } = request;
-    const response = await endpoint.send({ method: "POST", headers: headersFor(method, params), body }, abort);
-    parts.answered(method, response.status);
+  const read = (response: IncomingResponse, request: Request, about: Id): Promise<Response> => {
+    parts.answered(request.method, response.status);
     if (isEventStream(response)) return answerFromStream({ response, request, about }, parts);
     return readAnswer(response, request.id, limits);
   };
@@ -53,7 +41,7 @@ export function createModernSpeaker(parts: HttpParts): Speaker {
     let params: JsonObject | undefined = { _meta: meta };
     for (let page = 0; page < maxPages && params !== undefined; page++) {
       const request: Request = { kind: "request", id: `${id}-${page}`, method: "tools/list", params };
-      const answer = await perform(request, encodeMessage(request), abort);
+      const answer = await read(await post(request, encodeMessage(request), abort), request, request.id);
       const result = answer.kind === "success" ? tools.learn(answer.result) : {};
       params = typeof result.nextCursor === "string" ? { _meta: meta, cursor: result.nextCursor } : undefined;
     }
@@ -64,9 +52,9 @@ export function createModernSpeaker(parts: HttpParts): Speaker {
     if (listing !== undefined) return listing;
     const id = `tools-${++listed}`;
     const abort = new LazyAbort();
-    open.set(id, abort);
+    open.add(id, abort);
     listing = listAnew(meta, id, abort).finally(() => {
-      open.delete(id);
+      open.take(id);
       listing = undefined;
     });
     return listing;
@@ -77,25 +65,25 @@ export function createModernSpeaker(parts: HttpParts): Speaker {
     const { [metaKeys.progressToken]: _, ...meta } = metaOf(request.params);
     await relist(meta);
     const again: Request = { ...request, id: `${request.id}-again` };
-    return { ...(await perform(again, encodeMessage(again), abort, request.id)), id: request.id };
+    const answer = await read(await post(again, encodeMessage(again), abort), again, request.id);
+    return { ...answer, id: request.id };
   };
 
   const run = async (request: Request, body: string, abort: LazyAbort): Promise<void> => {
     const { id, method } = request;
     try {
-      const first = await perform(request, body, abort);
+      const first = await read(await post(request, body, abort), request, id);
       const answer = isHeaderMismatch(first) && method === "tools/call" ? await callAgain(request, abort) : first;
       const learned = method === "tools/list" && answer.kind === "success";
       inbox.put([learned ? { ...answer, result: tools.learn(answer.result) } : answer]);
     } catch (error) {
       if (!abort.aborted) inbox.put([{ kind: "undelivered", id, cause: networkError(endpoint.url, error) }]);
     }
-    open.delete(id);
+    open.take(id);
   };
 
   const cancel = (id: unknown): void => {
-    open.get(id as Id)?.abort("cancelled");
-    open.delete(id as Id);
+    if (isId(id)) open.take(id)?.abort("cancelled");
   };
 
   return {
@@ -105,13 +93,12 @@ export function createModernSpeaker(parts: HttpParts): Speaker {
       } else if (message.kind === "request") {
         const abort = new LazyAbort();
         const body = encodeMessage(message);
-        open.set(message.id, abort);
+        open.add(message.id, abort);
         void run(message, body, abort);
       }
     },
     async close() {
-      for (const abort of open.values()) abort.abort("closed");
-      open.clear();
+      for (const abort of open.clear()) abort.abort("closed");
     },
   };
 }

@@ -1,5 +1,15 @@
-import type { Id, Incoming, Malformed, Message, Notification, Request, Response } from "../../../jsonrpc/message.ts";
+import {
+  type Id,
+  type Incoming,
+  isId,
+  type Malformed,
+  type Message,
+  type Notification,
+  type Request,
+  type Response,
+} from "../../../jsonrpc/message.ts";
 import { McpError } from "../../../model/errors.ts";
+import { IdTable } from "../../../std/id-table.ts";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
 import type { IncomingResponse } from "../http-send.ts";
 
@@ -36,12 +46,12 @@ export interface PendingRequests {
 }
 
 export function createPendingRequests(): PendingRequests {
-  const open = new Map<unknown, Pending>();
+  const open = new IdTable<Pending>();
 
   const settle: PendingRequests["settle"] = (pending, outcome) => {
     if (pending.over) return [];
     pending.over = true;
-    open.delete(pending.request.id);
+    open.take(pending.request.id);
     return pending.report(outcome, pending.head);
   };
 
@@ -56,28 +66,27 @@ export function createPendingRequests(): PendingRequests {
         over: false,
         report,
       };
-      open.set(request.id, pending);
+      open.add(request.id, pending);
       return pending;
     },
-    get: (id) => open.get(id),
+    get: (id) => (isId(id) ? open.get(id) : undefined),
     settle,
     sort(message, about) {
       if (message.kind === "notification") return [aboutCall(message, about)];
       if (message.kind === "request") return [message];
-      const pending = open.get(message.id);
+      const pending = message.id === null ? undefined : open.get(message.id);
       if (pending === undefined || (message.kind === "malformed" && message.answerable)) return [message];
       return settle(pending, message.kind === "malformed" ? broken(pending, message) : message);
     },
     giveUp(pending) {
       pending.over = true;
-      open.delete(pending.request.id);
+      open.take(pending.request.id);
     },
     close() {
-      for (const pending of open.values()) {
+      for (const pending of open.clear()) {
         pending.over = true;
         pending.abort.abort("closed");
       }
-      open.clear();
     },
   };
 }

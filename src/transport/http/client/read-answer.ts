@@ -29,7 +29,9 @@ export function answerLimits(maxBytes: number = defaultMaxBytes, json?: JsonLimi
 
 export function isEventStream(response: IncomingResponse): boolean {
   const type = response.header("content-type");
-  return isOk(response.status) && type !== undefined && /^text\/event-stream\s*(;|$)/i.test(type);
+  // Most answers say just this, and need no closer look.
+  if (type === undefined || type === "application/json") return false;
+  return isOk(response.status) && /^text\/event-stream\s*(;|$)/i.test(type);
 }
 
 export function isOk(status: number): boolean {

@@ -4,17 +4,21 @@ import { sseEvent } from "../../../std/sse.ts";
 import type { EventSink } from "../http-reply.ts";
 import type { LoggedEvent, ReplayLog } from "./replay-log.ts";
 
-export interface EventStreamOptions {
-  /** Tells the streams of a session apart. */
-  readonly name: number;
+/** What the streams of one session have in common. */
+export interface StreamHome {
   readonly log: ReplayLog;
   readonly clock: Clock;
   /** Whether the client understands an event that has an id and nothing else. */
   readonly primes: boolean;
   /** How soon a client should come back. */
   readonly retryMs: number;
-  /** Hears once that the stream has ended, and a client that comes back would find nothing. */
-  emptied?(): void;
+  /** Hears once that a stream has ended, and a client that comes back would find nothing. */
+  emptied?(name: number): void;
+}
+
+export interface EventStreamOptions extends StreamHome {
+  /** Tells the streams of a session apart. */
+  readonly name: number;
 }
 
 /**
@@ -57,84 +61,109 @@ const MAX_MISSED = 128;
 const MAX_WAIT_MS = 30_000;
 
 export function createEventStream(options: EventStreamOptions): EventStream {
-  const { name, log, clock, primes, retryMs, emptied } = options;
-  let last = 0;
-  let written = 0;
-  let lastForgotten = 0;
-  let ended = false;
-  let sink: EventSink | undefined;
-  let waiting: { readonly back: Promise<void>; release(): void } | undefined;
+  return new NumberedStream(options.name, options);
+}
 
-  const release = (): void => {
-    waiting?.release();
-    waiting = undefined;
-  };
+/** There may be very many that do nothing: it holds no more than it must. */
+export class NumberedStream implements EventStream {
+  readonly name: number;
+  readonly #home: StreamHome;
+  readonly #primes: boolean;
+  #last = 0;
+  #written = 0;
+  #lastForgotten = 0;
+  #ended = false;
+  #sink: EventSink | undefined;
+  #waiting: Wait | undefined;
 
-  const wait = (): Promise<void> => {
-    waiting ??= createWait(clock, () => {
-      waiting = undefined;
-    });
-    return waiting.back;
-  };
+  constructor(name: number, home: StreamHome) {
+    this.name = name;
+    this.#home = home;
+    this.#primes = home.primes;
+  }
 
-  const frame = (number: number, text: string): string => sseEvent({ id: `${name}-${number}`, data: text });
+  get attached(): boolean {
+    return this.#sink !== undefined;
+  }
 
-  const replay = (to: EventSink, number: number): void => {
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  isOver(number: number): boolean {
+    return this.#ended && number >= this.#last;
+  }
+
+  write(text: string): Promise<void> | undefined {
+    if (this.#ended) return undefined;
+    const number = ++this.#last;
+    this.#home.log.append({ stream: this.name, number, text });
+    if (this.#sink === undefined) return number - this.#written > MAX_MISSED ? this.#wait() : undefined;
+    this.#written = number;
+    return this.#sink.write(this.#frame(number, text));
+  }
+
+  attach(next: EventSink, number: number = this.#written, moreLost = false): void {
+    this.#letGo();
+    if (this.#primes) next.write(sseEvent({ id: `${this.name}-${number}`, data: "", retry: this.#home.retryMs }));
+    if (moreLost || this.#lastForgotten > number) next.write(truncated);
+    this.#replay(next, number);
+    if (this.#ended) next.end();
+    else this.#sink = next;
+    this.#release();
+  }
+
+  detach(gone: EventSink): void {
+    if (this.#sink === gone) this.#sink = undefined;
+  }
+
+  hangUp(ms: number = this.#home.retryMs): void {
+    if (!this.#primes || this.#sink === undefined) return;
+    this.#sink.write(`retry: ${ms}\n\n`);
+    this.#letGo();
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#letGo();
+    this.#release();
+    if (this.#lastForgotten === this.#last) this.#home.emptied?.(this.name);
+  }
+
+  forget({ number }: LoggedEvent): void {
+    this.#lastForgotten = number;
+    if (this.#ended && number === this.#last) this.#home.emptied?.(this.name);
+  }
+
+  #frame(number: number, text: string): string {
+    return sseEvent({ id: `${this.name}-${number}`, data: text });
+  }
+
+  #replay(to: EventSink, number: number): void {
     // Looking for nothing in a long log would cost more than a call.
-    const missed = number < last ? log.after(name, number) : [];
-    for (const event of missed) to.write(frame(event.number, event.text));
-    written = last;
-  };
+    const missed = number < this.#last ? this.#home.log.after(this.name, number) : [];
+    for (const event of missed) to.write(this.#frame(event.number, event.text));
+    this.#written = this.#last;
+  }
 
-  return {
-    name,
-    get attached() {
-      return sink !== undefined;
-    },
-    get ended() {
-      return ended;
-    },
-    isOver: (number) => ended && number >= last,
-    write(text) {
-      if (ended) return undefined;
-      const number = ++last;
-      log.append({ stream: name, number, text });
-      if (sink === undefined) return last - written > MAX_MISSED ? wait() : undefined;
-      written = number;
-      return sink.write(frame(number, text));
-    },
-    attach(next, number = written, moreLost = false) {
-      sink?.end();
-      sink = undefined;
-      if (primes) next.write(sseEvent({ id: `${name}-${number}`, data: "", retry: retryMs }));
-      if (moreLost || lastForgotten > number) next.write(truncated);
-      replay(next, number);
-      if (ended) next.end();
-      else sink = next;
-      release();
-    },
-    detach(gone) {
-      if (sink === gone) sink = undefined;
-    },
-    hangUp(ms = retryMs) {
-      if (!primes || sink === undefined) return;
-      sink.write(`retry: ${ms}\n\n`);
-      sink.end();
-      sink = undefined;
-    },
-    end() {
-      if (ended) return;
-      ended = true;
-      sink?.end();
-      sink = undefined;
-      release();
-      if (lastForgotten === last) emptied?.();
-    },
-    forget({ number }) {
-      lastForgotten = number;
-      if (ended && number === last) emptied?.();
-    },
-  };
+  /** Ends the connection, if there is one. */
+  #letGo(): void {
+    this.#sink?.end();
+    this.#sink = undefined;
+  }
+
+  #wait(): Promise<void> {
+    this.#waiting ??= createWait(this.#home.clock, () => {
+      this.#waiting = undefined;
+    });
+    return this.#waiting.back;
+  }
+
+  #release(): void {
+    this.#waiting?.release();
+    this.#waiting = undefined;
+  }
 }
 
 /** Tells the client that events it has missed are gone. */
@@ -142,7 +171,13 @@ const truncated: string = sseEvent({
   data: encodeMessage({ kind: "notification", method: "notifications/replay_truncated", params: {} }),
 });
 
-function createWait(clock: Clock, over: () => void): { readonly back: Promise<void>; release(): void } {
+/** The time that a writer gives a client to come back. */
+interface Wait {
+  readonly back: Promise<void>;
+  release(): void;
+}
+
+function createWait(clock: Clock, over: () => void): Wait {
   let release = (): void => {};
   const back = new Promise<void>((resolve) => {
     const stop = clock.after(MAX_WAIT_MS, () => {

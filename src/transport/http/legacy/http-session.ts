@@ -1,34 +1,30 @@
-import type { Channel } from "../../../jsonrpc/channel.ts";
-import { type Batch, encodeMessage, type Incoming, type Parsed, type Request } from "../../../jsonrpc/message.ts";
-import { createPeer, type RpcPeer } from "../../../jsonrpc/peer.ts";
-import { createServerSession } from "../../../legacy/server-session.ts";
-import type { DiscoverResult } from "../../../model/methods.ts";
+import type { Batch, Parsed, Request } from "../../../jsonrpc/message.ts";
+import type { Feed, FeedOptions } from "../../../legacy/feed.ts";
+import type { SessionRecord } from "../../../legacy/session-record.ts";
+import type { NewsReader, SharedFeed } from "../../../legacy/shared-feed.ts";
 import { isSince } from "../../../model/revision.ts";
-import type { Service } from "../../../model/service.ts";
-import type { Deadlines } from "../../../std/deadlines.ts";
-import { createGate } from "../../../std/gate.ts";
 import type { HttpFacts } from "../../../std/http-facts.ts";
 import { refusal } from "../http-message.ts";
 import type { HttpReply } from "../http-reply.ts";
-import { openLiveSink, type SinkRules } from "../live-sink.ts";
-import { type PostRules, PostWay } from "./post-way.ts";
-import { createStreams, type StreamsOptions } from "./streams.ts";
+import { openLiveSink } from "../live-sink.ts";
+import type { Beating, Pulse } from "../pulse.ts";
+import { ActiveSession, type CallRules, type SessionHome } from "./active-session.ts";
+import { PostWay } from "./post-way.ts";
+import { createStreams, type Streams, type StreamsOptions } from "./streams.ts";
 
 /** What the sessions of one endpoint have in common. */
-export interface SessionRules extends SinkRules, StreamsOptions {
-  readonly service: Service;
-  readonly deadlines: Deadlines;
-  readonly maxConcurrent: number;
-  readonly maxOpen: number;
-  readonly askTimeoutMs: number;
-  readonly drainMs: number;
-  readonly alwaysStream: boolean;
-  discover(): Promise<DiscoverResult>;
+export interface SessionRules extends CallRules, StreamsOptions {
+  /** Tells sessions of changes. */
+  readonly feed: SharedFeed;
+  /** Looks for sessions in which nothing is going on any more. */
+  readonly rest: Pulse;
 }
 
 /** One client between its `initialize` and its DELETE. */
 export interface HttpSession {
   readonly id: string;
+  /** When the client was last heard of. */
+  seen: number;
   /** Takes what a POST brought. */
   post(message: Parsed, http: HttpFacts, reply: HttpReply): void;
   /** Opens the session with `initialize`; `settled` hears once whether that went well. */
@@ -37,6 +33,8 @@ export interface HttpSession {
   get(lastEventId: string | undefined, reply: HttpReply): "opened" | "too many" | "over";
   /** True while a connection or a call is open. */
   readonly busy: boolean;
+  /** What is left to know of it, while nothing is going on. */
+  readonly record: SessionRecord | undefined;
   /** Ends everything. Idempotent. */
   close(): Promise<void>;
   /** Ends streams that only wait for news, and resolves when all calls are answered. */
@@ -44,103 +42,155 @@ export interface HttpSession {
 }
 
 export function createHttpSession(id: string, rules: SessionRules): HttpSession {
-  const { clock } = rules;
-  const primes = (): boolean => session.revision !== undefined && isSince(session.revision, "2025-11-25");
-  const streams = createStreams(rules, primes);
-  let calls = 0;
-  let closed = false;
+  return new RestingSession(id, rules);
+}
 
-  const channel: Channel = {
-    incoming: nothing,
-    send: (message) => (closed ? undefined : streams.news().write(encodeMessage(message))),
-    async close() {
-      closed = true;
-      streams.endAll();
-    },
-  };
+/**
+ * A session that is a record, its streams and its place in the feed, most of the
+ * time. What a call needs is there from a request on until nothing has been
+ * going on for a moment.
+ */
+class RestingSession implements HttpSession, SessionHome, NewsReader, Beating {
+  readonly id: string;
+  seen: number;
+  readonly #rules: SessionRules;
+  #active: ActiveSession | undefined;
+  #record: SessionRecord | undefined;
+  #feed: Feed | undefined;
+  #streams: Streams | undefined;
+  #closed = false;
 
-  const rpc: RpcPeer = createPeer(
-    channel,
-    {
-      request: (exchange) => session.request(exchange),
-      notification: (notification) => session.notification(notification),
-      acceptsBatches: () => session.acceptsBatches(),
-    },
-    { maxOpen: rules.maxOpen, drainMs: rules.drainMs, clock, deadlines: rules.deadlines },
-  );
-  const session = createServerSession({
-    service: rules.service,
-    peer: rpc,
-    gate: createGate({ maxRunning: rules.maxConcurrent, maxWaiting: Number.POSITIVE_INFINITY }),
-    clock,
-    askTimeoutMs: rules.askTimeoutMs,
-    discover: rules.discover,
-  });
+  constructor(id: string, rules: SessionRules) {
+    this.id = id;
+    this.#rules = rules;
+    this.seen = rules.clock.now();
+  }
 
-  const posting: PostRules = {
-    pulse: rules.pulse,
-    alwaysStream: rules.alwaysStream,
-    aside: channel,
-    get resumable() {
-      return primes();
-    },
-    createStream: streams.create,
-    openSink: (to, headers) => openLiveSink(to, rules, headers),
-    done() {
-      calls--;
-    },
-  };
+  get busy(): boolean {
+    return (this.#active !== undefined && this.#active.calls > 0) || this.#streams?.attached === true;
+  }
 
-  const wayOf = (message: Parsed, http: HttpFacts, reply: HttpReply): PostWay => {
-    calls++;
-    return new PostWay({ http, reply, expected: answersOf(message), batch: message.kind === "batch" }, posting);
-  };
+  get record(): SessionRecord | undefined {
+    return this.#record;
+  }
 
-  return {
-    id,
-    get busy() {
-      return calls > 0 || streams.attached;
-    },
-    post(message, http, reply) {
-      const problem = message.kind === "batch" ? batchProblem(message, session.acceptsBatches()) : undefined;
-      if (problem !== undefined) return refuse(reply, problem);
-      if (answersOf(message) > 0) return void rpc.take(message, wayOf(message, http, reply));
-      rpc.take(message, channel);
-      reply.send(202, {}, "");
-    },
-    open(hello, { http, reply }, settled) {
-      const way = wayOf(hello, http, reply);
-      // Its head says how it went, and so has to wait for that.
-      rules.pulse.delete(way);
-      rpc.take(hello, {
-        http,
-        send(message) {
-          const ok = message.kind === "success";
-          way.headers = ok ? { "mcp-session-id": id } : {};
-          const slow = way.send(message);
-          settled(ok);
-          return slow;
-        },
-      });
-    },
-    get(lastEventId, reply) {
-      if (lastEventId !== undefined && streams.isOver(lastEventId)) return "over";
-      const found = streams.find(lastEventId);
-      if (found === undefined) return "too many";
-      const sink = openLiveSink(reply, rules, { "mcp-session-id": id });
-      found.attach(sink);
-      reply.onGone(() => found.detach(sink));
-      return "opened";
-    },
-    async close() {
-      session.close();
-      await rpc.close("the session is over");
-    },
-    async drain() {
-      session.close();
-      await rpc.drain();
-    },
-  };
+  post(message: Parsed, http: HttpFacts, reply: HttpReply): void {
+    const active = this.#wake();
+    const problem = message.kind === "batch" ? batchProblem(message, active.acceptsBatches()) : undefined;
+    if (problem !== undefined) return void refuse(reply, problem);
+    if (answersOf(message) > 0) return void active.rpc.take(message, wayOf(message, { http, reply }, active));
+    active.rpc.take(message, active);
+    reply.send(202, {}, "");
+  }
+
+  open(hello: Request, post: { http: HttpFacts; reply: HttpReply }, settled: (ok: boolean) => void): void {
+    const active = this.#wake();
+    const way = wayOf(hello, post, active);
+    // Its head says how it went, and so has to wait for that.
+    this.#rules.pulse.delete(way);
+    active.rpc.take(hello, {
+      http: post.http,
+      send: (message) => {
+        const ok = message.kind === "success";
+        way.headers = ok ? { "mcp-session-id": this.id } : {};
+        const slow = way.send(message);
+        settled(ok);
+        return slow;
+      },
+    });
+  }
+
+  get(lastEventId: string | undefined, reply: HttpReply): "opened" | "too many" | "over" {
+    const { streams } = this;
+    if (lastEventId !== undefined && streams.isOver(lastEventId)) return "over";
+    const found = streams.find(lastEventId);
+    if (found === undefined) return "too many";
+    openLiveSink(reply, this.#rules, { "mcp-session-id": this.id }, found);
+    return "opened";
+  }
+
+  async close(): Promise<void> {
+    this.#feed?.stop();
+    if (this.#active === undefined) this.ended();
+    else await this.#active.rpc.close("the session is over");
+  }
+
+  async drain(): Promise<void> {
+    this.#feed?.stop();
+    if (this.#active === undefined) this.ended();
+    else await this.#active.rpc.drain();
+  }
+
+  /** Goes to rest if nothing is going on. While a call is open, nobody needs to look. */
+  beat(): void {
+    const active = this.#active;
+    if (active === undefined || active.calls > 0) return void this.#rules.rest.delete(this);
+    if (active.used || active.busy) {
+      active.used = false;
+      return;
+    }
+    this.#record = active.session.record();
+    this.#active = undefined;
+    this.#rules.rest.delete(this);
+  }
+
+  get streams(): Streams {
+    // The revision is known by now: there is nothing to write before the handshake.
+    this.#streams ??= createStreams(this.#rules, this.primes ? yes : no);
+    return this.#streams;
+  }
+
+  get primes(): boolean {
+    const revision = this.#record?.peer.revision ?? this.#active?.session.revision;
+    return revision !== undefined && isSince(revision, "2025-11-25");
+  }
+
+  get feed(): Feed | undefined {
+    return this.#feed;
+  }
+
+  createFeed({ codec, capabilities, peer }: FeedOptions): Feed {
+    this.#feed = this.#rules.feed.join({ codec, capabilities, auth: peer.auth, reader: this });
+    return this.#feed;
+  }
+
+  tell(text: string): Promise<void> | undefined {
+    return this.#closed ? undefined : this.streams.news().write(text);
+  }
+
+  calmed(): void {
+    this.#rules.rest.add(this);
+  }
+
+  ended(): void {
+    this.#closed = true;
+    this.#streams?.endAll();
+  }
+
+  #wake(): ActiveSession {
+    if (this.#active !== undefined) {
+      this.#active.used = true;
+      return this.#active;
+    }
+    const active = new ActiveSession(this, this.#rules, this.#record);
+    this.#active = active;
+    this.#record = undefined;
+    this.#rules.rest.add(this);
+    if (this.#closed) void active.rpc.close("the session is over");
+    return active;
+  }
+}
+
+const yes = (): boolean => true;
+const no = (): boolean => false;
+
+function wayOf(
+  message: Parsed,
+  { http, reply }: { http: HttpFacts; reply: HttpReply },
+  active: ActiveSession,
+): PostWay {
+  active.calls++;
+  return new PostWay({ http, reply, expected: answersOf(message), batch: message.kind === "batch" }, active);
 }
 
 function batchProblem({ items }: Batch, accepted: boolean): string | undefined {
@@ -153,10 +203,6 @@ function refuse(reply: HttpReply, problem: string): void {
   const { status, headers, body } = refusal(400, problem);
   reply.send(status, headers, body);
 }
-
-const nothing: AsyncIterable<readonly Incoming[]> = {
-  [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
-};
 
 /** How many answers a POST is to be given. */
 function answersOf(message: Parsed): number {

@@ -34,7 +34,7 @@ function post({ expected = 1, batch = false, alwaysStream = false, resumable = t
       pulse,
       alwaysStream,
       resumable,
-      createStream: streams.create,
+      createStream: () => streams.create(),
       openSink: (to, headers) => openLiveSink(to, { pulse, maxQueuedBytes: 0, dropped: () => {} }, headers),
       aside: { send: (message) => void aside.push(message) },
       done() {

@@ -33,37 +33,49 @@ const YOUNG_MS = 10_000;
  * Keeps events in memory: the last `maxEvents`, and more of them while they are
  * young, within `maxChars`. The newest is kept however long it is.
  */
-export function createReplayLog({ maxEvents, maxChars, clock, forgot }: ReplayOptions): ReplayLog {
-  const events: (LoggedEvent & { readonly at: number })[] = [];
-  let first = 0;
-  let chars = 0;
+export function createReplayLog(options: ReplayOptions): ReplayLog {
+  return new MemoryLog(options);
+}
 
-  const isFull = (): boolean => {
-    const count = events.length - first;
+class MemoryLog implements ReplayLog {
+  readonly #options: ReplayOptions;
+  readonly #events: (LoggedEvent & { readonly at: number })[] = [];
+  #first = 0;
+  #chars = 0;
+
+  constructor(options: ReplayOptions) {
+    this.#options = options;
+  }
+
+  append({ stream, number, text }: LoggedEvent): void {
+    // Whole milliseconds take less room.
+    this.#events.push({ stream, number, text, at: Math.ceil(this.#options.clock.now()) });
+    this.#chars += text.length;
+    this.#trim();
+  }
+
+  after(stream: number, number: number): readonly LoggedEvent[] {
+    return this.#events.slice(this.#first).filter((event) => event.stream === stream && event.number > number);
+  }
+
+  #isFull(): boolean {
+    const { maxEvents, maxChars, clock } = this.#options;
+    const count = this.#events.length - this.#first;
     if (count <= 1) return false;
-    if (chars > maxChars) return true;
-    return count > maxEvents && clock.now() - (events[first]?.at ?? 0) > YOUNG_MS;
-  };
+    if (this.#chars > maxChars) return true;
+    return count > maxEvents && clock.now() - (this.#events[this.#first]?.at ?? 0) > YOUNG_MS;
+  }
 
-  const trim = (): void => {
-    while (isFull()) {
-      const event = events[first++];
+  #trim(): void {
+    while (this.#isFull()) {
+      const event = this.#events[this.#first++];
       if (event === undefined) return;
-      chars -= event.text.length;
-      forgot(event);
+      this.#chars -= event.text.length;
+      this.#options.forgot(event);
     }
     // Moving the rest to the front now and then keeps the cost of an event constant.
-    if (first < 1_024 || first * 2 < events.length) return;
-    events.splice(0, first);
-    first = 0;
-  };
-
-  return {
-    append({ stream, number, text }) {
-      events.push({ stream, number, text, at: clock.now() });
-      chars += text.length;
-      trim();
-    },
-    after: (stream, number) => events.slice(first).filter((event) => event.stream === stream && event.number > number),
-  };
+    if (this.#first < 1_024 || this.#first * 2 < this.#events.length) return;
+    this.#events.splice(0, this.#first);
+    this.#first = 0;
+  }
 }

@@ -1,6 +1,8 @@
 import type { Parsed, Request } from "../../../jsonrpc/message.ts";
+import { createSharedFeed } from "../../../legacy/shared-feed.ts";
 import { type HttpAnswer, type HttpHead, refusal } from "../http-message.ts";
 import type { HttpReply } from "../http-reply.ts";
+import { createPulse } from "../pulse.ts";
 import { createHttpSession, type HttpSession, type SessionRules } from "./http-session.ts";
 import { createSessionId } from "./session-id.ts";
 
@@ -13,64 +15,62 @@ export interface LegacyDoor {
   drain(): Promise<void>;
 }
 
-export interface SessionsOptions extends SessionRules {
+export interface SessionsOptions extends Omit<SessionRules, "feed" | "rest"> {
   readonly maxSessions: number;
   /** How long a session lives without a request, a call or a stream. */
   readonly sessionTtlMs: number;
 }
 
-interface Entry {
-  readonly session: HttpSession;
-  seen: number;
-}
-
 /** How often sessions are looked at, as a part of their time to live. */
 const SWEEPS = 4;
+/** A session goes to rest when nothing was going on for one to two of these. */
+const REST_MS = 100;
 
 export function createSessions(options: SessionsOptions): LegacyDoor {
-  const { clock, maxSessions, sessionTtlMs } = options;
-  const entries = new Map<string, Entry>();
+  const { clock, service, maxSessions, sessionTtlMs } = options;
+  const rules: SessionRules = { ...options, feed: createSharedFeed(service), rest: createPulse(clock, REST_MS) };
+  const sessions = new Map<string, HttpSession>();
   /** Sessions whose `initialize` is not answered yet. */
   let opening = 0;
   let sweeping = false;
   const sweep = (): void => {
     const now = clock.now();
-    for (const [id, entry] of entries) {
-      if (entry.session.busy) entry.seen = now;
-      else if (now - entry.seen >= sessionTtlMs) end(id);
+    for (const session of sessions.values()) {
+      if (session.busy) session.seen = now;
+      else if (now - session.seen >= sessionTtlMs) end(session);
     }
-    sweeping = entries.size > 0;
+    sweeping = sessions.size > 0;
     if (sweeping) clock.after(sessionTtlMs / SWEEPS, sweep);
   };
 
   const keep = (session: HttpSession): void => {
-    entries.set(session.id, { session, seen: clock.now() });
+    sessions.set(session.id, session);
+    session.seen = clock.now();
     if (sweeping || sessionTtlMs <= 0) return;
     sweeping = true;
     clock.after(sessionTtlMs / SWEEPS, sweep);
   };
 
-  const end = (id: string): void => {
-    const entry = entries.get(id);
-    entries.delete(id);
-    void entry?.session.close();
+  const end = (session: HttpSession): void => {
+    sessions.delete(session.id);
+    void session.close();
   };
 
   /** The session a request names, or the answer that says why there is none. */
   const find = (head: HttpHead): HttpSession | HttpAnswer => {
     const id = head.header("mcp-session-id");
     if (id === undefined) return refusal(400, "header mcp-session-id is missing; open a session with initialize");
-    const entry = entries.get(id);
-    if (entry === undefined) return refusal(404, "there is no such session; open another one with initialize");
-    entry.seen = clock.now();
-    return entry.session;
+    const session = sessions.get(id);
+    if (session === undefined) return refusal(404, "there is no such session; open another one with initialize");
+    session.seen = clock.now();
+    return session;
   };
 
   const open = (message: Request, head: HttpHead, reply: HttpReply): void => {
-    if (entries.size + opening >= maxSessions) {
+    if (sessions.size + opening >= maxSessions) {
       return void answer(reply, refusal(429, "there are too many sessions", { "retry-after": "10" }));
     }
-    const session = createHttpSession(createSessionId(), options);
+    const session = createHttpSession(createSessionId(), rules);
     opening++;
     session.open(message, { http: head, reply }, (ok) => {
       opening--;
@@ -96,12 +96,13 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
     delete(head, reply) {
       const found = find(head);
       if ("status" in found) return answer(reply, found);
-      end(found.id);
+      end(found);
       reply.send(204, {}, "");
     },
     async drain() {
-      await Promise.all([...entries.values()].map(({ session }) => session.drain()));
-      entries.clear();
+      await Promise.all([...sessions.values()].map((session) => session.drain()));
+      sessions.clear();
+      rules.rest.stop();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../std/clock.ts";
 import type { EventSink } from "../http-reply.ts";
-import { createEventStream, type EventStream } from "./event-stream.ts";
-import { createReplayLog, type ReplayLog } from "./replay-log.ts";
+import { type EventStream, NumberedStream, type StreamHome } from "./event-stream.ts";
+import { createReplayLog, type LoggedEvent, type ReplayLog } from "./replay-log.ts";
 
 export interface StreamsOptions {
   readonly clock: Clock;
@@ -35,69 +35,138 @@ export interface Found {
 
 /** `primes` tells whether the client understands an event that has an id and nothing else. */
 export function createStreams(options: StreamsOptions, primes: () => boolean): Streams {
-  const { clock, retryMs, maxStreams } = options;
-  const streams = new Map<number, EventStream>();
+  return new SessionStreams(options, primes);
+}
+
+class SessionStreams implements Streams, StreamHome {
+  readonly #options: StreamsOptions;
+  readonly #primes: () => boolean;
   /** Those whose connection broke last are at the end. */
-  const news: EventStream[] = [];
-  let names = 0;
-  let log: ReplayLog | undefined;
+  #news: readonly EventStream[] = none;
+  #answers: Map<number, EventStream> | undefined;
+  #names = 0;
+  #log: ReplayLog | undefined;
 
-  const openLog = (): ReplayLog =>
-    createReplayLog({
-      maxEvents: options.replayEvents,
-      maxChars: options.replayChars,
-      clock,
-      forgot: (event) => streams.get(event.stream)?.forget(event),
+  constructor(options: StreamsOptions, primes: () => boolean) {
+    this.#options = options;
+    this.#primes = primes;
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  get retryMs(): number {
+    return this.#options.retryMs;
+  }
+
+  get primes(): boolean {
+    return this.#primes();
+  }
+
+  get log(): ReplayLog {
+    this.#log ??= createReplayLog({
+      maxEvents: this.#options.replayEvents,
+      maxChars: this.#options.replayChars,
+      clock: this.clock,
+      forgot: (event) => this.#forget(event),
     });
+    return this.#log;
+  }
 
-  const create = (): EventStream => {
-    log ??= openLog();
-    const name = ++names;
-    const emptied = (): void => void streams.delete(name);
-    const stream = createEventStream({ name, log, clock, primes: primes(), retryMs, emptied });
-    streams.set(name, stream);
+  get attached(): boolean {
+    for (const stream of this.#all()) if (stream.attached) return true;
+    return false;
+  }
+
+  create(): EventStream {
+    const stream = new NumberedStream(++this.#names, this);
+    this.#answers ??= new Map();
+    this.#answers.set(stream.name, stream);
     return stream;
-  };
+  }
 
-  const addNews = (): EventStream => {
-    const stream = create();
-    news.push(stream);
-    return stream;
-  };
+  news(): EventStream {
+    const last = this.#news.at(-1) ?? this.#addNews();
+    return last.attached ? last : (this.#news.findLast(isAttached) ?? last);
+  }
 
-  const detach = (stream: EventStream, sink: EventSink): void => {
+  isOver(lastEventId: string): boolean {
+    const position = readEventId(lastEventId);
+    return position !== undefined && this.#named(position.stream)?.isOver(position.number) === true;
+  }
+
+  find(lastEventId: string | undefined): Found | undefined {
+    const position = lastEventId === undefined ? undefined : readEventId(lastEventId);
+    const known = position === undefined ? undefined : this.#named(position.stream);
+    if (known !== undefined) return new FoundStream(this, known, position?.number);
+    if (this.#news.filter(isAttached).length >= this.#options.maxStreams) return undefined;
+    const stream = this.#news.findLast(({ attached }) => !attached) ?? this.#addNews();
+    return new FoundStream(this, stream, undefined, lastEventId !== undefined);
+  }
+
+  /** The connection of a stream broke. */
+  detach(stream: EventStream, sink: EventSink): void {
     stream.detach(sink);
-    const at = news.indexOf(stream);
-    if (at >= 0) news.push(...news.splice(at, 1));
-  };
+    if (this.#news.length > 1 && this.#news.includes(stream)) {
+      this.#news = this.#news.filter((other) => other !== stream).concat(stream);
+    }
+  }
 
-  const foundAt = (stream: EventStream, number: number | undefined, moreLost: boolean): Found => ({
-    attach: (sink) => stream.attach(sink, number, moreLost),
-    detach: (sink) => detach(stream, sink),
-  });
+  endAll(): void {
+    for (const stream of this.#all()) stream.end();
+  }
 
-  return {
-    create,
-    news: () => news.findLast(({ attached }) => attached) ?? news.at(-1) ?? addNews(),
-    isOver(lastEventId) {
-      const position = readEventId(lastEventId);
-      return position !== undefined && streams.get(position.stream)?.isOver(position.number) === true;
-    },
-    find(lastEventId) {
-      const position = lastEventId === undefined ? undefined : readEventId(lastEventId);
-      const known = position === undefined ? undefined : streams.get(position.stream);
-      if (known !== undefined) return foundAt(known, position?.number, false);
-      if (news.filter(({ attached }) => attached).length >= maxStreams) return undefined;
-      const stream = news.findLast(({ attached }) => !attached) ?? addNews();
-      return foundAt(stream, undefined, lastEventId !== undefined);
-    },
-    get attached() {
-      return [...streams.values()].some(({ attached }) => attached);
-    },
-    endAll() {
-      for (const stream of streams.values()) stream.end();
-    },
-  };
+  emptied(name: number): void {
+    this.#answers?.delete(name);
+  }
+
+  #addNews(): EventStream {
+    const stream = new NumberedStream(++this.#names, this);
+    this.#news = this.#news.concat(stream);
+    return stream;
+  }
+
+  #all(): readonly EventStream[] {
+    return this.#answers === undefined ? this.#news : [...this.#news, ...this.#answers.values()];
+  }
+
+  #named(name: number): EventStream | undefined {
+    return this.#answers?.get(name) ?? this.#news.find((stream) => stream.name === name);
+  }
+
+  #forget(event: LoggedEvent): void {
+    this.#named(event.stream)?.forget(event);
+  }
+}
+
+const none: readonly EventStream[] = [];
+
+function isAttached({ attached }: EventStream): boolean {
+  return attached;
+}
+
+/** A stream, and where to go on with it. */
+class FoundStream implements Found {
+  readonly #streams: SessionStreams;
+  readonly #stream: EventStream;
+  readonly #number: number | undefined;
+  readonly #moreLost: boolean;
+
+  constructor(streams: SessionStreams, stream: EventStream, number: number | undefined, moreLost = false) {
+    this.#streams = streams;
+    this.#stream = stream;
+    this.#number = number;
+    this.#moreLost = moreLost;
+  }
+
+  attach(sink: EventSink): void {
+    this.#stream.attach(sink, this.#number, this.#moreLost);
+  }
+
+  detach(sink: EventSink): void {
+    this.#streams.detach(this.#stream, sink);
+  }
 }
 
 function readEventId(text: string): { readonly stream: number; readonly number: number } | undefined {
