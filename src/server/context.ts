@@ -6,7 +6,7 @@ import type { Peer } from "../model/peer.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
 import { redact } from "../std/redact.ts";
-import { type AskOptions, ask, askUrl, type EmptyForm, elicit, roots, sample } from "./ask.ts";
+import type { AskOptions, EmptyForm } from "./ask.ts";
 import type { Execution } from "./execution.ts";
 
 /** What a handler sees of the call that runs it. Its members may be taken apart. */
@@ -117,27 +117,27 @@ export class RunContext implements Context {
 
   get ask(): Context["ask"] {
     const run = this.#run;
-    return (message, schema, options) => maybeUnread(ask(run, { message, schema }, options));
+    return (message, schema, options) => asking(({ ask }) => ask(run, { message, schema }, options));
   }
 
   get askUrl(): Context["askUrl"] {
     const run = this.#run;
-    return (message, url, options) => maybeUnread(askUrl(run, { message, url }, options));
+    return (message, url, options) => asking(({ askUrl }) => askUrl(run, { message, url }, options));
   }
 
   get elicit(): Context["elicit"] {
     const run = this.#run;
-    return (params, options) => maybeUnread(elicit(run, params, options));
+    return (params, options) => asking(({ elicit }) => elicit(run, params, options));
   }
 
   get sample(): Context["sample"] {
     const run = this.#run;
-    return (params, options) => maybeUnread(sample(run, params, options));
+    return (params, options) => asking(({ sample }) => sample(run, params, options));
   }
 
   get roots(): Context["roots"] {
     const run = this.#run;
-    return (options) => maybeUnread(roots(run, options));
+    return (options) => asking(({ roots }) => roots(run, options));
   }
 
   get step(): Context["step"] {
@@ -146,13 +146,26 @@ export class RunContext implements Context {
   }
 }
 
+type Asking = typeof import("./ask.ts");
+
+let loaded: Asking | undefined;
+
 /**
- * A promise whose rejection need not be caught. Of several questions a handler
- * may await one and never come to the next, which is no reason to end the process.
+ * Puts a question. What that takes is loaded for the first one.
+ *
+ * The rejection need not be caught: of several questions a handler may await one
+ * and never come to the next, which is no reason to end the process.
  */
-function maybeUnread<T>(answer: Promise<T>): Promise<T> {
+function asking<T>(put: (means: Asking) => Promise<T>): Promise<T> {
+  const answer = loaded === undefined ? loadAsking().then(put) : put(loaded);
   answer.catch(() => {});
   return answer;
+}
+
+/** Loads what a question takes, so that the first one need not wait for it. */
+export async function loadAsking(): Promise<Asking> {
+  loaded = await import("./ask.ts");
+  return loaded;
 }
 
 async function* track<T>(run: Execution, items: Iterable<T> | AsyncIterable<T>, total = sizeOf(items)) {

@@ -4,7 +4,7 @@ import { gate } from "../../test/support/served.ts";
 import type { Answer } from "../model/input.ts";
 import { loadCompiler } from "../schema/engine.ts";
 import { createManualClock } from "../testing/clock.ts";
-import type { Context } from "./context.ts";
+import { type Context, loadAsking } from "./context.ts";
 import { prompt } from "./define-prompt.ts";
 import { resource } from "./define-resource.ts";
 import { tool } from "./define-tool.ts";
@@ -13,7 +13,7 @@ import { createServer } from "./server.ts";
 const info = { name: "shop", version: "1" };
 
 beforeAll(async () => {
-  await loadCompiler();
+  await Promise.all([loadCompiler(), loadAsking()]);
 });
 
 const never = () => new Promise<never>(() => {});
