@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json/json.ts";
+import { IdTable } from "../std/id-table.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Sender } from "./channel.ts";
 import { type ErrorObject, type Failure, type Id, type Request, type Response, rpcCodes } from "./message.ts";
@@ -41,7 +42,7 @@ export function createInbound(maxOpen: number): Inbound {
 
 class OpenRequests implements Inbound {
   readonly #maxOpen: number;
-  readonly #open = new Map<Id, LiveExchange>();
+  readonly #open = new IdTable<LiveExchange>();
   #waiting: (() => void)[] | undefined;
 
   constructor(maxOpen: number) {
@@ -50,11 +51,11 @@ class OpenRequests implements Inbound {
 
   open(request: Request, via: Sender): Exchange | Failure {
     const { id } = request;
-    if (this.#open.has(id)) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
+    if (this.#open.get(id) !== undefined) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
     if (this.#maxOpen > 0 && this.size >= this.#maxOpen)
       return refuse(id, `more than ${this.#maxOpen} requests are open`);
     const exchange = new LiveExchange(request, via, this);
-    this.#open.set(id, exchange);
+    this.#open.add(id, exchange);
     return exchange;
   }
 
@@ -66,7 +67,7 @@ class OpenRequests implements Inbound {
   }
 
   endAll(error: ErrorObject): void {
-    const exchanges = [...this.#open.values()];
+    const exchanges = this.#open.values();
     for (const { abort } of exchanges) abort.abort(error.message);
     for (const exchange of exchanges) exchange.fail(error);
   }
@@ -85,7 +86,7 @@ class OpenRequests implements Inbound {
 
   /** A request is over. */
   release(id: Id): void {
-    this.#open.delete(id);
+    this.#open.take(id);
     if (this.size > 0 || this.#waiting === undefined) return;
     const wake = this.#waiting;
     this.#waiting = undefined;

@@ -53,10 +53,16 @@ export class IdTable<T> {
     return value;
   }
 
-  /** Takes out everything. */
-  clear(): readonly T[] {
+  /** Everything that is in it, in no particular order. */
+  values(): readonly T[] {
     const values = this.#entries().map((entry) => entry.value);
     if (this.#named !== undefined) values.push(...this.#named.values());
+    return values;
+  }
+
+  /** Takes out everything. */
+  clear(): readonly T[] {
+    const values = this.values();
     this.#places = noPlaces;
     this.#numbered = 0;
     this.#named = undefined;

@@ -21,6 +21,11 @@ export class LinkedSet<T extends Linked<T>> {
     return this.#size;
   }
 
+  /** Whether it is in the set. It must not be in another. */
+  has(member: T): boolean {
+    return member.previous !== undefined || this.#first === member;
+  }
+
   /** Takes what is in no set. */
   add(member: T): void {
     member.previous = this.#last;
@@ -32,8 +37,8 @@ export class LinkedSet<T extends Linked<T>> {
 
   /** False when it was not in the set. It must not be in another. */
   delete(member: T): boolean {
+    if (!this.has(member)) return false;
     const { previous, next } = member;
-    if (previous === undefined && this.#first !== member) return false;
     if (previous === undefined) this.#first = next;
     else previous.next = next;
     if (next === undefined) this.#last = previous;

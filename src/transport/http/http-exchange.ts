@@ -4,6 +4,7 @@ import type { Exchange } from "../../jsonrpc/inbound.ts";
 import { type ErrorObject, encodeMessage, type Message, type Request, rpcCodes } from "../../jsonrpc/message.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
+import type { Linked } from "../../std/linked-set.ts";
 import { sseEvent } from "../../std/sse.ts";
 import { type EventSink, type HttpReply, jsonHeaders, streamHeaders } from "./http-reply.ts";
 import { openLiveSink, type SinkRules } from "./live-sink.ts";
@@ -23,7 +24,9 @@ export interface ExchangeRules extends SinkRules {
  * The answer is plain JSON, unless something was said before it: then it is the
  * last event of a stream. Nothing is written before it is known which.
  */
-export class HttpExchange implements Exchange, Sender {
+export class HttpExchange implements Exchange, Sender, Linked<HttpExchange> {
+  previous: HttpExchange | undefined = undefined;
+  next: HttpExchange | undefined = undefined;
   readonly request: Request;
   readonly abort: LazyAbort = new LazyAbort();
   readonly http: HttpFacts;

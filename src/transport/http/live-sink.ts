@@ -37,6 +37,8 @@ const noHeaders: HttpHeaders = Object.freeze({});
 const keepAlive = sseComment("");
 
 class LiveSink implements EventSink, Beating {
+  previous: Beating | undefined = undefined;
+  next: Beating | undefined = undefined;
   readonly #sink: EventSink;
   readonly #rules: SinkRules;
   readonly #user: SinkUser | undefined;

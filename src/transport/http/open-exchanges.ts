@@ -1,5 +1,6 @@
 import { rpcCodes } from "../../jsonrpc/message.ts";
 import type { Clock } from "../../std/clock.ts";
+import { LinkedSet } from "../../std/linked-set.ts";
 import type { HttpExchange } from "./http-exchange.ts";
 
 /** The exchanges of one door that are not over yet. */
@@ -11,16 +12,17 @@ export interface OpenExchanges {
 }
 
 export function createOpenExchanges({ clock, drainMs }: { clock: Clock; drainMs: number }): OpenExchanges {
-  const open = new Set<HttpExchange>();
+  const open = new LinkedSet<HttpExchange>();
   let drained = (): void => {};
 
   const endAll = (): void => {
-    for (const exchange of open) exchange.abort.abort("the server is closing");
-    for (const exchange of open) exchange.fail({ code: rpcCodes.internal, message: "the server is closing" });
+    const exchanges = open.toArray();
+    for (const { abort } of exchanges) abort.abort("the server is closing");
+    for (const exchange of exchanges) exchange.fail({ code: rpcCodes.internal, message: "the server is closing" });
   };
 
   return {
-    add: (exchange) => void open.add(exchange),
+    add: (exchange) => open.add(exchange),
     delete(exchange) {
       open.delete(exchange);
       if (open.size === 0) drained();

@@ -2,9 +2,12 @@ import { describe, expect, it } from "vitest";
 import { createManualClock } from "../../testing/clock.ts";
 import { type Beating, createPulse } from "./pulse.ts";
 
+const unlinked = { previous: undefined, next: undefined };
+
 function counting(): Beating & { readonly beats: number } {
   let beats = 0;
   return {
+    ...unlinked,
     beat() {
       beats++;
     },
@@ -73,6 +76,7 @@ describe("pulse", () => {
     const stays = counting();
     const comes = counting();
     const leaves: Beating = {
+      ...unlinked,
       beat() {
         pulse.delete(leaves);
         pulse.add(comes);

@@ -1,7 +1,8 @@
 import type { Clock } from "../../std/clock.ts";
+import { type Linked, LinkedSet } from "../../std/linked-set.ts";
 
 /** Something that wants to be looked at from time to time. */
-export interface Beating {
+export interface Beating extends Linked<Beating> {
   beat(): void;
 }
 
@@ -10,6 +11,7 @@ export interface Beating {
  * finds those that nobody reads. Runs only while something is there.
  */
 export interface Pulse {
+  /** Of no effect if it is there. It must not be in another. */
   add(beating: Beating): void;
   delete(beating: Beating): void;
   /** Forgets everything, and the timer. */
@@ -18,19 +20,19 @@ export interface Pulse {
 
 /** An interval of 0 is off. */
 export function createPulse(clock: Clock, intervalMs: number): Pulse {
-  const all = new Set<Beating>();
+  const all = new LinkedSet<Beating>();
   let running = false;
   let disarm = (): void => {};
 
   const tick = (): void => {
-    for (const beating of all) beating.beat();
+    for (const beating of all.toArray()) if (all.has(beating)) beating.beat();
     running = all.size > 0;
     if (running) disarm = clock.after(intervalMs, tick);
   };
 
   return {
     add(beating) {
-      if (intervalMs <= 0) return;
+      if (intervalMs <= 0 || all.has(beating)) return;
       all.add(beating);
       if (running) return;
       running = true;
@@ -38,7 +40,7 @@ export function createPulse(clock: Clock, intervalMs: number): Pulse {
     },
     delete: (beating) => void all.delete(beating),
     stop() {
-      all.clear();
+      for (const beating of all.toArray()) all.delete(beating);
       disarm();
       running = false;
     },

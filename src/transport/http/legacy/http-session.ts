@@ -51,6 +51,8 @@ export function createHttpSession(id: string, rules: SessionRules): HttpSession 
  * going on for a moment.
  */
 class RestingSession implements HttpSession, SessionHome, NewsReader, Beating {
+  previous: Beating | undefined = undefined;
+  next: Beating | undefined = undefined;
   readonly id: string;
   seen: number;
   readonly #rules: SessionRules;

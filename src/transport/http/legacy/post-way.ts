@@ -30,6 +30,8 @@ export interface PostRules {
  * cancels nothing.
  */
 export class PostWay implements Sender, Beating {
+  previous: Beating | undefined = undefined;
+  next: Beating | undefined = undefined;
   readonly http: HttpFacts;
   readonly #reply: HttpReply;
   readonly #rules: PostRules;
