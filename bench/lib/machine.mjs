@@ -5,7 +5,6 @@ export function machine() {
   return {
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
-    processor: cpus()[0]?.model.trim(),
     cores: cpus().length,
     memoryGb: Math.round(totalmem() / 2 ** 30),
     date: new Date().toISOString().slice(0, 10),

@@ -63,7 +63,7 @@ function groupOf(name, { cells }) {
 function generated(results) {
   const { machine, length, cells } = results;
   if (cells.length === 0) return "Nothing has been measured yet: `npm run bench` fills this in.";
-  const facts = `Node ${machine.node.slice(1)}, ${machine.cores} cores (${machine.processor}), ${machine.date}; ${length.rounds} rounds.`;
+  const facts = `Node ${machine.node.slice(1)}, ${machine.cores} cores, ${machine.date}; ${length.rounds} rounds.`;
   return [
     facts,
     "### Against the limit",
