@@ -78,9 +78,13 @@ export class Dialogue {
     return this.#waiting.size > 0;
   }
 
-  /** What is waited for, by key. */
+  /** What is waited for, by key, in the order it was asked. */
   questions(): Readonly<Record<string, Question>> {
-    return Object.fromEntries([...this.#waiting].map(([key, { inquiry }]) => [key, inquiry.question]));
+    const asked = [...this.#keys].flatMap((key) => {
+      const waiting = this.#waiting.get(key);
+      return waiting === undefined ? [] : [[key, waiting.inquiry.question] as const];
+    });
+    return Object.fromEntries(asked);
   }
 
   recollection(): Recollection {
