@@ -85,7 +85,12 @@ function isModern(reply: Reply): reply is Probed {
   return reply.kind === "success" || modernCodes.has(probeFailure(reply).code);
 }
 
-const modernCodes: ReadonlySet<ErrorCode> = new Set(["unsupported-revision", "header-mismatch", "missing-capability"]);
+/** Errors that no legacy server sends. */
+export const modernCodes: ReadonlySet<ErrorCode> = new Set([
+  "unsupported-revision",
+  "header-mismatch",
+  "missing-capability",
+]);
 
 function probeFailure(reply: Exclude<Reply, { kind: "success" }>): Failure {
   return failureOf(reply, modernClient, "server/discover");

@@ -2,7 +2,7 @@ import { McpError } from "../../model/errors.ts";
 import { createHostCheck } from "./allowed-hosts.ts";
 import { createOriginCheck } from "./allowed-origins.ts";
 import { corsHeaders, plainHeaders, preflight } from "./cors.ts";
-import { type HttpAnswer, type HttpHead, type HttpHeaders, quote, refusal } from "./http-message.ts";
+import { type HttpAnswer, type HttpHead, type HttpHeaders, pathOf, quote, refusal } from "./http-message.ts";
 import { accepts, isJsonType } from "./media-type.ts";
 
 export interface AdmissionOptions {
@@ -61,7 +61,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   /** The answer that ends a request, if any. The origin is that of a page that may use the server. */
   const check = (head: HttpHead, origin: string | undefined, cors: HttpHeaders): HttpAnswer | undefined => {
     if (!isEndpoint(head.url)) {
-      return refusal(404, `nothing is served at ${quote(withoutQuery(head.url))}; use ${options.path}`, cors);
+      return refusal(404, `nothing is served at ${quote(pathOf(head.url))}; use ${options.path}`, cors);
     }
     return head.method === "OPTIONS" ? answerOptions(head, origin) : checkMethod(head, cors);
   };
@@ -96,14 +96,9 @@ function createPathCheck(path: string | undefined): (url: string) => boolean {
   const slashed = path.endsWith("/") ? path : `${path}/`;
   return (url) => {
     if (url === path) return true;
-    const asked = withoutQuery(url);
+    const asked = pathOf(url);
     return asked === path || asked === slashed;
   };
-}
-
-function withoutQuery(url: string): string {
-  const end = url.indexOf("?");
-  return end < 0 ? url : url.slice(0, end);
 }
 
 /** What is posted has to be plain JSON, and its sender ready for either kind of answer. */

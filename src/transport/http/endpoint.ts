@@ -16,8 +16,8 @@ import type { Service } from "../../model/service.ts";
 import { type Admitted, createAdmission } from "./admission.ts";
 import { loopbackHosts } from "./allowed-hosts.ts";
 import { createDoors } from "./doors.ts";
-import { type HttpAnswer, type HttpHead, refusal } from "./http-message.ts";
-import { type HttpReply, jsonHeaders } from "./http-reply.ts";
+import { type HttpAnswer, type HttpHead, pathOf, refusal } from "./http-message.ts";
+import { type HttpReply, jsonHeaders, sendAnswer } from "./http-reply.ts";
 import type { HttpOptions } from "./options.ts";
 
 /**
@@ -54,20 +54,20 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
 
   const post = (head: HttpHead, body: string, reply: HttpReply): void => {
     const message = parseText(body, jsonLimits);
-    if (message.kind === "malformed") return void answer(reply, malformed(message));
-    if (closing !== undefined && isWork(message)) return void answer(reply, busy);
+    if (message.kind === "malformed") return void sendAnswer(reply, malformed(message));
+    if (closing !== undefined && isWork(message)) return void sendAnswer(reply, busy);
     const stated = head.header("mcp-protocol-version");
     if (message.kind === "request" && isModern(message, stated)) return void modern.post(message, head, reply);
     const away = turnAway(message, stated);
     if (away === undefined) legacy?.post(message, head, reply);
-    else answer(reply, away);
+    else sendAnswer(reply, away);
   };
 
   /** GET and DELETE, which only sessions know. */
   const other = (head: HttpHead, reply: HttpReply): void => {
     const stated = head.header("mcp-protocol-version");
-    if (closing !== undefined) answer(reply, busy);
-    else if (stated !== undefined && !isRevision(stated)) answer(reply, unsupported(undefined, stated, revisions));
+    if (closing !== undefined) sendAnswer(reply, busy);
+    else if (stated !== undefined && !isRevision(stated)) sendAnswer(reply, unsupported(undefined, stated, revisions));
     else if (head.method === "GET") legacy?.get(head, reply);
     else legacy?.delete(head, reply);
   };
@@ -96,21 +96,12 @@ function isWork({ kind }: Parsed): boolean {
   return kind === "request" || kind === "batch";
 }
 
-function pathOf(url: string): string {
-  const end = url.indexOf("?");
-  return end < 0 ? url : url.slice(0, end);
-}
-
 /** Says who sends it, or is of a kind that only modern clients send. */
 function isModern({ method, params }: Request, stated: string | undefined): boolean {
   const { _meta: meta } = params;
   if (isObject(meta) && (metaKeys.protocolVersion in meta || metaKeys.clientCapabilities in meta)) return true;
   if (stated !== undefined) return isRevision(stated) && !isLegacy(stated);
   return methodRow(method).since === newest;
-}
-
-function answer(reply: HttpReply, { status, headers, body }: HttpAnswer): void {
-  reply.send(status, headers, body);
 }
 
 /** Nobody waits for an answer to an answer: under its id, it would be taken for one to something else. */

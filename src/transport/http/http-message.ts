@@ -1,14 +1,8 @@
 import { rpcCodes } from "../../jsonrpc/message.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
 
-/** The head of one HTTP request, as plain values. Header names are lower case. */
-export interface HttpHead {
-  readonly method: string;
-  /** Path with query, as sent. */
-  readonly url: string;
-  header(name: string): string | undefined;
-  /** The address of the other end, where it is known. */
-  readonly remote?: string | undefined;
-}
+/** The head of one HTTP request: what handlers may know of it is all there is. */
+export type HttpHead = HttpFacts;
 
 export type HttpHeaders = Readonly<Record<string, string>>;
 
@@ -40,4 +34,10 @@ export function quote(value: string | undefined): string {
   if (value === undefined) return "(none)";
   const end = value.length > MAX_QUOTED ? "…" : "";
   return `"${value.slice(0, MAX_QUOTED).replaceAll(/\p{C}/gu, "")}${end}"`;
+}
+
+/** The path of a request, without its query. */
+export function pathOf(url: string): string {
+  const end = url.indexOf("?");
+  return end < 0 ? url : url.slice(0, end);
 }

@@ -1,4 +1,4 @@
-import { type HttpHeaders, refusal } from "./http-message.ts";
+import { type HttpAnswer, type HttpHeaders, refusal } from "./http-message.ts";
 
 /** Where the answer to one HTTP request goes: all at once, or as a stream of events. */
 export interface HttpReply {
@@ -31,8 +31,12 @@ export const streamHeaders: HttpHeaders = Object.freeze({
 
 export const jsonHeaders: HttpHeaders = Object.freeze({ "content-type": "application/json" });
 
+/** Sends an answer that is known whole. */
+export function sendAnswer(reply: HttpReply, { status, headers, body }: HttpAnswer): void {
+  reply.send(status, headers, body);
+}
+
 /** Refuses a request because too many wait already. */
 export function refuseBusy(reply: HttpReply): void {
-  const { status, headers, body } = refusal(503, "the server is busy", { "retry-after": "1" });
-  reply.send(status, headers, body);
+  sendAnswer(reply, refusal(503, "the server is busy", { "retry-after": "1" }));
 }

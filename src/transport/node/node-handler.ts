@@ -3,6 +3,7 @@ import type { Service } from "../../model/service.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { createEndpoint, type HttpEndpoint } from "../http/endpoint.ts";
 import { type HttpAnswer, refusal } from "../http/http-message.ts";
+import { sendAnswer } from "../http/http-reply.ts";
 import type { HttpOptions } from "../http/options.ts";
 import { NodeReply } from "./node-reply.ts";
 import { type Body, discardBody, readBody } from "./read-body.ts";
@@ -34,7 +35,7 @@ export function listen(endpoint: HttpEndpoint, request: IncomingMessage, respons
   const admitted = endpoint.admit(head);
   if (!admitted.ok) {
     discardBody(request);
-    return void answer(new NodeReply(response, noHeaders), admitted.answer);
+    return void sendAnswer(new NodeReply(response, noHeaders), admitted.answer);
   }
   const reply = new NodeReply(response, admitted.cors);
   if (request.method !== "POST") return void endpoint.handle(head, "", reply);
@@ -42,7 +43,7 @@ export function listen(endpoint: HttpEndpoint, request: IncomingMessage, respons
   if (read !== undefined) return void endpoint.handle(head, read, reply);
   readBody(request, endpoint.maxBodyBytes, (body) => {
     if (body.kind === "text") endpoint.handle(head, body.text, reply);
-    else answer(reply, refuseBody(body.kind, endpoint.maxBodyBytes));
+    else sendAnswer(reply, refuseBody(body.kind, endpoint.maxBodyBytes));
   });
 }
 
@@ -87,8 +88,4 @@ function refuseBody(kind: Exclude<Body["kind"], "text">, maxBytes: number): Http
   return kind === "too-large"
     ? refusal(413, `the body is too large; send at most ${maxBytes} bytes`)
     : refusal(400, "the body is not valid UTF-8");
-}
-
-function answer(reply: NodeReply, { status, headers, body }: HttpAnswer): void {
-  reply.send(status, headers, body);
 }

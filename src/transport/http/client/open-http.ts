@@ -3,6 +3,7 @@ import type { Reply } from "../../../jsonrpc/outbound.ts";
 import type { Connection, Opening } from "../../../model/connection.ts";
 import { type ErrorCode, McpError } from "../../../model/errors.ts";
 import { eraOf } from "../../../model/revision.ts";
+import { modernCodes } from "../../negotiate.ts";
 import { openChannel } from "../../open-channel.ts";
 import type { HttpSend } from "../http-send.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
@@ -129,8 +130,6 @@ function decidesEra(reply: Reply, last: LastAnswer | undefined): boolean {
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
-
-const modernCodes: ReadonlySet<ErrorCode> = new Set(["unsupported-revision", "header-mismatch", "missing-capability"]);
 
 /** Whether the server may be one that answers on a stream of its own, as in 2024-11-05. */
 function suggestsSse(last: LastAnswer | undefined, error: unknown): boolean {

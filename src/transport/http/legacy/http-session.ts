@@ -5,7 +5,7 @@ import type { NewsReader, SharedFeed } from "../../../legacy/shared-feed.ts";
 import { isSince } from "../../../model/revision.ts";
 import type { HttpFacts } from "../../../std/http-facts.ts";
 import { refusal } from "../http-message.ts";
-import type { HttpReply } from "../http-reply.ts";
+import { type HttpReply, sendAnswer } from "../http-reply.ts";
 import { openLiveSink } from "../live-sink.ts";
 import type { Beating, Pulse } from "../pulse.ts";
 import { ActiveSession, type CallRules, type SessionHome } from "./active-session.ts";
@@ -202,8 +202,7 @@ function batchProblem({ items }: Batch, accepted: boolean): string | undefined {
 }
 
 function refuse(reply: HttpReply, problem: string): void {
-  const { status, headers, body } = refusal(400, problem);
-  reply.send(status, headers, body);
+  sendAnswer(reply, refusal(400, problem));
 }
 
 /** How many answers a POST is to be given. */

@@ -1,7 +1,7 @@
 import type { Parsed, Request } from "../../../jsonrpc/message.ts";
 import { createSharedFeed } from "../../../legacy/shared-feed.ts";
 import { type HttpAnswer, type HttpHead, refusal } from "../http-message.ts";
-import type { HttpReply } from "../http-reply.ts";
+import { type HttpReply, sendAnswer } from "../http-reply.ts";
 import { createPulse } from "../pulse.ts";
 import { createHttpSession, type HttpSession, type SessionRules } from "./http-session.ts";
 import { createSessionId } from "./session-id.ts";
@@ -68,7 +68,7 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
 
   const open = (message: Request, head: HttpHead, reply: HttpReply): void => {
     if (sessions.size + opening >= maxSessions) {
-      return void answer(reply, refusal(429, "there are too many sessions", { "retry-after": "10" }));
+      return void sendAnswer(reply, refusal(429, "there are too many sessions", { "retry-after": "10" }));
     }
     const session = createHttpSession(createSessionId(), rules);
     opening++;
@@ -84,18 +84,18 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
         return open(message, head, reply);
       }
       const found = find(head);
-      if ("status" in found) return answer(reply, found);
+      if ("status" in found) return sendAnswer(reply, found);
       found.post(message, head, reply);
     },
     get(head, reply) {
       const found = find(head);
-      if ("status" in found) return answer(reply, found);
+      if ("status" in found) return sendAnswer(reply, found);
       const got = found.get(head.header("last-event-id"), reply);
-      if (got !== "opened") answer(reply, noStream[got]);
+      if (got !== "opened") sendAnswer(reply, noStream[got]);
     },
     delete(head, reply) {
       const found = find(head);
-      if ("status" in found) return answer(reply, found);
+      if ("status" in found) return sendAnswer(reply, found);
       end(found);
       reply.send(204, {}, "");
     },
@@ -115,8 +115,4 @@ const noStream = {
 
 function isHello(message: Parsed): message is Request {
   return message.kind === "request" && message.method === "initialize";
-}
-
-function answer(reply: HttpReply, { status, headers, body }: HttpAnswer): void {
-  reply.send(status, headers, body);
 }

@@ -5,8 +5,8 @@ import type { Service } from "../../../model/service.ts";
 import { type AsyncQueue, asyncQueue } from "../../../std/async-queue.ts";
 import { sseEvent } from "../../../std/sse.ts";
 import { type ServeOptions, type Serving, serveChannel } from "../../serve-channel.ts";
-import { type HttpHead, type HttpHeaders, refusal } from "../http-message.ts";
-import type { HttpReply } from "../http-reply.ts";
+import { type HttpHead, type HttpHeaders, pathOf, refusal } from "../http-message.ts";
+import { type HttpReply, sendAnswer } from "../http-reply.ts";
 import { openLiveSink, type SinkRules } from "../live-sink.ts";
 import { createSessionId } from "./session-id.ts";
 
@@ -74,7 +74,7 @@ export function createSseDoor(options: SseDoorOptions): SseDoor {
   return {
     paths: [path, messagesPath],
     handle(head, body, reply) {
-      const wanted = head.url.split("?")[0] === path ? "GET" : "POST";
+      const wanted = pathOf(head.url) === path ? "GET" : "POST";
       if (head.method !== wanted) return refuse(reply, 405, `use ${wanted} here`, { allow: wanted });
       if (wanted === "GET") open(reply);
       else post(head, body, reply);
@@ -89,6 +89,5 @@ export function createSseDoor(options: SseDoorOptions): SseDoor {
 const retrySoon: HttpHeaders = { "retry-after": "1" };
 
 function refuse(reply: HttpReply, status: number, message: string, headers: HttpHeaders = {}): void {
-  const answer = refusal(status, message, headers);
-  reply.send(status, answer.headers, answer.body);
+  sendAnswer(reply, refusal(status, message, headers));
 }

@@ -10,7 +10,7 @@ import type { Clock } from "../../../std/clock.ts";
 import { createGate } from "../../../std/gate.ts";
 import { type ExchangeRules, HttpExchange } from "../http-exchange.ts";
 import { refusal } from "../http-message.ts";
-import { type HttpReply, refuseBusy } from "../http-reply.ts";
+import { type HttpReply, refuseBusy, sendAnswer } from "../http-reply.ts";
 import { createOpenExchanges } from "../open-exchanges.ts";
 import type { LegacyDoor } from "./sessions.ts";
 
@@ -89,8 +89,7 @@ function acknowledge(batch: boolean, reply: HttpReply): void {
 }
 
 function refuse(status: number, message: string, reply: HttpReply): void {
-  const { headers, body } = refusal(status, message, status === 405 ? { allow: "POST, OPTIONS" } : {});
-  reply.send(status, headers, body);
+  sendAnswer(reply, refusal(status, message, status === 405 ? { allow: "POST, OPTIONS" } : {}));
 }
 
 /** What is left of the capabilities when every request stands alone. */
