@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import { Hono } from "hono";
 import { InMemorySessionAdapter, McpServer, StreamableHttpTransport } from "mcp-lite";
 import { z } from "zod";
 import { listen } from "../lib/listen.mjs";
@@ -22,7 +23,9 @@ export async function http({ mode, tools }) {
   const sessionAdapter = new InMemorySessionAdapter({ maxEventBufferSize: 1024 });
   const transport = new StreamableHttpTransport(mode === "session" ? { sessionAdapter } : {});
   const handler = transport.bind(server);
-  const port = await listen(createServer(getRequestListener((request) => handler(request))));
+  const app = new Hono();
+  app.all("/mcp", (context) => handler(context.req.raw));
+  const port = await listen(createServer(getRequestListener(app.fetch)));
   let added = 0;
   return {
     facts: { port },
