@@ -40,6 +40,8 @@ export interface EventStream {
    * client is slow, or away and has missed much: it resolves in time.
    */
   write(text: string): Promise<void> | undefined;
+  /** The text of a stream with these messages and no others. It can be picked up where the connection breaks. */
+  whole(texts: readonly string[]): string;
   /**
    * Goes on over another connection, from the event after `number`; without one,
    * from what no connection was given. Says so if some of that, or more, is lost.
@@ -103,9 +105,21 @@ export class NumberedStream implements EventStream {
     return this.#sink.write(this.#frame(number, text));
   }
 
+  whole(texts: readonly string[]): string {
+    let events = this.#primes ? this.#prime(0) : "";
+    for (const text of texts) {
+      const number = ++this.#last;
+      this.#home.log.append({ stream: this.name, number, text, whole: true });
+      events += this.#frame(number, text);
+    }
+    this.#written = this.#last;
+    this.end();
+    return events;
+  }
+
   attach(next: EventSink, number: number = this.#written, moreLost = false): void {
     this.#letGo();
-    if (this.#primes) next.write(sseEvent({ id: `${this.name}-${number}`, data: "", retry: this.#home.retryMs }));
+    if (this.#primes) next.write(this.#prime(number));
     if (moreLost || this.#lastForgotten > number) next.write(truncated);
     this.#replay(next, number);
     if (this.#ended) next.end();
@@ -134,6 +148,10 @@ export class NumberedStream implements EventStream {
   forget({ number }: LoggedEvent): void {
     this.#lastForgotten = number;
     if (this.#ended && number === this.#last) this.#home.emptied?.(this.name);
+  }
+
+  #prime(number: number): string {
+    return sseEvent({ id: `${this.name}-${number}`, data: "", retry: this.#home.retryMs });
   }
 
   #frame(number: number, text: string): string {

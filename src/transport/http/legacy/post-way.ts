@@ -108,26 +108,18 @@ export class PostWay implements Sender, Beating {
 
   /** A stream that is over when it begins goes out in one piece. Where that breaks off, it can be picked up. */
   #sendStream(): void {
-    const stream = this.#rules.createStream();
-    let events = "";
-    stream.attach({
-      write: (text) => {
-        events += text;
-        return undefined;
-      },
-      end() {},
-      destroy() {},
-      backlog: 0,
-    });
-    for (const text of this.#answers) stream.write(text);
-    stream.end();
-    this.#reply.send(200, { ...streamHeaders, ...this.headers }, events);
+    const events = this.#rules.createStream().whole(this.#answers);
+    this.#reply.send(200, this.#headersWith(streamHeaders), events);
   }
 
   #sendWhole(): void {
     const [text = ""] = this.#answers;
     const body = this.#batch && this.#answers.length > 0 ? `[${this.#answers.join(",")}]` : text;
-    this.#reply.send(200, this.headers === noHeaders ? jsonHeaders : { ...jsonHeaders, ...this.headers }, body);
+    this.#reply.send(200, this.#headersWith(jsonHeaders), body);
+  }
+
+  #headersWith(type: HttpHeaders): HttpHeaders {
+    return this.headers === noHeaders ? type : { ...type, ...this.headers };
   }
 }
 

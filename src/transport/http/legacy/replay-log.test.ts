@@ -40,6 +40,13 @@ describe("what is kept of a session", () => {
     expect(numbers(log.after(1, 0))).toEqual(range(747, 1002));
   });
 
+  it("no more than that of streams that went out in one piece, however young", () => {
+    const { log, forgotten } = logOf();
+    for (let stream = 1; stream <= 300; stream++) log.append({ stream, number: 1, text: "x", whole: true });
+    expect(forgotten.map(({ stream }) => stream)).toEqual(range(1, 44));
+    expect(log.after(45, 0)).toHaveLength(1);
+  });
+
   it("no more characters than are allowed, however few or young the events are, but for the newest", () => {
     const { log, forgotten, fill } = logOf({ maxChars: 100 });
     fill(10, "x".repeat(10));

@@ -7,6 +7,8 @@ export interface LoggedEvent {
   /** Counts the events of the stream, from 1. */
   readonly number: number;
   readonly text: string;
+  /** True when it was given to the connection together with all before it: nothing of its stream is still on its way. */
+  readonly whole?: boolean;
 }
 
 /** The last events of one session, for clients that come back for what they missed. */
@@ -28,6 +30,7 @@ export interface ReplayOptions {
 
 /** What is younger than this may be on its way to a client whose connection is just breaking. */
 const YOUNG_MS = 10_000;
+const LONG_AGO = -YOUNG_MS - 1;
 
 /**
  * Keeps events in memory: the last `maxEvents`, and more of them while they are
@@ -47,9 +50,10 @@ class MemoryLog implements ReplayLog {
     this.#options = options;
   }
 
-  append({ stream, number, text }: LoggedEvent): void {
+  append({ stream, number, text, whole }: LoggedEvent): void {
     // Whole milliseconds take less room.
-    this.#events.push({ stream, number, text, at: Math.ceil(this.#options.clock.now()) });
+    const at = whole === true ? LONG_AGO : Math.ceil(this.#options.clock.now());
+    this.#events.push({ stream, number, text, at });
     this.#chars += text.length;
     this.#trim();
   }

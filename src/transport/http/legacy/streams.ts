@@ -1,4 +1,5 @@
 import type { Clock } from "../../../std/clock.ts";
+import { IdTable } from "../../../std/id-table.ts";
 import type { EventSink } from "../http-reply.ts";
 import { type EventStream, NumberedStream, type StreamHome } from "./event-stream.ts";
 import { createReplayLog, type LoggedEvent, type ReplayLog } from "./replay-log.ts";
@@ -43,7 +44,7 @@ class SessionStreams implements Streams, StreamHome {
   readonly #primes: () => boolean;
   /** Those whose connection broke last are at the end. */
   #news: readonly EventStream[] = none;
-  #answers: Map<number, EventStream> | undefined;
+  #answers: IdTable<EventStream> | undefined;
   #names = 0;
   #log: ReplayLog | undefined;
 
@@ -81,8 +82,8 @@ class SessionStreams implements Streams, StreamHome {
 
   create(): EventStream {
     const stream = new NumberedStream(++this.#names, this);
-    this.#answers ??= new Map();
-    this.#answers.set(stream.name, stream);
+    this.#answers ??= new IdTable();
+    this.#answers.add(stream.name, stream);
     return stream;
   }
 
@@ -118,7 +119,7 @@ class SessionStreams implements Streams, StreamHome {
   }
 
   emptied(name: number): void {
-    this.#answers?.delete(name);
+    this.#answers?.take(name);
   }
 
   #addNews(): EventStream {
