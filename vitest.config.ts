@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 /** Tests that start processes or open many sockets: too slow for the inner loop. */
 const withProcesses = [
   "src/transport/node/**/*.test.ts",
+  "src/store/node/**/*.test.ts",
   "src/connect/every-way.test.ts",
   "src/testing/matrix.test.ts",
 ];

@@ -5,6 +5,7 @@ import { delimiter, join } from "node:path";
 /** Programs that some tests need: by which names they go, and which Debian package has them. */
 const programs = {
   chromium: { names: ["chromium", "chromium-browser", "google-chrome"], debian: "chromium" },
+  redis: { names: ["redis-server", "valkey-server"], debian: "redis-server" },
 };
 
 /** Where a program is, or undefined. */

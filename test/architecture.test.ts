@@ -8,19 +8,20 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   json: ["std"],
   jsonrpc: ["std", "json"],
   schema: ["std", "json", "typebox"],
+  store: ["std", "json", "ioredis"],
   model: ["std", "json"],
   codec: ["std", "json", "jsonrpc", "model"],
-  server: ["std", "json", "schema", "model"],
+  server: ["std", "json", "schema", "store", "model"],
   client: ["std", "json", "schema", "model"],
   bridge: ["std", "json", "model"],
   legacy: ["std", "json", "jsonrpc", "model", "codec"],
-  transport: ["std", "json", "jsonrpc", "schema", "model", "codec", "legacy"],
+  transport: ["std", "json", "jsonrpc", "schema", "store", "model", "codec", "legacy"],
   connect: ["std", "json", "jsonrpc", "model", "bridge", "client", "transport"],
   testing: ["std", "json", "jsonrpc", "model", "codec", "legacy", "transport", "client", "connect"],
 };
 
 /** Where the platform may be used. Everything else runs anywhere. */
-const platform = /^src\/(transport\/node|testing)\//;
+const platform = /^src\/(transport\/node|store\/node|testing)\//;
 
 const MAX_LINES = 300;
 

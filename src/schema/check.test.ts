@@ -3,24 +3,23 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
 import { compile } from "./compile.ts";
-import { loadCompiler } from "./engine.ts";
+import { loadFormats } from "./formats.ts";
 import { createFuel } from "./fuel.ts";
+import { loadGenerator } from "./generator.ts";
 import { inspectSchema } from "./inspect.ts";
 import { interpret } from "./interpret.ts";
 import { type Proved, provePatterns } from "./prove-patterns.ts";
-import { toValidator } from "./to-validator.ts";
 import type { Checked, Issue } from "./validator.ts";
 
 beforeAll(async () => {
-  await loadCompiler();
+  await Promise.all([loadGenerator(), loadFormats()]);
 });
 
+/** Checks by generated code, where it can be had. */
 function check(schema: JsonObject, value: unknown): Checked {
-  const read = toValidator(schema);
-  if (!read.ok) throw new Error(read.problem);
-  const checked = read.value.check(value);
-  if (checked instanceof Promise) throw new Error("the compiler is loaded");
-  return checked;
+  const inspection = inspectSchema(schema);
+  if (!inspection.ok) throw new Error(inspection.problem);
+  return compile(inspection.value, 0)(value);
 }
 
 function issuesOf(schema: JsonObject, value: unknown): readonly Issue[] {

@@ -1,31 +1,45 @@
-import { Compile } from "typebox/schema";
-import { toBounded } from "./bounded.ts";
-import { createFuel, type Fuel, OutOfFuel } from "./fuel.ts";
+import { createFuel, OutOfFuel } from "./fuel.ts";
+import { type Check, loadedGenerator, loadGenerator } from "./generator.ts";
 import type { Inspected } from "./inspect.ts";
 import { interpret } from "./interpret.ts";
-import { type Proved, provePatterns } from "./prove-patterns.ts";
+import { provePatterns } from "./prove-patterns.ts";
 import { type Checked, refused } from "./validator.ts";
 
 /** Steps that following a reference takes. */
 const perReference = { generated: 128, interpreted: 400 };
 
+/** Loading the generator takes as long as some ten thousand checks without it. */
+const HOT_AFTER = 5_000;
+
 /**
  * Makes the function that checks values. It never throws. A schema with a pattern
  * that is not safe to match refuses every value.
  *
- * Generated code tells in well under a microsecond that a value is valid. If it
- * is not, or if no code can be generated, the schema is interpreted, which takes
- * some microseconds and tells what is wrong.
+ * A schema is interpreted, which takes some microseconds and tells what is wrong.
+ * One that is checked very often gets code generated for it, which tells in well
+ * under a microsecond that a value is valid. Both say the same.
  */
-export function compile(inspected: Inspected): (value: unknown) => Checked {
+export function compile(inspected: Inspected, hotAfter: number = HOT_AFTER): (value: unknown) => Checked {
   const proof = provePatterns(inspected.patterns);
   if (!proof.ok) return () => refused("schema", `cannot be checked: ${proof.problem}`);
   const proved = { ...inspected, costs: proof.costs };
   const fuel = createFuel();
-  const generated = generate(proved, fuel);
   const explain = interpret(proved, fuel);
+  let generated: Check | undefined;
+  let checks = 0;
+
+  /** Interpreting goes on until the code is there, and for good where there can be none. */
+  const heatUp = (): void => {
+    const generate = loadedGenerator();
+    if (generate !== undefined) generated = generate(proved, fuel);
+    else
+      void loadGenerator().then((loaded) => {
+        generated = loaded?.(proved, fuel);
+      });
+  };
 
   return (value) => {
+    if (checks++ === hotAfter) heatUp();
     try {
       fuel.fill(perReference.generated);
       if (generated?.(value)) return { ok: true, value };
@@ -37,21 +51,6 @@ export function compile(inspected: Inspected): (value: unknown) => Checked {
       return refused("schema", `cannot be checked: ${reason(error)}`);
     }
   };
-}
-
-/**
- * Code that checks a value, if generating code is allowed here and the schema is
- * not too large for it. The generator takes inherited properties for own ones and
- * arrays for objects with unevaluated properties, so such schemas are not for it.
- */
-function generate(schema: Proved, fuel: Fuel): ((value: unknown) => boolean) | undefined {
-  if (schema.inherited || schema.unevaluated) return undefined;
-  try {
-    const validator = Compile(toBounded(schema, fuel));
-    return validator.IsAccelerated() ? (value) => validator.Check(value) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function reason(error: unknown): string {

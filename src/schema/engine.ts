@@ -1,3 +1,4 @@
+import { loadedFormats, loadFormats } from "./formats.ts";
 import type { Inspected } from "./inspect.ts";
 import type { Checked } from "./validator.ts";
 
@@ -7,17 +8,17 @@ export type Compile = (inspected: Inspected) => (value: unknown) => Checked;
 let loaded: Compile | undefined;
 let loading: Promise<Compile> | undefined;
 
-/** The compiler for plain JSON Schema if it is loaded. */
-export function loadedCompiler(): Compile | undefined {
-  return loaded;
+/** The compiler for plain JSON Schema, if all is loaded that a schema needs of it. */
+export function loadedCompiler(formats = false): Compile | undefined {
+  return formats && loadedFormats() === undefined ? undefined : loaded;
 }
 
 /**
- * Loads the compiler, which is too large to load before it is needed. Whoever
- * asks while it is under way gets the same promise. Calling it when a server
- * starts spares the first call the wait.
+ * Loads the compiler, which is too large to load before it is needed, and formats
+ * where a schema names some. Whoever asks while it is under way gets the same
+ * promise. Calling it when a server starts spares the first call the wait.
  */
-export function loadCompiler(): Promise<Compile> {
+export async function loadCompiler(formats = false): Promise<Compile> {
   loading ??= import("./compile.ts").then(
     ({ compile }) => {
       loaded = compile;
@@ -28,5 +29,6 @@ export function loadCompiler(): Promise<Compile> {
       throw error;
     },
   );
+  if (formats) await loadFormats();
   return loading;
 }

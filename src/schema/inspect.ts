@@ -21,6 +21,8 @@ export interface Inspected {
   readonly targets: ReadonlyMap<string, Json>;
   /** Every pattern, and where it is. All are regular expressions; how long matching can take is not known yet. */
   readonly patterns: ReadonlyMap<string, string>;
+  /** True if it names a format. */
+  readonly formats: boolean;
   /** True if it names a property that every JavaScript object inherits, like `toString`. */
   readonly inherited: boolean;
   /** True if it asks for what no other keyword has looked at. */
@@ -47,14 +49,15 @@ export function inspectSchema(root: JsonObject, limits: SchemaLimits = defaultSc
     anchors: new Map(),
     targets: new Map(),
     patterns: new Map(),
+    formats: false,
     inherited: false,
     unevaluated: false,
     count: 0,
   };
   const problem = visit(walk, root, "#", 0) ?? resolve(walk, root) ?? compositionProblem({ ...walk, ...limits });
   if (problem !== undefined) return { ok: false, problem };
-  const { targets, patterns, inherited, unevaluated } = walk;
-  return { ok: true, value: { root, targets, patterns, inherited, unevaluated } };
+  const { targets, patterns, formats, inherited, unevaluated } = walk;
+  return { ok: true, value: { root, targets, patterns, formats, inherited, unevaluated } };
 }
 
 interface Walk {
@@ -66,6 +69,7 @@ interface Walk {
   readonly anchors: Map<string, Json>;
   readonly targets: Map<string, Json>;
   readonly patterns: Map<string, string>;
+  formats: boolean;
   inherited: boolean;
   unevaluated: boolean;
   count: number;
@@ -122,6 +126,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["$dynamicAnchor", anchorRule],
   ["pattern", (walk, { value, at }) => patternProblem(walk, String(value), at)],
   ["patternProperties", propertyPatternRule],
+  ["format", formatRule],
   ["items", tupleRule],
   ["properties", nameRule],
   ["required", nameRule],
@@ -135,6 +140,10 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 function dialectRule(_: Walk, { value, at }: Use): string | undefined {
   if (dialects.includes(String(value).replace(/#$/, ""))) return undefined;
   return `${at} names the dialect ${value}; supported are ${dialects.join(" and ")}`;
+}
+
+function formatRule(walk: Walk): undefined {
+  walk.formats = true;
 }
 
 /** Draft 7 writes an anchor as `$id: "#name"`. Any other inner `$id` would give `#…` another meaning below it. */

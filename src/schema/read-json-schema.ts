@@ -4,7 +4,7 @@ import { type Compile, loadCompiler, loadedCompiler } from "./engine.ts";
 import { type Inspected, inspectSchema, type SchemaLimits } from "./inspect.ts";
 import { type Checked, type ReadSchema, refused } from "./validator.ts";
 
-/** Reads a plain JSON Schema. It is inspected now and compiled at the first check, which its patterns must be safe for. */
+/** Reads a plain JSON Schema. It is inspected now and made ready at the first check, which its patterns must be safe for. */
 export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSchema {
   const copied = copyJson(schema);
   if (!copied.ok) return copied;
@@ -13,7 +13,7 @@ export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSche
   const inspection = inspectSchema(json, limits);
   if (!inspection.ok) return inspection;
 
-  const { patterns } = inspection.value;
+  const { patterns, formats } = inspection.value;
   let run: ((value: unknown) => Checked) | undefined;
   const compileOnce = (compile: Compile): ((value: unknown) => Checked) => {
     run ??= compile(inspection.value);
@@ -25,11 +25,11 @@ export function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSche
     value: {
       json,
       check(value) {
-        const compile = loadedCompiler();
+        const compile = loadedCompiler(formats);
         if (compile !== undefined) return compileOnce(compile)(value);
-        return loadCompiler().then(
+        return loadCompiler(formats).then(
           (loaded) => compileOnce(loaded)(value),
-          () => refused("schema", "cannot be checked: typebox could not be loaded"),
+          () => refused("schema", "cannot be checked: the code for that could not be loaded"),
         );
       },
       ...(patterns.size > 0 && { prove: () => problemOf(patterns) }),

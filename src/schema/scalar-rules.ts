@@ -1,6 +1,6 @@
-import { Format } from "typebox/format";
 import { isObject, type Json } from "../json/json.ts";
 import { boundedPattern, codePoints, isMultipleOf, isSameJson } from "./assertions.ts";
+import { loadedFormats } from "./formats.ts";
 import { fail, type Maker, type Rule, type Step, type Use } from "./step.ts";
 
 /** The keywords about a value as a whole. */
@@ -78,13 +78,13 @@ function lengthRule(words: string, holds: (length: number, limit: number) => boo
   };
 }
 
-/** Formats that nobody knows only annotate. */
+/** The formats are loaded before a schema that names one is compiled. */
 function formatRule({ name, operand }: Use): Step {
   const format = String(operand);
   return assertion(
     name,
     `must be in the format ${format}`,
-    (value) => typeof value !== "string" || Format.Test(format, value),
+    (value) => typeof value !== "string" || loadedFormats()?.(format, value) === true,
   );
 }
 

@@ -1,0 +1,46 @@
+import { readFileSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { rolldown } from "rolldown";
+import { root } from "./run.mjs";
+
+// Puts what was compiled into few files, for Node: it takes longer to find and open a hundred
+// small ones than to run them. Bundlers and other platforms get them as they are.
+
+const dist = join(root, "dist");
+const folder = join(dist, "node");
+const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/** Entries by the name of their file in the folder, each with the file it is made from. */
+const entries = Object.fromEntries(
+  Object.values(exports)
+    .map((conditions) => (conditions.node ? conditions : conditions.default))
+    .filter((conditions) => conditions?.node)
+    .map(({ node, default: source }) => [node.slice("./dist/node/".length, -".js".length), join(root, source)]),
+);
+
+/** What every server on stdio needs at its start, in one file. */
+const kernel = reachable(entries.server, entries.stdio);
+
+rmSync(folder, { recursive: true, force: true });
+const bundle = await rolldown({ input: entries, external: [/^[^./]/], platform: "node", cwd: root });
+await bundle.write({
+  dir: folder,
+  format: "esm",
+  entryFileNames: "[name].js",
+  chunkFileNames: "chunks/[name]-[hash].js",
+  codeSplitting: { groups: [{ name: "kernel", test: (file) => kernel.has(file) }] },
+});
+await bundle.close();
+
+/** Files that are loaded with these. */
+function reachable(...files) {
+  const found = new Set();
+  const open = [...files];
+  for (let file = open.pop(); file !== undefined; file = open.pop()) {
+    if (found.has(file)) continue;
+    found.add(file);
+    const statics = readFileSync(file, "utf8").matchAll(/^(?:import|export)\b[^"';]*?from\s*"(\.[^"]+)"/gms);
+    for (const [, path] of statics) open.push(resolve(dirname(file), path));
+  }
+  return found;
+}

@@ -1,0 +1,78 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { compile } from "./compile.ts";
+import { type Inspected, inspectSchema } from "./inspect.ts";
+
+function inspected(schema: Parameters<typeof inspectSchema>[0]): Inspected {
+  const inspection = inspectSchema(schema);
+  if (!inspection.ok) throw new Error(inspection.problem);
+  return inspection.value;
+}
+
+const person = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+
+afterEach(() => {
+  vi.doUnmock("typebox/schema");
+  vi.doUnmock("typebox/format");
+  vi.resetModules();
+});
+
+describe("a schema that is checked often", () => {
+  it("is interpreted first, and loads the generator when it is worth it", async () => {
+    vi.resetModules();
+    const fresh = await import("./compile.ts");
+    const { loadedGenerator, loadGenerator } = await import("./generator.ts");
+    const check = fresh.compile(inspected(person), 3);
+    for (let n = 0; n < 3; n++) expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
+    expect(loadedGenerator()).toBeUndefined();
+    check({ name: "a" });
+    await loadGenerator();
+    expect(loadedGenerator()).toBeDefined();
+    expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
+    expect(check({})).toMatchObject({ ok: false, issues: [{ keyword: "required" }] });
+  });
+
+  it("goes on without the generator where there is none", async () => {
+    vi.resetModules();
+    vi.doMock("typebox/schema", () => {
+      throw new Error("not installed");
+    });
+    const fresh = await import("./compile.ts");
+    const { loadGenerator } = await import("./generator.ts");
+    const check = fresh.compile(inspected(person), 0);
+    check({ name: "a" });
+    expect(await loadGenerator()).toBeUndefined();
+    expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
+    expect(check({ name: 1 })).toMatchObject({ ok: false, issues: [{ keyword: "type" }] });
+  });
+});
+
+describe("a schema with a format", () => {
+  it("is checked as soon as the formats are loaded", async () => {
+    vi.resetModules();
+    const { toValidator } = await import("./to-validator.ts");
+    const { loadedFormats } = await import("./formats.ts");
+    const [plain, dated] = [{ type: "string" }, { format: "date" }].map((schema) => toValidator(schema));
+    expect(await (plain?.ok && plain.value.check("x"))).toMatchObject({ ok: true });
+    expect(loadedFormats()).toBeUndefined();
+    expect(await (dated?.ok && dated.value.check("2024-02-30"))).toMatchObject({ ok: false });
+    expect(dated?.ok && dated.value.check("2024-02-29")).toMatchObject({ ok: true });
+  });
+
+  it("refuses every value where formats cannot be had", async () => {
+    vi.resetModules();
+    vi.doMock("typebox/format", () => {
+      throw new Error("not installed");
+    });
+    const { toValidator } = await import("./to-validator.ts");
+    const read = toValidator({ format: "date" });
+    expect(await (read.ok && read.value.check("2024-02-29"))).toMatchObject({
+      ok: false,
+      issues: [{ keyword: "schema" }],
+    });
+  });
+});
+
+it("refuses every value by a schema with an unsafe pattern", () => {
+  const check = compile(inspected({ pattern: "^(a+)+$" }));
+  expect(check("a")).toMatchObject({ ok: false, issues: [{ keyword: "schema" }] });
+});

@@ -1,0 +1,136 @@
+import type { Clock } from "../std/clock.ts";
+
+/** Things by name, each until its time. What is due is not there, whether its memory was given back yet or not. */
+export interface ExpiringMap<T> {
+  get(name: string): T | undefined;
+  /** Keeps it until the clock shows `due`. */
+  set(name: string, item: T, due: number): void;
+  /** What was there. */
+  delete(name: string): T | undefined;
+}
+
+/** Makes maps that share one timer. */
+export interface Expiry {
+  now(): number;
+  /** The time `ttl` from now; never when it is left out. */
+  after(ttl: number | undefined): number;
+  /** `forget` is told what is dropped because it was due. */
+  newMap<T>(forget?: (name: string, item: T) => void): ExpiringMap<T>;
+  /** Gives no more memory back. */
+  stop(): void;
+}
+
+interface Slot {
+  readonly due: number;
+  drop(): void;
+}
+
+/** How long memory may stay taken after something was due. */
+const SWEEP_MS = 10_000;
+/** How much is dropped before others get a turn. */
+const SWEEP_MAX = 10_000;
+
+/**
+ * Expiry without a timer for each name.
+ *
+ * What is due is dropped when it is asked for. One timer, that is armed only while something can expire, drops the rest:
+ * what is due in the same span of time lies together, so that a sweep looks at nothing else.
+ */
+export function createExpiry(clock: Clock): Expiry {
+  const spans = new Map<number, Set<Slot>>();
+  let disarm: (() => void) | undefined;
+
+  const arm = (ms: number): void => {
+    disarm ??= clock.after(ms, sweep);
+  };
+
+  const sweep = (): void => {
+    disarm = undefined;
+    let left = SWEEP_MAX;
+    for (const slot of dueSlots(spans, clock.now())) {
+      unwatch(slot);
+      slot.drop();
+      left--;
+      if (left === 0) break;
+    }
+    if (spans.size > 0) arm(left === 0 ? 0 : SWEEP_MS);
+  };
+
+  const watch = (slot: Slot): void => {
+    if (slot.due === Number.POSITIVE_INFINITY) return;
+    const end = spanOf(slot);
+    const slots = spans.get(end);
+    if (slots === undefined) spans.set(end, new Set([slot]));
+    else slots.add(slot);
+    arm(SWEEP_MS);
+  };
+
+  const unwatch = (slot: Slot): void => {
+    const slots = spans.get(spanOf(slot));
+    if (slots?.delete(slot) && slots.size === 0) spans.delete(spanOf(slot));
+  };
+
+  return {
+    now: () => clock.now(),
+    after: (ttl) => (ttl === undefined ? Number.POSITIVE_INFINITY : clock.now() + ttl),
+    newMap: (forget) => createMap({ now: () => clock.now(), watch, unwatch, forget }),
+    stop() {
+      disarm?.();
+      spans.clear();
+    },
+  };
+}
+
+/** What lies in a span that is over. */
+function* dueSlots(spans: ReadonlyMap<number, ReadonlySet<Slot>>, now: number): Iterable<Slot> {
+  for (const [end, slots] of spans) if (end <= now) yield* slots;
+}
+
+/** The end of the span of time that a slot is due in. */
+function spanOf({ due }: Slot): number {
+  return Math.ceil(due / SWEEP_MS) * SWEEP_MS;
+}
+
+interface MapParts<T> {
+  now(): number;
+  watch(slot: Slot): void;
+  unwatch(slot: Slot): void;
+  readonly forget: ((name: string, item: T) => void) | undefined;
+}
+
+function createMap<T>({ now, watch, unwatch, forget }: MapParts<T>): ExpiringMap<T> {
+  const slots = new Map<string, Slot & { readonly item: T }>();
+
+  const drop = (name: string, item: T): void => {
+    slots.delete(name);
+    forget?.(name, item);
+  };
+
+  const get = (name: string): T | undefined => {
+    const slot = slots.get(name);
+    if (slot === undefined) return undefined;
+    if (slot.due > now()) return slot.item;
+    unwatch(slot);
+    slot.drop();
+    return undefined;
+  };
+
+  const remove = (name: string): T | undefined => {
+    const item = get(name);
+    const slot = slots.get(name);
+    if (slot !== undefined) unwatch(slot);
+    slots.delete(name);
+    return item;
+  };
+
+  return {
+    get,
+    set(name, item, due) {
+      remove(name);
+      const slot = { item, due, drop: () => drop(name, item) };
+      slots.set(name, slot);
+      watch(slot);
+    },
+    delete: remove,
+  };
+}

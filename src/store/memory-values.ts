@@ -1,0 +1,117 @@
+import { checkAmount, checkList, checkName, checkPut, checkTtl } from "./check.ts";
+import type { ExpiringMap } from "./expiring-map.ts";
+import type { MemoryParts } from "./memory-streams.ts";
+import { type SortedNames, sortedNames } from "./sorted-names.ts";
+import type { Conditions, NamedValue, Value, Values } from "./store.ts";
+
+interface Stored extends Value {
+  readonly group: string | undefined;
+}
+
+const LIST_MAX = 100;
+
+export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts): Values {
+  const groups = memoryGroups();
+  const values = expiry.newMap<Stored>((name, { group }) => groups.leave(group, name));
+  let lastVersion = 0;
+
+  const isMet = (name: string, { version, fence }: Conditions): boolean =>
+    (version === undefined || version === (values.get(name)?.version ?? null)) && leases.allows(name, fence);
+
+  const remove = (name: string): boolean => {
+    const value = values.delete(name);
+    groups.leave(value?.group, name);
+    return value !== undefined;
+  };
+
+  return {
+    async get(name) {
+      ensureOpen();
+      checkName(name);
+      const value = values.get(name);
+      return value && { text: value.text, version: value.version };
+    },
+    async put(name, text, options = {}) {
+      ensureOpen();
+      checkPut(name, options);
+      if (!isMet(name, options)) return undefined;
+      const before = values.get(name)?.group;
+      if (before !== options.group) groups.leave(before, name);
+      lastVersion++;
+      const version = String(lastVersion);
+      values.set(name, { text, version, group: options.group }, expiry.after(options.ttl));
+      groups.join(options.group, name);
+      return version;
+    },
+    async touch(name, ttl) {
+      ensureOpen();
+      checkName(name);
+      checkTtl(ttl);
+      const value = values.get(name);
+      if (value === undefined) return false;
+      values.set(name, value, expiry.after(ttl));
+      return true;
+    },
+    async delete(name, options = {}) {
+      ensureOpen();
+      checkName(name);
+      return isMet(name, options) && remove(name);
+    },
+    async list(group, options = {}) {
+      ensureOpen();
+      checkList(group, options);
+      return listed(groups.names(group, options.after), values, options.limit ?? LIST_MAX);
+    },
+    add: memoryNumbers({ expiry, leases, ensureOpen }),
+  };
+}
+
+function memoryNumbers({ expiry, ensureOpen }: MemoryParts): Values["add"] {
+  const numbers = expiry.newMap<{ sum: number }>();
+  return async (name, amount, ttl) => {
+    ensureOpen();
+    checkName(name);
+    checkAmount(amount);
+    checkTtl(ttl);
+    const number = numbers.get(name);
+    if (number === undefined) numbers.set(name, { sum: amount }, expiry.after(ttl));
+    else number.sum += amount;
+    return number?.sum ?? amount;
+  };
+}
+
+/** Which names are listed where. */
+interface Groups {
+  join(group: string | undefined, name: string): void;
+  leave(group: string | undefined, name: string): void;
+  names(group: string, after: string | undefined): readonly string[];
+}
+
+function memoryGroups(): Groups {
+  const groups = new Map<string, SortedNames>();
+  return {
+    join(group, name) {
+      if (group === undefined) return;
+      const names = groups.get(group) ?? sortedNames();
+      names.add(name);
+      groups.set(group, names);
+    },
+    leave(group, name) {
+      const names = group === undefined ? undefined : groups.get(group);
+      if (group === undefined || names === undefined) return;
+      names.delete(name);
+      if (names.size === 0) groups.delete(group);
+    },
+    names: (group, after) => groups.get(group)?.from(after) ?? [],
+  };
+}
+
+function listed(names: readonly string[], values: ExpiringMap<Stored>, limit: number): readonly NamedValue[] {
+  const found: NamedValue[] = [];
+  for (const name of names) {
+    if (found.length === limit) break;
+    const value = values.get(name);
+    if (value !== undefined) found.push({ name, text: value.text, version: value.version });
+  }
+  return found;
+}

@@ -1,0 +1,28 @@
+import { unreachable } from "../../std/unreachable.ts";
+import { readAddress } from "../address.ts";
+import { memoryStore } from "../memory-store.ts";
+import type { Store } from "../store.ts";
+
+export interface OpenStoreOptions {
+  /** What all keys in Redis start with. A file, or memory, has no need for it: it belongs to one application. */
+  readonly prefix?: string;
+}
+
+/**
+ * Opens the store at an address: `memory:`, `sqlite:./file.db`, `redis://host`, `rediss://host` or `valkey://host`.
+ *
+ * Only the driver that is needed is loaded. Rejects with `invalid` for any other address.
+ */
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
+  const address = readAddress(url);
+  switch (address.kind) {
+    case "memory":
+      return memoryStore();
+    case "sqlite":
+      return (await import("./sqlite-store.ts")).sqliteStore(address.path);
+    case "redis":
+      return (await import("./redis-store.ts")).redisStore(address.url, options);
+    default:
+      return unreachable(address);
+  }
+}

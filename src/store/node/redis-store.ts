@@ -1,0 +1,116 @@
+import { type Store, StoreError } from "../store.ts";
+import { parseRedisUrl, type RedisTls } from "./redis-address.ts";
+import { clientFactory, within } from "./redis-client.ts";
+import { createTeller } from "./redis-failure.ts";
+import { redisLeases } from "./redis-leases.ts";
+import { createLink, type Link, type LinkEvents } from "./redis-link.ts";
+import { createKeys } from "./redis-names.ts";
+import { redisParts } from "./redis-parts.ts";
+import { redisStreams } from "./redis-streams.ts";
+import { redisTopics } from "./redis-topics.ts";
+import { redisValues } from "./redis-values.ts";
+
+export interface RedisStoreOptions {
+  /** What all keys start with; "plugbay" when left out. Stores with different prefixes do not see each other. */
+  readonly prefix?: string;
+  /** How long a call waits for Redis before it rejects with `unavailable`: 5,000 ms when left out. */
+  readonly waitMs?: number;
+  /** How many calls may wait for a connection; more reject at once. 10,000 when left out. */
+  readonly maxWaiting?: number;
+  /** For `rediss://` with certificates of one's own. */
+  readonly tls?: RedisTls;
+}
+
+/**
+ * A store in Redis 6.2 or later, or Valkey, for any number of processes: `redis://user:password@host:port/db`, with TLS
+ * `rediss://`. `valkey://` and `valkeys://` are the same.
+ *
+ * Resolves when Redis has answered. Rejects with `unavailable` when it does not within `waitMs`, with `invalid` when it
+ * refuses the password or the database, and with `unsupported` without the package ioredis.
+ *
+ * When the connection breaks it is made again, and calls wait for it. A change whose answer was lost is sent again and
+ * carried out once. Only a call that rejects with `unavailable` may have been carried out or not. What was acknowledged
+ * is as safe as Redis is set up to keep it: it must not evict keys, and what it does not write to disk is lost with it.
+ */
+export async function redisStore(url: string, options: RedisStoreOptions = {}): Promise<Store> {
+  const { prefix = "plugbay", waitMs = 5_000, maxWaiting = 10_000, tls } = options;
+  const address = parseRedisUrl(url);
+  if (/[{}]/.test(prefix)) throw new StoreError("invalid", "redis: a prefix has no braces");
+  const create = await clientFactory(address, tls);
+  const teller = createTeller(address);
+  const link = (name: string, events?: LinkEvents): Link =>
+    createLink({ client: create(name), teller, waitMs, maxWaiting, ...events });
+
+  const commands = link("plugbay-commands");
+  try {
+    await commands.run((redis) => redis.ping());
+  } catch (error) {
+    await commands.close();
+    throw error;
+  }
+
+  const work = createWork();
+  const parts = redisParts(commands, createKeys(prefix), waitMs);
+  const topics = redisTopics(parts, (events) => link("plugbay-topics", events));
+  const leases = redisLeases(parts);
+  const closing = async (): Promise<void> => {
+    await within(work.end(), 2 * waitMs);
+    await topics.end();
+    await commands.close();
+  };
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= closing();
+    return closed;
+  };
+
+  return {
+    values: work.track(redisValues(parts)),
+    streams: work.track(redisStreams(parts)),
+    topics: work.track({ publish: topics.publish, subscribe: topics.subscribe }),
+    leases: work.track({
+      held: leases.held,
+      async acquire(name, ttl) {
+        const lease = await leases.acquire(name, ttl);
+        return lease && { ...lease, ...work.track({ renew: lease.renew, release: lease.release }) };
+      },
+    }),
+    durable: true,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The calls that are under way. */
+interface Work {
+  /** The same methods, refused after the end. */
+  track<T extends object>(methods: T): T;
+  /** Refuses calls from now on. Resolves when those under way are settled. */
+  end(): Promise<void>;
+}
+
+type Method = (...args: readonly unknown[]) => Promise<unknown>;
+
+function createWork(): Work {
+  const calls = new Set<Promise<unknown>>();
+  let ended = false;
+
+  const tracked = (method: Method): Method => {
+    return async (...args) => {
+      if (ended) throw new StoreError("closed", "the store is closed");
+      const call = method(...args);
+      calls.add(call);
+      return call.finally(() => calls.delete(call));
+    };
+  };
+
+  return {
+    track<T extends object>(methods: T) {
+      return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, tracked(method)])) as T;
+    },
+    async end() {
+      ended = true;
+      await Promise.allSettled(calls);
+    },
+  };
+}

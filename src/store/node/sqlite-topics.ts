@@ -1,0 +1,131 @@
+import { checkName } from "../check.ts";
+import { createInbox, type Inbox } from "../inbox.ts";
+import type { Topics } from "../store.ts";
+import type { SqliteDatabase } from "./sqlite-database.ts";
+import { nameOf, type Stored, storedName, storedText, textOf } from "./sqlite-text.ts";
+
+export interface SqliteTopics extends Topics {
+  /** Ends all subscriptions. */
+  end(): void;
+}
+
+/** How often it is looked whether another process has published. */
+const POLL_MS = 25;
+/** How many messages are read before those are delivered. */
+const BATCH = 1_000;
+
+/**
+ * Messages are rows, numbered in the order of their transactions. Each connection with subscribers remembers the last one it
+ * has seen and looks for newer ones: at once after its own, else by a timer. As long as no other connection has written,
+ * that look costs microseconds.
+ */
+export function sqliteTopics(db: SqliteDatabase): SqliteTopics {
+  const topics = new Map<string, Set<Inbox>>();
+  const state: State = { seen: 0, fileVersion: undefined };
+  let stopPolling: (() => void) | undefined;
+
+  const pollLater = (): void => {
+    stopPolling = db.clock.after(POLL_MS, () => {
+      // What cannot be read now is read the next time.
+      ignoring(() => deliverChanges(db, state, topics));
+      pollLater();
+    });
+  };
+
+  const join = (topic: string, inbox: Inbox): void => {
+    const inboxes = topics.get(topic);
+    if (inboxes === undefined) topics.set(topic, new Set([inbox]));
+    else inboxes.add(inbox);
+    if (stopPolling === undefined) pollLater();
+  };
+
+  const leave = (topic: string, inbox: Inbox): void => {
+    const inboxes = topics.get(topic);
+    if (inboxes?.delete(inbox) && inboxes.size === 0) topics.delete(topic);
+    if (topics.size > 0) return;
+    stopPolling?.();
+    stopPolling = undefined;
+  };
+
+  return {
+    async publish(topic, text) {
+      db.ensureOpen();
+      checkName(topic);
+      const sql = "INSERT INTO message (at, topic, text) VALUES (?, ?, ?)";
+      db.write(() => db.run(sql, db.clock.now(), storedName(topic), storedText(text)));
+      if (topics.size > 0) ignoring(() => deliver(db, state, topics));
+    },
+    async subscribe(topic) {
+      db.ensureOpen();
+      checkName(topic);
+      // What was published until now is for those who listen already.
+      if (topics.size > 0) deliver(db, state, topics);
+      else state.seen = db.read(() => newest(db));
+      const inbox = createInbox(() => leave(topic, inbox));
+      join(topic, inbox);
+      return inbox.subscription;
+    },
+    end() {
+      stopPolling?.();
+      for (const inboxes of topics.values()) for (const inbox of inboxes) inbox.end();
+      topics.clear();
+    },
+  };
+}
+
+interface State {
+  /** The last message that was delivered, or was not meant for anybody here. */
+  seen: number;
+  /** What SQLite counts up when another connection has written. */
+  fileVersion: number | undefined;
+}
+
+type Listeners = ReadonlyMap<string, ReadonlySet<Inbox>>;
+
+/** Delivers if another connection has written since this was last done. */
+function deliverChanges(db: SqliteDatabase, state: State, listeners: Listeners): void {
+  const version = db.get<{ data_version: number }>("PRAGMA data_version")?.data_version;
+  if (version === state.fileVersion) return;
+  deliver(db, state, listeners);
+  state.fileVersion = version;
+}
+
+/** The number of the last message there ever was. */
+function newest(db: SqliteDatabase): number {
+  return db.get<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'message'")?.seq ?? 0;
+}
+
+function deliver(db: SqliteDatabase, state: State, listeners: Listeners): void {
+  while (db.read(() => deliverBatch(db, state, listeners)) === BATCH);
+}
+
+/** Delivers what is new, in order, and tells how much it was. */
+function deliverBatch(db: SqliteDatabase, state: State, listeners: Listeners): number {
+  const trimmed = db.get<{ count: number }>("SELECT count FROM counter WHERE name = 'trimmed'")?.count ?? 0;
+  if (trimmed > state.seen) {
+    state.seen = trimmed;
+    for (const inboxes of listeners.values()) for (const inbox of inboxes) inbox.miss();
+  }
+  const sql = `SELECT id, topic FROM message WHERE id > ? ORDER BY id LIMIT ${BATCH}`;
+  const rows = db.all<{ id: number; topic: Stored }>(sql, state.seen);
+  for (const { id, topic } of rows) {
+    const inboxes = listeners.get(nameOf(topic));
+    if (inboxes !== undefined) deliverOne(db, id, inboxes);
+    state.seen = id;
+  }
+  return rows.length;
+}
+
+/** Texts are read only for those who listen. */
+function deliverOne(db: SqliteDatabase, id: number, inboxes: ReadonlySet<Inbox>): void {
+  const row = db.get<{ text: Stored }>("SELECT text FROM message WHERE id = ?", id);
+  if (row === undefined) return;
+  const text = textOf(row.text);
+  for (const inbox of inboxes) inbox.deliver(text);
+}
+
+function ignoring(work: () => unknown): void {
+  try {
+    work();
+  } catch {}
+}

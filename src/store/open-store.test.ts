@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { readAddress } from "./address.ts";
+import { memoryStore, openStore, StoreError } from "./index.ts";
+
+describe("readAddress", () => {
+  it.each([
+    ["memory:", { kind: "memory" }],
+    ["memory://", { kind: "memory" }],
+    ["sqlite:a.db", { kind: "sqlite", path: "a.db" }],
+    ["sqlite:./a b%20.db", { kind: "sqlite", path: "./a b%20.db" }],
+    ["sqlite:/var/a.db", { kind: "sqlite", path: "/var/a.db" }],
+    ["sqlite:///var/a.db", { kind: "sqlite", path: "/var/a.db" }],
+    ["SQLite:C:\\a.db", { kind: "sqlite", path: "C:\\a.db" }],
+    ["sqlite:///C:/a.db", { kind: "sqlite", path: "C:/a.db" }],
+    ["redis://host:1/2", { kind: "redis", url: "redis://host:1/2" }],
+    ["rediss://u:p@host", { kind: "redis", url: "rediss://u:p@host" }],
+    ["valkey://u:p@host", { kind: "redis", url: "redis://u:p@host" }],
+  ])("reads %s", (url, address) => {
+    expect(readAddress(url)).toEqual(address);
+  });
+
+  it.each([
+    "",
+    "a.db",
+    "postgres://user:hunter2@host",
+    "user:hunter2@host",
+    "memory:hunter2",
+    "sqlite:",
+    "sqlite://hunter2",
+  ])("refuses %s, and does not repeat it", (url) => {
+    const failure = failureOf(() => readAddress(url));
+    expect(failure).toMatchObject({ name: "StoreError", code: "invalid" });
+    expect(failure.message).toMatch(/memory:|sqlite:/);
+    expect(failure.message).not.toMatch(/hunter2|postgres|user/);
+  });
+});
+
+describe("openStore where there is no Node", () => {
+  it("opens a memory", async () => {
+    const store = await openStore("memory:");
+    await store.values.put("a", "1");
+    expect((await store.values.get("a"))?.text).toBe("1");
+    expect(await memoryStore().values.get("a")).toBeUndefined();
+  });
+
+  it.each(["sqlite:a.db", "redis://host"])("has no %s", async (url) => {
+    await expect(openStore(url)).rejects.toMatchObject({ name: "StoreError", code: "unsupported" });
+  });
+
+  it("rejects what is no address", async () => {
+    await expect(openStore("a.db")).rejects.toBeInstanceOf(StoreError);
+  });
+});
+
+function failureOf(work: () => unknown): Error {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error("it did not fail");
+}

@@ -1,0 +1,152 @@
+/**
+ * What all processes that serve the same thing share. Nothing else keeps shared state.
+ *
+ * Values are texts. Times are in milliseconds and measured by the store, not by its callers. A name may be any text of
+ * up to 512 characters; what has the same name (a value, a stream, a lease) lives together, so that a lease can guard it.
+ * Every method rejects with a {@link StoreError}: `unavailable` when the store cannot be reached now, `closed` after
+ * {@link Store.close}. What was acknowledged is kept as long as the driver says: memory until the process ends, a file or
+ * Redis beyond it.
+ */
+export interface Store extends AsyncDisposable {
+  readonly values: Values;
+  readonly streams: Streams;
+  readonly topics: Topics;
+  readonly leases: Leases;
+  /** Whether it outlives this process, so that work can be taken up by another one. */
+  readonly durable: boolean;
+  /** Ends all subscriptions. What is under way settles first; calls after it reject with `closed`. Never throws. */
+  close(): Promise<void>;
+}
+
+/** Texts by name, each with a version that changes with every write. */
+export interface Values {
+  get(name: string): Promise<Value | undefined>;
+  /** Writes, unless a condition does not hold: then nothing is written and it resolves to undefined. The new version else. */
+  put(name: string, text: string, options?: PutOptions): Promise<string | undefined>;
+  /** Gives a value another time to live. False when there is none. The version stays. */
+  touch(name: string, ttl: number): Promise<boolean>;
+  /** False when there was none, or a condition did not hold. */
+  delete(name: string, options?: Conditions): Promise<boolean>;
+  /** What was put with `group`, in the order of names (by UTF-16 units): at most `limit` (100), those after `after`. */
+  list(group: string, options?: ListOptions): Promise<readonly NamedValue[]>;
+  /**
+   * Adds to a number that starts at zero and is forgotten `ttl` after its first addition. Resolves to the sum. Numbers live
+   * apart: {@link Values.get} does not see them.
+   */
+  add(name: string, amount: number, ttl: number): Promise<number>;
+}
+
+export interface Value {
+  readonly text: string;
+  readonly version: string;
+}
+
+export interface NamedValue extends Value {
+  readonly name: string;
+}
+
+export interface Conditions {
+  /** Only if this is the version now; null: only if there is no value. */
+  readonly version?: string | null;
+  /** Only if no lease on this name was given after the one with this token. */
+  readonly fence?: number;
+}
+
+export interface PutOptions extends Conditions {
+  /** Forgotten after this time. For ever when left out, also if an earlier value had a time to live. */
+  readonly ttl?: number;
+  /** Listed under this name too. The same on every write of one name; left out, it is not listed. */
+  readonly group?: string;
+}
+
+export interface ListOptions {
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/**
+ * Append-only sequences of texts, counted from 1. Positions are never used twice, even when all events are gone. A stream
+ * that was deleted or forgotten is a new one, counted from 1, when something is added again.
+ */
+export interface Streams {
+  /**
+   * Adds texts in their order and resolves to the position of the last one. Undefined, and nothing is added, when the fence
+   * does not hold. Readers see all of them or none.
+   */
+  append(name: string, texts: readonly string[], options?: AppendOptions): Promise<number | undefined>;
+  /** At most `limit` (1,000) events after a position, oldest first. */
+  read(name: string, after: number, limit?: number): Promise<Reading>;
+  /** Drops events up to and with this position. */
+  trim(name: string, through: number): Promise<void>;
+  delete(name: string): Promise<void>;
+}
+
+export interface AppendOptions {
+  /** The stream is forgotten when nothing was added for this long. For ever when left out. */
+  readonly ttl?: number;
+  /** How many events are kept at least; somewhat more may be. All when left out. */
+  readonly keep?: number;
+  readonly fence?: number;
+}
+
+export interface Reading {
+  readonly events: readonly StreamEvent[];
+  /** The position of the newest event there ever was; 0 when there was none. */
+  readonly last: number;
+  /** True when events after the given position were dropped before they could be read. */
+  readonly lost: boolean;
+}
+
+export interface StreamEvent {
+  readonly position: number;
+  readonly text: string;
+}
+
+/** Messages to whoever listens now. */
+export interface Topics {
+  /** Resolves when every subscriber that is there will get it. */
+  publish(topic: string, text: string): Promise<void>;
+  /**
+   * Listens from now on: what is published after this resolved is delivered once and in order, also when the connection to
+   * the store breaks in between. A subscriber that was away or behind for too long gets `gap` in the place of what it missed.
+   */
+  subscribe(topic: string): Promise<Subscription>;
+}
+
+/** Reading ends when the subscription or the store is closed. */
+export interface Subscription extends AsyncIterable<Message>, AsyncDisposable {
+  close(): Promise<void>;
+}
+
+export type Message = { readonly kind: "message"; readonly text: string } | { readonly kind: "gap" };
+
+/** Who may work on something: at most one holder at a time. */
+export interface Leases {
+  /** Takes what nobody holds. Undefined while somebody does. */
+  acquire(name: string, ttl: number): Promise<Lease | undefined>;
+  /** Whether somebody holds it now. */
+  held(name: string): Promise<boolean>;
+}
+
+export interface Lease {
+  readonly name: string;
+  /** Larger than the token of any earlier lease on this name. Writes with `fence: token` fail once there is a later one. */
+  readonly token: number;
+  /** Holds it for another `ttl` from now. False when it was lost: it ran out, also if nobody took it since. */
+  renew(): Promise<boolean>;
+  /** Gives it back, if it is still held. */
+  release(): Promise<void>;
+}
+
+export type StoreErrorCode = "unavailable" | "closed" | "unsupported" | "invalid";
+
+/** What every method of a store rejects with. */
+export class StoreError extends Error {
+  override readonly name = "StoreError";
+  readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}
