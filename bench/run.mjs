@@ -18,6 +18,7 @@ const usage = `usage: npm run bench -- [options]
   --quick           against the bare limit only, fewer cells and rounds: under 90 seconds
   --only PATTERN    cells whose name matches, such as http/modern or stdio/64
   --peers A,B       only these peers
+  --targets         only cells and peers that the targets are about: a third of the time
   --rounds N        other than ${lengths.full.rounds}
   --json            results as JSON on stdout instead of tables
   --write           writes the results of a part into bench/results.json too; a whole run does so anyway
@@ -46,7 +47,7 @@ const seconds = Math.round((performance.now() - start) / 1000);
 
 if (options.json) console.log(JSON.stringify({ machine: machine(), length, seconds, verdicts, cells: results }));
 else console.log(`${verdictTable(verdicts)}\n\n${seconds} s`);
-const isWhole = !options.quick && !options.only && !options.peers;
+const isWhole = !options.quick && !options.only && !options.peers && !options.targets;
 if (fingerprint() !== measured) fail("dist has changed meanwhile: these are figures of two builds, and are not kept");
 if (isWhole || options.write) writePage(keepResults({ machine: machine(), build: measured, length }, results));
 process.exit();
@@ -79,9 +80,16 @@ function list() {
 /** Who takes part in a cell; nobody if it is not wanted. */
 function peersOf(cell) {
   if (options.only && !new RegExp(options.only).test(cell.name)) return [];
-  const peers = options.quick ? cell.peers.filter((peer) => cell.quick.includes(peer)) : cell.peers;
+  const able = options.targets ? cell.peers.filter((peer) => isTarget(cell.name, peer)) : cell.peers;
+  const peers = options.quick ? able.filter((peer) => cell.quick.includes(peer)) : able;
   const wanted = options.peers?.split(",");
   return wanted === undefined ? peers : peers.filter((peer) => wanted.some((name) => peer.startsWith(name)));
+}
+
+/** Whether a peer of a cell is judged, or one is judged by it. */
+function isTarget(name, peer) {
+  const limits = targets.flatMap((target) => target.limits).filter(({ cell }) => cell === name);
+  return limits.some(({ against, peer: judged = "plugbay" }) => peer === against || peer === judged);
 }
 
 function readOptions() {
@@ -96,6 +104,7 @@ function readOptions() {
     "no-build": flag,
     only: { type: "string" },
     peers: { type: "string" },
+    targets: flag,
     rounds: { type: "string" },
   };
   try {

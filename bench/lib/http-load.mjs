@@ -61,8 +61,19 @@ export async function openSession(socket, port) {
   return id;
 }
 
-/** A socket with one HTTP/1.1 exchange at a time. */
-export function openSocket(port) {
+/** One HTTP/1.1 exchange at a time. Servers close connections that are idle for long; then it goes on over another one. */
+export async function openSocket(port) {
+  let connection = await openConnected(port);
+  return {
+    async post(head, body) {
+      if (connection.isOver()) connection = await openConnected(port);
+      return connection.post(head, body);
+    },
+    close: () => connection.close(),
+  };
+}
+
+function openConnected(port) {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   let text = "";
   let waiting;
@@ -84,6 +95,7 @@ export function openSocket(port) {
     waiting = { resolve, reject };
     socket.once("connect", () =>
       resolve({
+        isOver: () => socket.destroyed || socket.readableEnded,
         post: (head, body) =>
           new Promise((resolve, reject) => {
             waiting = { resolve, reject };

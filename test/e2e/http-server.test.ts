@@ -159,6 +159,13 @@ describe("C98: the host", () => {
     },
   );
 
+  it("must be stated once: nobody else may go by another one", async () => {
+    const { socket, until } = await client.socket();
+    socket.write("POST /mcp HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\ncontent-length: 0\r\n\r\n");
+    expect(await until((text) => text.endsWith("}"))).toContain("HTTP/1.1 403");
+    socket.destroy();
+  });
+
   it.each(["localhost", "127.0.0.1:9", "[::1]:3000", "LOCALHOST:1"])("%s is this machine", async (host) => {
     expect((await sendEcho({ host })).status).toBe(200);
   });

@@ -74,7 +74,7 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
 
   return {
     maxBodyBytes,
-    admit: (head) => (besides.get(pathOf(head.url)) ?? admission).admit(head),
+    admit: (head) => (besides.size > 0 ? (besides.get(pathOf(head.url)) ?? admission) : admission).admit(head),
     handle(head, body, reply) {
       if (besides.size > 0 && besides.has(pathOf(head.url))) return sse?.handle(head, body, reply);
       if (head.method === "POST") post(head, body, reply);

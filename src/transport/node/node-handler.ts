@@ -70,9 +70,17 @@ class NodeHead implements HttpFacts {
     return this.#request.socket.remoteAddress;
   }
 
+  /** Looked for in what came: Node would make a table of all of them first, which costs more than the few that are asked for. */
   header(name: string): string | undefined {
-    const value = this.#request.headers[name];
-    return Array.isArray(value) ? value.join(", ") : value;
+    const { rawHeaders } = this.#request;
+    let found: string | undefined;
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const other = rawHeaders[at] as string;
+      if (other.length !== name.length || (other !== name && other.toLowerCase() !== name)) continue;
+      const value = rawHeaders[at + 1] as string;
+      found = found === undefined ? value : `${found}, ${value}`;
+    }
+    return found;
   }
 }
 
