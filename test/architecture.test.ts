@@ -10,6 +10,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   schema: ["std", "json", "typebox"],
   store: ["std", "json", "ioredis"],
   model: ["std", "json"],
+  auth: ["std", "json", "store", "model", "oauth4webapi", "jose"],
   codec: ["std", "json", "jsonrpc", "model"],
   server: ["std", "json", "schema", "store", "model"],
   client: ["std", "json", "schema", "model"],
@@ -21,7 +22,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Where the platform may be used. Everything else runs anywhere. */
-const platform = /^src\/(transport\/node|store\/node|testing)\//;
+const platform = /^src\/(transport\/node|store\/node|auth\/node|testing)\//;
 
 const MAX_LINES = 300;
 

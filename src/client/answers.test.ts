@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { CreateMessageResult, Question, Root } from "../model/input.ts";
+import { tasksExtension } from "../model/task.ts";
 import { type AnswerOptions, createAnswerDesk } from "./answers.ts";
 import type { ElicitLink, ElicitReply } from "./elicit.ts";
 import type { ClientWarning } from "./warning.ts";
@@ -52,8 +53,21 @@ describe("what a client declares", () => {
       { roots: [], capabilities: { experimental: { x: { deep: [1] } } } },
       { roots: { listChanged: true }, experimental: { x: { deep: [1] } } },
     ],
+    ["tasks, unless told not to", { tasks: true }, { extensions: { [tasksExtension]: {} } }],
+    [
+      "tasks, beside other extensions",
+      { tasks: true, capabilities: { extensions: { "com.example/x": { a: 1 } } } },
+      { extensions: { [tasksExtension]: {}, "com.example/x": { a: 1 } } },
+    ],
+    ["no extension at all", { tasks: true, capabilities: { extensions: undefined } }, {}],
   ])("%s", (_, options, capabilities) => {
-    expect(createAnswerDesk(options).capabilities).toStrictEqual(capabilities);
+    expect(createAnswerDesk({ tasks: false, ...options }).capabilities).toStrictEqual(capabilities);
+  });
+
+  it("tasks by default, which are no question it could answer", () => {
+    const { capabilities, isOpen } = createAnswerDesk();
+    expect(capabilities).toStrictEqual({ extensions: { [tasksExtension]: {} } });
+    expect(isOpen).toBe(false);
   });
 
   it("C52: is frozen", () => {

@@ -2,6 +2,7 @@ import { asJson, type JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { Answer, CreateMessageParams, CreateMessageResult, Question, Root } from "../model/input.ts";
 import { type ClientCapabilities, canShowForms } from "../model/peer.ts";
+import { tasksExtension } from "../model/task.ts";
 import type { LogEntry } from "./call-options.ts";
 import { createVisits, type ElicitForm, type ElicitLink, type ElicitReply, elicitForm, elicitLink } from "./elicit.ts";
 import { readLogEntry } from "./notices.ts";
@@ -42,7 +43,9 @@ export interface AnswerOptions {
   ) => CreateMessageResult | Promise<CreateMessageResult>;
   /** Where the server may look: `file://` URIs. Declares `roots`, also when empty; a list that can be set again, `roots.listChanged`. */
   readonly roots?: readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
-  /** Declared instead of what the handlers imply. A member set to undefined is not declared at all. */
+  /** False declares no tasks: servers then answer every call with its result, or not at all. */
+  readonly tasks?: boolean;
+  /** Declared instead of what the handlers imply; extensions besides. A member set to undefined is not declared at all. */
   readonly capabilities?: { readonly [K in keyof ClientCapabilities]: ClientCapabilities[K] | undefined };
   /** Hears notifications that belong to no call. */
   readonly onNotification?: (notification: { readonly method: string; readonly params: JsonObject }) => void;
@@ -100,7 +103,7 @@ export function createAnswerDesk(options: AnswerOptions = {}): AnswerDesk {
 
   return {
     capabilities,
-    isOpen: Object.keys(capabilities).length > 0,
+    isOpen: (capabilities.elicitation ?? capabilities.sampling ?? capabilities.roots) !== undefined,
     activity,
     async answer(question, signal) {
       activity.pending++;
@@ -129,7 +132,8 @@ export function createAnswerDesk(options: AnswerOptions = {}): AnswerDesk {
 }
 
 /** What the handlers imply, unless the user says otherwise. */
-function declared({ onElicit, onElicitUrl, onSample, roots, capabilities }: AnswerOptions): ClientCapabilities {
+function declared({ onElicit, onElicitUrl, onSample, roots, tasks, capabilities }: AnswerOptions): ClientCapabilities {
+  const extensions = { ...(tasks !== false && { [tasksExtension]: {} }), ...capabilities?.extensions };
   const implied: ClientCapabilities = {
     ...((onElicit ?? onElicitUrl) && {
       elicitation: { ...(onElicit && { form: {} }), ...(onElicitUrl && { url: {} }) },
@@ -137,7 +141,9 @@ function declared({ onElicit, onElicitUrl, onSample, roots, capabilities }: Answ
     ...(onSample && { sampling: {} }),
     ...(roots && { roots: typeof roots === "function" ? {} : { listChanged: true } }),
   };
-  const members = Object.entries({ ...implied, ...capabilities }).filter(([, value]) => value !== undefined);
+  const withdrawn = capabilities !== undefined && "extensions" in capabilities && capabilities.extensions === undefined;
+  const told = withdrawn || Object.keys(extensions).length === 0 ? capabilities : { ...capabilities, extensions };
+  const members = Object.entries({ ...implied, ...told }).filter(([, value]) => value !== undefined);
   return Object.freeze(Object.fromEntries(members));
 }
 

@@ -96,5 +96,7 @@ function isStale(key: string, change: Change): boolean {
       return key.startsWith("resources/list ") || key.startsWith("resources/templates/list ");
     case "resource":
       return key === `resources/read ${JSON.stringify(change.uri)}`;
+    case "task":
+      return false;
   }
 }

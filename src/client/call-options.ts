@@ -1,5 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import type { LogLevel } from "../model/logging.ts";
+import type { Task } from "../model/task.ts";
 
 /** How far a call has come. Only the server knows the unit. */
 export interface Progress {
@@ -29,6 +30,17 @@ export interface CallOptions {
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
   /** Members for `_meta` of the request. */
   readonly meta?: JsonObject | undefined;
+}
+
+/** What a call of a tool can be told besides. */
+export interface ToolCallOptions extends CallOptions {
+  /** Names the call: a server that keeps what it did takes a call with the same key, tool and arguments for the same. */
+  readonly key?: string | undefined;
+  /**
+   * Hears when the server makes a task of the call: first with its id, then with
+   * every change, never after the call has ended.
+   */
+  readonly onTask?: ((task: Task) => void) | undefined;
 }
 
 /** Options of calls whose results may be kept. */

@@ -45,5 +45,6 @@ export function createChangeQueue(maxUnread: number): ChangeQueue {
 }
 
 function keyOf(change: Change): string {
+  if (change.kind === "task") return `task ${change.task.taskId}`;
   return change.kind === "resource" ? `resource ${change.uri}` : change.kind;
 }

@@ -104,4 +104,16 @@ describe("createOutputChecks", () => {
     checks.forget();
     expect(await check("sum", { structuredContent: 3 })).toMatchObject({ structuredContent: 3 });
   });
+
+  it("knows which tools run as tasks, until the list changes", () => {
+    const tools = (["optional", "required", "forbidden"] as const).map((taskSupport) => ({
+      ...toolOf(taskSupport),
+      execution: { taskSupport },
+    }));
+    const { checks } = setUp(...tools, toolOf("plain"));
+    const known = ["optional", "required", "forbidden", "plain"].map(checks.taskSupport);
+    expect([known, checks.hasLearned]).toEqual([["optional", "required", undefined, undefined], true]);
+    checks.forget();
+    expect([checks.taskSupport("required"), checks.hasLearned]).toEqual([undefined, false]);
+  });
 });

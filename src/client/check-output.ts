@@ -6,7 +6,10 @@ import type { Checked, Validator } from "../schema/validator.ts";
 import { breach } from "./breach.ts";
 import type { Warn } from "./warning.ts";
 
-/** What is known of the tools of one server: what their results have to look like. */
+/** How the tools of a 2025-11-25 server can be called. */
+export type TaskSupport = "optional" | "required";
+
+/** What is known of the tools of one server: what their results have to look like, and whether they run as tasks. */
 export interface OutputChecks {
   /** Takes a complete list of tools. Returns those that are well formed. */
   learn(tools: readonly Tool[]): readonly Tool[];
@@ -18,6 +21,10 @@ export interface OutputChecks {
    * report a failure promise nothing.
    */
   check(name: string, result: CallToolResult): CallToolResult | Promise<CallToolResult>;
+  /** False when there was no list yet, or the tools have changed since. */
+  readonly hasLearned: boolean;
+  /** Undefined when the tool is not known to run as a task. */
+  taskSupport(name: string): TaskSupport | undefined;
   /** The tools have changed: what was known may be wrong. */
   forget(): void;
 }
@@ -35,6 +42,8 @@ interface Known {
 /** Checks by the output schemas in tool lists. A schema is read once; what it refers to is never fetched. */
 export function createOutputChecks(warn: Warn): OutputChecks {
   let known = new Map<string, Known>();
+  let tasks = new Map<string, TaskSupport>();
+  let hasLearned = false;
 
   const readThenCheck = async (entry: Known, name: string, result: CallToolResult): Promise<CallToolResult> => {
     entry.reading ??= readCheck(name, entry.schema, warn);
@@ -49,6 +58,8 @@ export function createOutputChecks(warn: Warn): OutputChecks {
         outputSchema === undefined ? [] : [[name, remember(known.get(name), outputSchema)] as const],
       );
       known = new Map(entries);
+      tasks = new Map(usable.flatMap(supportOf));
+      hasLearned = true;
       return usable;
     },
     knows: (name) => known.has(name),
@@ -57,12 +68,25 @@ export function createOutputChecks(warn: Warn): OutputChecks {
       if (entry === undefined || result.isError === true) return result;
       return entry.check === undefined ? readThenCheck(entry, name, result) : entry.check(result);
     },
-    forget: () => known.clear(),
+    get hasLearned() {
+      return hasLearned;
+    },
+    taskSupport: (name) => tasks.get(name),
+    forget() {
+      known.clear();
+      tasks.clear();
+      hasLearned = false;
+    },
   };
 }
 
 function remember(before: Known | undefined, schema: JsonObject): Known {
   return before?.schema === schema ? before : { schema };
+}
+
+function supportOf(tool: Tool): readonly (readonly [name: string, support: TaskSupport])[] {
+  const support = tool.execution?.taskSupport;
+  return support === "optional" || support === "required" ? [[tool.name, support]] : [];
 }
 
 /** What a server sends is not always what the type says. */

@@ -3,21 +3,24 @@ import type { Connection, Ending } from "../model/connection.ts";
 import type { Root } from "../model/input.ts";
 import type { LogLevel } from "../model/logging.ts";
 import type { DiscoverResult, Method, Params, Result } from "../model/methods.ts";
+import type { Extensions } from "../model/peer.ts";
 import type { CompleteParams, CompleteResult, GetPromptResult, Prompt } from "../model/prompt.ts";
 import type { Resource, ResourceTemplate } from "../model/resource.ts";
-import type { Revision } from "../model/revision.ts";
+import { eraOf, type Revision } from "../model/revision.ts";
 import type { ToolShapes } from "../model/shape.ts";
 import type { Change } from "../model/subscription.ts";
+import { type TaskTerms, tasksExtension } from "../model/task.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import type { AnswerDesk, AnswerOptions } from "./answers.ts";
 import { createCache } from "./cache.ts";
-import type { CachedCallOptions, CallOptions } from "./call-options.ts";
+import type { CachedCallOptions, CallOptions, ToolCallOptions } from "./call-options.ts";
 import { createCalls, type ListMethod, type PagesOptions } from "./calls.ts";
 import { createOutputChecks } from "./check-output.ts";
 import { createLifetime } from "./lifetime.ts";
 import type { Watch, WatchOptions } from "./listen.ts";
 import { createRequests, limitsOf } from "./request.ts";
+import { createTasks, type Tasks } from "./tasks.ts";
 import { createTools, type Tools } from "./typed-tools.ts";
 import { createUpkeep } from "./upkeep.ts";
 import { toWarn } from "./warning.ts";
@@ -56,8 +59,14 @@ export interface Client<T extends ToolShapes = ToolShapes> extends AsyncDisposab
   /** The tools as functions that return values: `await client.tools.buy({ sku })`. */
   readonly tools: Tools<T>;
 
-  /** Calls a tool. A failure the tool reports is a result with `isError`, not a throw. */
-  callTool(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult>;
+  /**
+   * Calls a tool. A failure the tool reports is a result with `isError`, not a
+   * throw. When the server makes a task of it, this waits for its end, and
+   * whatever ends the call earlier ends the task.
+   */
+  callTool(name: string, args?: JsonObject, options?: ToolCallOptions): Promise<CallToolResult>;
+  /** Tasks that outlive a call. */
+  readonly tasks: Tasks;
   /** All tools on all pages. Malformed entries are left out, with a warning. */
   listTools(options?: CachedCallOptions): Promise<readonly Tool[]>;
   listResources(options?: CachedCallOptions): Promise<readonly Resource[]>;
@@ -122,18 +131,28 @@ export function createClient<T extends ToolShapes = ToolShapes>(
   const { send } = requests;
   const { watch, changes } = createWatches(server, { send, clock, confirmMs: limits.idleMs, warn, isClosed, onChange });
 
+  const checksOutput = options.checkOutput !== false;
+  const mayNeedTask = eraOf(revision) === "legacy" && hasTasks(desk) && hasTasks(server);
   const callTool: Client["callTool"] = (name, args, callOptions) => {
-    const result = call("tools/call", args === undefined ? { name } : { name, arguments: args }, callOptions);
-    if (options.checkOutput === false || !checks.knows(name)) return result;
+    const params = args === undefined ? { name } : { name, arguments: args };
+    const result =
+      mayNeedTask && checks.taskSupport(name) === "required"
+        ? send("tools/call", params, callOptions, asTask)
+        : call("tools/call", params, callOptions);
+    if (!checksOutput || !checks.knows(name)) return result;
     return result.then((given) => checks.check(name, given));
   };
+
+  const listTools: Client["listTools"] = async (given) =>
+    checks.learn(await list("tools/list", (page) => page.tools, given));
 
   return {
     server,
     revision,
     tools: createTools<T>((name, input, callOptions) => callTool(name, input && asJson(input), callOptions)),
     callTool,
-    listTools: async (given) => checks.learn(await list("tools/list", (page) => page.tools, given)),
+    tasks: createTasks({ connection, send, checks, checksOutput, maxPages, listTools }),
+    listTools,
     listResources: (given) => list("resources/list", (page) => page.resources, given),
     listResourceTemplates: (given) => list("resources/templates/list", (page) => page.resourceTemplates, given),
     listPrompts: (given) => list("prompts/list", (page) => page.prompts, given),
@@ -155,5 +174,12 @@ export function createClient<T extends ToolShapes = ToolShapes>(
     [Symbol.asyncDispose]: close,
   };
 }
+
+function hasTasks({ capabilities }: { readonly capabilities: { readonly extensions?: Extensions } }): boolean {
+  return capabilities.extensions?.[tasksExtension] !== undefined;
+}
+
+/** What a tool of 2025-11-25 that runs only as a task has to be told. */
+const asTask: { readonly tasks: TaskTerms } = { tasks: { wanted: true } };
 
 const standardLimits = { idleMs: 30_000, totalMs: 600_000 };

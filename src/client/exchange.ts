@@ -4,11 +4,13 @@ import { McpError, toError } from "../model/errors.ts";
 import type { LogLevel } from "../model/logging.ts";
 import type { Method, Params, Result } from "../model/methods.ts";
 import { type Ask, type Call, createCall, type Notify, type Outcome, type Service } from "../model/service.ts";
+import type { Task, TaskTerms } from "../model/task.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Deadline, DeadlineLimits, Deadlines } from "../std/deadlines.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Linked, LinkedSet } from "../std/linked-set.ts";
 import type { AnswerDesk } from "./answers.ts";
+import type { Follow } from "./follow.ts";
 import { type InputRequired, nextRound, type Round } from "./input.ts";
 import { onSignal } from "./shared-signal.ts";
 
@@ -19,8 +21,14 @@ export interface Line {
   readonly clock: RememberingClock;
   readonly deadlines: Deadlines;
   readonly maxRounds: number;
-  /** The exchanges that are not settled. */
+  /** What every call states about tasks. */
+  readonly tasks: TaskTerms | undefined;
+  /** Waits for the end of a task. Absent where none may come. */
+  readonly follow: Follow | undefined;
+  /** The exchanges that are not settled, but for those aside. */
   readonly open: LinkedSet<OpenExchange>;
+  /** The exchanges whose calls were answered by a task, and those that serve them. They count as nobody's. */
+  readonly aside: LinkedSet<OpenExchange>;
 }
 
 /** A clock that can be asked again for its last reading, at no cost. */
@@ -32,6 +40,20 @@ export interface OpenExchange extends Linked<OpenExchange> {
   readonly method: string;
   /** Settles the exchange, then aborts what is under way. No effect once settled. */
   fail(error: McpError, reason?: unknown): void;
+}
+
+/** What is out of the ordinary about a request. */
+export interface Route {
+  /** Where it goes when not straight to the server. */
+  readonly service?: Service | undefined;
+  /** Hears what no callback does. */
+  readonly hear?: Hear | undefined;
+  /** What the call states about tasks, when not what every call does. */
+  readonly tasks?: TaskTerms | undefined;
+  /** True for what serves the following of a task: it is never one too many. */
+  readonly aside?: boolean;
+  /** True when a task is to go on when nobody waits for it any more. */
+  readonly keeps?: boolean;
 }
 
 /** One request of a client, however many calls it takes. */
@@ -46,6 +68,9 @@ export interface Request<M extends Method> {
   readonly signal: AbortSignal | undefined;
   /** Hears what the server says before the call ends. Must not throw. */
   readonly hear: Hear | undefined;
+  /** Hears how a task stands. Must not throw. */
+  readonly onTask: ((task: Task) => void) | undefined;
+  readonly route: Route;
 }
 
 export type Hear = (method: string, params: JsonObject) => void;
@@ -82,6 +107,9 @@ class Exchange<M extends Method> implements OpenExchange {
   #rounds = 0;
   /** How many questions had been answered when the idle time last began. */
   #served: number;
+  /** True while a task is followed and nothing is asked of the server. */
+  #resting = false;
+  #among: LinkedSet<OpenExchange>;
   #settled = false;
 
   constructor(line: Line, request: Request<M>, settle: Settle<M>) {
@@ -95,7 +123,8 @@ class Exchange<M extends Method> implements OpenExchange {
     // Starting the deadline has just read the clock.
     this.#startedAt = line.clock.last;
     this.#unlisten = request.signal && this.#follow(request.signal);
-    line.open.add(this);
+    this.#among = request.route.aside === true ? line.aside : line.open;
+    this.#among.add(this);
   }
 
   call(round: Round = firstRound): void {
@@ -114,13 +143,15 @@ class Exchange<M extends Method> implements OpenExchange {
   }
 
   #toCall({ answers, state }: Round): Call<M> {
-    const { method, params, meta, wantsProgress, logLevel } = this.#request;
+    const { method, params, meta, wantsProgress, logLevel, route } = this.#request;
     const { connection, desk } = this.#line;
+    const tasks = route.tasks ?? this.#line.tasks;
     const abort = this.#abort;
     const ask: Ask | undefined = desk.isOpen ? (question) => desk.answer(question, abort.signal) : undefined;
     const { peer } = connection;
     const notify = this.#notify;
-    return createCall({ method, params, peer, abort, notify, meta, wantsProgress, logLevel, answers, state, ask });
+    const what = { method, params, peer, abort, notify, meta, wantsProgress, logLevel, answers, state, ask, tasks };
+    return createCall(what);
   }
 
   #follow(signal: AbortSignal): () => void {
@@ -138,11 +169,44 @@ class Exchange<M extends Method> implements OpenExchange {
       case "input-required":
         void this.#answer(outcome);
         return;
-      default:
-        this.#reject(
-          new McpError("invalid-response", `${this.method} ended as ${outcome.kind}, which was not asked for`),
-        );
+      case "task":
+        this.#followTask(outcome.task);
     }
+  }
+
+  /** What follows a task whose caller has gone does so only to end it. */
+  #followTask(task: Task): void {
+    const { follow, aside } = this.#line;
+    if (follow === undefined || this.method !== "tools/call") {
+      this.#reject(new McpError("invalid-response", `${this.method} ended as a task, which was not asked for`));
+      return;
+    }
+    const abort = new LazyAbort();
+    if (this.#settled) {
+      abort.abort(this.#abort.reason);
+    } else {
+      this.#among.delete(this);
+      this.#among = aside;
+      aside.add(this);
+    }
+    this.#abort = abort;
+    const { onTask, route } = this.#request;
+    follow(task, {
+      abort,
+      keeps: route.keeps === true,
+      tell: (state) => void (this.#settled || onTask?.(state)),
+      asks: () => this.#rest(false),
+      hears: () => this.#rest(true),
+    }).then(
+      // Only tools give tasks, and what these end with is what those give.
+      (result) => this.#close() && this.#settle.resolve(result as Result<M>),
+      (error: unknown) => this.fail(broken(this.method, error)),
+    );
+  }
+
+  #rest(resting: boolean): void {
+    this.#resting = resting;
+    this.#deadline.touch();
   }
 
   async #answer(asked: InputRequired): Promise<void> {
@@ -170,7 +234,10 @@ class Exchange<M extends Method> implements OpenExchange {
     this.#request.hear?.(method, params);
   }
 
-  /** While the user is being asked, and for one idle time after the answer, silence of the server is no timeout. */
+  /**
+   * Silence of the server is no timeout while the user is being asked, and for
+   * one idle time after the answer, nor before a task has to be asked about.
+   */
   #expire(): void {
     const { method, limits } = this.#request;
     const { clock, deadlines, desk } = this.#line;
@@ -178,7 +245,7 @@ class Exchange<M extends Method> implements OpenExchange {
     const { pending, served } = desk.activity;
     if (left <= 0) {
       this.fail(new McpError("timeout", `${method} took longer than ${limits.totalMs} ms`));
-    } else if (pending === 0 && served === this.#served) {
+    } else if (pending === 0 && served === this.#served && !this.#resting) {
       this.fail(new McpError("timeout", `${method} timed out: no sign of life for ${limits.idleMs} ms`));
     } else {
       this.#served = served;
@@ -197,7 +264,7 @@ class Exchange<M extends Method> implements OpenExchange {
   #close(): boolean {
     if (this.#settled) return false;
     this.#settled = true;
-    this.#line.open.delete(this);
+    this.#among.delete(this);
     this.#deadline.stop();
     this.#unlisten?.();
     return true;

@@ -36,7 +36,7 @@ export interface RoundContext {
  */
 export async function nextRound(asked: InputRequired, context: RoundContext): Promise<Round> {
   const { method, round, maxRounds } = context;
-  if (round > maxRounds) throw new McpError("limit-reached", `${method} asked for input more than ${maxRounds} times`);
+  if (round > maxRounds) throw askedTooOften(method, maxRounds);
   const questions = Object.entries(asked.questions);
   if (questions.length > 0) return { answers: await answerAll(questions, context), state: asked.state };
   if (asked.state === undefined) {
@@ -44,6 +44,10 @@ export async function nextRound(asked: InputRequired, context: RoundContext): Pr
   }
   await pause(backOffMs(round), context);
   return { answers: undefined, state: asked.state };
+}
+
+export function askedTooOften(method: string, maxRounds: number): McpError {
+  return new McpError("limit-reached", `${method} asked for input more than ${maxRounds} times`);
 }
 
 async function answerAll(
@@ -54,7 +58,11 @@ async function answerAll(
   return Object.fromEntries(await Promise.all(answers));
 }
 
-async function answer(question: Question, { method, desk, abort }: RoundContext): Promise<Answer> {
+/** Answers one question. Throws `missing-capability` when it is of a kind this client does not answer. */
+export async function answer(
+  question: Question,
+  { method, desk, abort }: Pick<RoundContext, "method" | "desk" | "abort">,
+): Promise<Answer> {
   try {
     return await desk.answer(question, abort.signal);
   } catch (error) {

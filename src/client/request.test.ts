@@ -4,6 +4,7 @@ import type { Connection } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import type { ElicitResult } from "../model/input.ts";
 import { abortReason, type Call, type Outcome, onAbort, type Service } from "../model/service.ts";
+import type { Task } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type AnswerOptions, createAnswerDesk } from "./answers.ts";
@@ -14,6 +15,8 @@ type Script = (call: Call) => Promise<Outcome>;
 
 const result: CallToolResult = { content: [{ type: "text", text: "done" }] };
 const complete: Outcome = { kind: "complete", result };
+const at = "2026-01-01T00:00:00Z";
+const task: Task = { taskId: "t", status: "working", createdAt: at, lastUpdatedAt: at, ttlMs: null };
 const never: Script = () => new Promise(() => {});
 
 function setUp(script: Script, options: Partial<RequestsOptions> & AnswerOptions = {}) {
@@ -205,7 +208,7 @@ describe("settling", () => {
   });
 
   it("takes a task nobody asked for as an invalid response", async () => {
-    const { send } = setUp(async () => ({ kind: "task", task: {} }));
+    const { send } = setUp(async () => ({ kind: "task", task }), { tasks: false });
     expect(await codeOf(send())).toBe("invalid-response");
   });
 

@@ -1,6 +1,6 @@
 import { expectTypeOf } from "vitest";
 import type { Shaped, ShapesOf, ToolShapes } from "../model/shape.ts";
-import type { CallOptions } from "./call-options.ts";
+import type { ToolCallOptions } from "./call-options.ts";
 import type { Client } from "./client.ts";
 
 interface Shop
@@ -19,7 +19,10 @@ interface Shop
 declare const client: Client<ShapesOf<Shop>>;
 
 expectTypeOf(client.tools.buy).toEqualTypeOf<
-  (input: { readonly sku: string; readonly qty: number }, options?: CallOptions) => Promise<{ readonly order: string }>
+  (
+    input: { readonly sku: string; readonly qty: number },
+    options?: ToolCallOptions,
+  ) => Promise<{ readonly order: string }>
 >();
 expectTypeOf(client.tools.find({})).resolves.toEqualTypeOf<readonly string[]>();
 expectTypeOf(client.tools.find()).resolves.toEqualTypeOf<readonly string[]>();
@@ -40,7 +43,7 @@ client.tools.now = async () => "";
 declare const anyClient: Client;
 expectTypeOf<Client["tools"]>().toExtend<Readonly<Record<string, unknown>>>();
 expectTypeOf(anyClient.tools.whatever).toExtend<
-  ((input?: unknown, options?: CallOptions) => Promise<unknown>) | undefined
+  ((input?: unknown, options?: ToolCallOptions) => Promise<unknown>) | undefined
 >();
 expectTypeOf<ShapesOf<{ readonly name: string }>>().toEqualTypeOf<ToolShapes>();
 

@@ -4,7 +4,7 @@ import type { Content } from "../model/content.ts";
 import { McpError } from "../model/errors.ts";
 import type { ToolShape, ToolShapes } from "../model/shape.ts";
 import type { CallToolResult } from "../model/tool.ts";
-import type { CallOptions } from "./call-options.ts";
+import type { ToolCallOptions } from "./call-options.ts";
 
 /** The tools of a server as functions, by name. */
 export type Tools<T extends ToolShapes> = { readonly [N in keyof T]: ToolFunction<T[N]> };
@@ -15,11 +15,11 @@ export type Tools<T extends ToolShapes> = { readonly [N in keyof T]: ToolFunctio
  * there are none. Throws `tool-error` when the tool says that it failed.
  */
 export type ToolFunction<S extends ToolShape> = object extends S["input"]
-  ? (input?: S["input"], options?: CallOptions) => Promise<S["output"]>
-  : (input: S["input"], options?: CallOptions) => Promise<S["output"]>;
+  ? (input?: S["input"], options?: ToolCallOptions) => Promise<S["output"]>
+  : (input: S["input"], options?: ToolCallOptions) => Promise<S["output"]>;
 
-type CallTool = (name: string, input?: object, options?: CallOptions) => Promise<CallToolResult>;
-type UntypedFunction = (input?: object, options?: CallOptions) => Promise<unknown>;
+type CallTool = (name: string, input?: object, options?: ToolCallOptions) => Promise<CallToolResult>;
+type UntypedFunction = (input?: object, options?: ToolCallOptions) => Promise<unknown>;
 
 /** Functions for tools, made when first used. What they take and give exists only in their types. */
 export function createTools<T extends ToolShapes>(callTool: CallTool): Tools<T> {

@@ -29,7 +29,7 @@ export async function answerCall(exchange: Exchange, wire: WireCall, answering: 
     const outcome = await answering.serve(toCall(exchange, wire, answering));
     const signer = answering.server;
     const server = signer instanceof Promise ? await signer : signer;
-    const encoded = codec.encodeOutcome(wire.method, outcome, server);
+    const encoded = codec.encodeOutcome(wire.method, outcome, server, wire.params);
     if (!encoded.ok) return void exchange.fail(codec.encodeFailure(encoded.failure));
     if (!isOpen(wire.method)) return void exchange.succeed(encoded.value);
     exchange.succeed(withMeta(encoded.value, metaKeys.subscriptionId, exchange.request.id));
@@ -41,12 +41,12 @@ export async function answerCall(exchange: Exchange, wire: WireCall, answering: 
 }
 
 function toCall(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): Call {
-  const { method, params, peer, meta, progressToken, logLevel, answers, state } = wire;
+  const { method, params, peer, meta, progressToken, logLevel, answers, state, tasks } = wire;
   const open = isOpen(method);
   const subscriptionId = open ? exchange.request.id : undefined;
   const notify: Notify = (name, content) => {
     const encoded = codec.encodeNotification(name, content, { progressToken, subscriptionId });
-    return encoded === undefined ? undefined : exchange.notify(name, encoded);
+    return encoded === undefined ? undefined : exchange.notify(codec.notificationName(name), encoded);
   };
   return createCall({
     method,
@@ -57,6 +57,7 @@ function toCall(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): 
     logLevel,
     answers,
     state,
+    tasks,
     ask,
     http: exchange.via.http,
     hangUp: hangUpOf(exchange),

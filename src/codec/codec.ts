@@ -7,6 +7,7 @@ import type { DiscoverResult, Method, Params } from "../model/methods.ts";
 import type { ClientCapabilities, Implementation, Peer } from "../model/peer.ts";
 import type { Revision } from "../model/revision.ts";
 import type { Call, Outcome } from "../model/service.ts";
+import type { TaskTerms } from "../model/task.ts";
 
 /** A value, or the failure to answer with. */
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
@@ -22,6 +23,7 @@ export interface WireCall<M extends Method = Method> {
   readonly logLevel: LogLevel | undefined;
   readonly answers: Readonly<Record<string, unknown>> | undefined;
   readonly state: string | undefined;
+  readonly tasks: TaskTerms | undefined;
 }
 
 /** What a legacy connection remembers of its client. */
@@ -36,6 +38,12 @@ export interface NotificationScope {
   readonly subscriptionId?: Id | undefined;
 }
 
+/** A notification in words of the model. */
+export interface Told {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
 /** What a client sends to open a legacy connection, in words of the model. */
 export interface Hello {
   readonly info: Implementation;
@@ -48,6 +56,8 @@ interface SharedCodec {
   encodeFailure(failure: Failure): ErrorObject;
   /** Params of a notification as this revision has them, or undefined when it has no such notification. */
   encodeNotification(method: string, params: JsonObject, scope?: NotificationScope): JsonObject | undefined;
+  /** What this revision calls a notification that it has. */
+  notificationName(method: string): string;
 }
 
 /**
@@ -60,8 +70,13 @@ interface SharedCodec {
 export interface ServerCodec extends SharedCodec {
   /** A request. Legacy revisions need the session it belongs to. */
   decodeCall(request: Request, session?: Session): Decoded<WireCall>;
-  /** How the call ended. `server` signs modern results. */
-  encodeOutcome<M extends Method>(method: M, outcome: Outcome<M>, server?: Implementation): Decoded<JsonObject>;
+  /** How the call ended. `server` signs modern results; the params of the call tell what a result belongs to. */
+  encodeOutcome<M extends Method>(
+    method: M,
+    outcome: Outcome<M>,
+    server?: Implementation,
+    params?: Params<M>,
+  ): Decoded<JsonObject>;
   /** A question as an entry of `inputRequests` (modern), or as params of a request of ours (legacy). */
   encodeQuestion(question: Question): Decoded<JsonObject>;
 }
@@ -74,8 +89,11 @@ export interface ClientCodec extends SharedCodec {
   decodeResult<M extends Method>(method: M, result: JsonObject): Outcome<M>;
   /** A missing resource is told apart by the method that met it. */
   decodeFailure(error: ErrorObject, method?: string): Failure;
-  /** Params without what only correlates: the progress token, the subscription id. */
-  decodeNotification(method: string, params: JsonObject): JsonObject;
+  /**
+   * A notification without what only correlates: the progress token, the
+   * subscription id. Undefined when it makes no sense.
+   */
+  decodeNotification(method: string, params: JsonObject): Told | undefined;
 }
 
 /** The server's end of a revision that opens with a handshake. */

@@ -1,8 +1,7 @@
-import { asJson } from "../json/json.ts";
+import { asJson, type JsonObject } from "../json/json.ts";
 import type { Request } from "../jsonrpc/message.ts";
-import { metaOf } from "../model/meta.ts";
-import { methodRow } from "../model/methods.ts";
-import { isSince, type LegacyRevision, type Revision } from "../model/revision.ts";
+import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
+import type { LegacyRevision, Revision } from "../model/revision.ts";
 import { unreachable } from "../std/unreachable.ts";
 import type { Decoded, LegacyServerCodec, ServerCodec, Session, WireCall } from "./codec.ts";
 import { perRevision } from "./legacy-dialects.ts";
@@ -12,16 +11,18 @@ import { createQuestionWriter } from "./shared/encode-question.ts";
 import { createResultWriter } from "./shared/encode-result.ts";
 import { encodeFailure } from "./shared/errors.ts";
 import { decodeHello, encodeWelcome } from "./shared/handshake.ts";
+import { hasTasks, isKnown } from "./shared/known.ts";
 import { createMemory } from "./shared/memory.ts";
-import { readProgressToken } from "./shared/meta.ts";
-import { createNotificationWriter } from "./shared/notifications.ts";
+import { dropInside, readProgressToken } from "./shared/meta.ts";
+import { createNotificationWriter, nameWriter } from "./shared/notifications.ts";
 import { paramsProblem } from "./shared/params.ts";
 import { refuse } from "./shared/refuse.ts";
+import { askedTerms } from "./shared/task-terms.ts";
 import { asMethod, asParams } from "./shared/unchecked.ts";
 
 /**
  * A server of a revision with sessions: a handshake says who speaks, a result is
- * always complete, and the server asks by requests of its own.
+ * complete or a task to follow, and the server asks by requests of its own.
  */
 export const legacyServer: (revision: LegacyRevision) => LegacyServerCodec = perRevision((dialect) => ({
   revision: dialect.revision,
@@ -30,6 +31,7 @@ export const legacyServer: (revision: LegacyRevision) => LegacyServerCodec = per
   encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
   decodeFailure,
   encodeNotification: createNotificationWriter(dialect),
+  notificationName: nameWriter(dialect),
   encodeQuestion: createQuestionWriter(dialect),
   decodeHello: (params) => decodeHello(dialect, params),
   encodeWelcome: (server) => encodeWelcome(dialect, server),
@@ -38,24 +40,26 @@ export const legacyServer: (revision: LegacyRevision) => LegacyServerCodec = per
 /** Everything a request does not say about its sender, the session knows. */
 function decodeCall(revision: Revision, { method, params }: Request, session?: Session): Decoded<WireCall> {
   if (session === undefined) return refuse("invalid-request", "not initialized");
-  const { since } = methodRow(method);
-  if (since !== undefined && !isSince(revision, since)) return refuse("method-not-found", `unknown method ${method}`);
+  if (!isKnown(method, revision)) return refuse("method-not-found", `unknown method ${method}`);
   const meta = metaOf(params);
   const token = readProgressToken(meta);
   if (!token.ok) return token;
   const problem = paramsProblem(method, params);
   if (problem !== undefined) return refuse("invalid-params", problem);
+  const tasks = askedTerms(revision, method, params);
+  if (!tasks.ok) return tasks;
   return {
     ok: true,
     value: {
       method: asMethod(method),
       params: asParams(params),
       peer: session.peer,
-      meta,
+      meta: dropInside(meta),
       progressToken: token.value,
       logLevel: session.logLevel,
       answers: undefined,
       state: undefined,
+      tasks: tasks.value,
     },
   };
 }
@@ -64,20 +68,36 @@ function createOutcomeWriter(dialect: Dialect): ServerCodec["encodeOutcome"] {
   const resultChange = createResultWriter(dialect);
   const remember = createMemory();
 
-  return (method, outcome) => {
+  return (method, outcome, _server, params) => {
     switch (outcome.kind) {
       case "complete": {
         const result = asJson(outcome.result);
-        return { ok: true, value: remember(method, result, undefined, () => resultChange(method)(result)) };
+        const encoded = remember(method, result, undefined, () => resultChange(method)(result));
+        return { ok: true, value: method === "tasks/result" ? related(encoded, params) : encoded };
       }
       case "input-required":
         return refuse("internal", `${method} ended with questions, which must be asked while it runs`);
       case "task":
-        return refuse("internal", `${method} ended with a task, which revision ${dialect.revision} cannot follow`);
+        return encodeTask(dialect, method, asJson(outcome.task));
       case "failed":
         return { ok: false, failure: outcome.failure };
       default:
         return unreachable(outcome);
     }
   };
+}
+
+function encodeTask(dialect: Dialect, method: string, task: JsonObject): Decoded<JsonObject> {
+  if (method !== "tools/call") return refuse("internal", `${method} must not end with a task`);
+  if (!hasTasks(dialect.revision)) {
+    return refuse("internal", `${method} ended with a task, which revision ${dialect.revision} cannot follow`);
+  }
+  const { _meta, ...plain } = dialect.result(dialect.task(task));
+  return { ok: true, value: { task: plain, ...(_meta !== undefined && { _meta }) } };
+}
+
+/** What a task came to says whose it is. */
+function related(result: JsonObject, params: object | undefined): JsonObject {
+  const taskId = params !== undefined ? asJson(params).taskId : undefined;
+  return taskId === undefined ? result : withMeta(result, metaKeys.relatedTask, { taskId });
 }

@@ -143,13 +143,9 @@ describe("encodeOutcome", () => {
     expect(codecFor("2025-06-18").encodeOutcome("tools/list", { kind: "complete", result })).toEqual(first);
   });
 
-  it("cannot end with questions or a task", () => {
-    for (const outcome of [
-      { kind: "input-required", questions: {}, state: "s" },
-      { kind: "task", task: {} },
-    ] as const) {
-      expect(codec.encodeOutcome("tools/call", outcome)).toMatchObject({ ok: false, failure: { code: "internal" } });
-    }
+  it("cannot end with questions", () => {
+    const outcome = { kind: "input-required", questions: {}, state: "s" } as const;
+    expect(codec.encodeOutcome("tools/call", outcome)).toMatchObject({ ok: false, failure: { code: "internal" } });
     const failure = { code: "cancelled", message: "c" } as const;
     expect(codec.encodeOutcome("tools/call", { kind: "failed", failure })).toEqual({ ok: false, failure });
   });

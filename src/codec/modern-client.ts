@@ -10,7 +10,7 @@ import type { Draft } from "./shared/draft.ts";
 import { encodeParams } from "./shared/encode-params.ts";
 import { createEnvelopeWriter, type EnvelopeWriter, writeEnvelope } from "./shared/envelope.ts";
 import { encodeFailure } from "./shared/errors.ts";
-import { createNotificationWriter, decodeNotification } from "./shared/notifications.ts";
+import { createNotificationWriter, decodeNotification, nameWriter } from "./shared/notifications.ts";
 
 /**
  * A client of the stateless revision: it says who it is on every request, and
@@ -33,6 +33,7 @@ function createModernClient(dialect: Dialect, envelopeOf: EnvelopeWriter): Clien
     encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
     decodeFailure,
     encodeNotification: createNotificationWriter(dialect),
+    notificationName: nameWriter(dialect),
     decodeNotification,
   };
 }

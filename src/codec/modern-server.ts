@@ -9,11 +9,15 @@ import { anObject, aString, optional, type Problem } from "./shared/check.ts";
 import type { Dialect } from "./shared/dialect.ts";
 import { createOutcomeWriter } from "./shared/encode-outcome.ts";
 import { createQuestionWriter } from "./shared/encode-question.ts";
+import { createTaskWriter, type WriteQuestion } from "./shared/encode-task.ts";
 import { readEnvelope } from "./shared/envelope.ts";
 import { encodeFailure } from "./shared/errors.ts";
-import { createNotificationWriter } from "./shared/notifications.ts";
+import { isKnown } from "./shared/known.ts";
+import { dropInside } from "./shared/meta.ts";
+import { createNotificationWriter, nameWriter } from "./shared/notifications.ts";
 import { paramsProblem } from "./shared/params.ts";
 import { refuse } from "./shared/refuse.ts";
+import { statedTerms } from "./shared/task-terms.ts";
 import { asMethod, asParams } from "./shared/unchecked.ts";
 
 /**
@@ -29,7 +33,8 @@ function createModernServer(dialect: Dialect): ServerCodec {
     decodeCall: (request) => decodeCall(dialect.revision, request),
     encodeOutcome: createOutcomeWriter(dialect, encodeQuestion),
     encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
-    encodeNotification: createTaggedWriter(dialect),
+    encodeNotification: createTaggedWriter(dialect, encodeQuestion),
+    notificationName: nameWriter(dialect),
     encodeQuestion,
   };
 }
@@ -38,6 +43,7 @@ function createModernServer(dialect: Dialect): ServerCodec {
 function decodeCall(revision: Revision, { method, params }: Request): Decoded<WireCall> {
   const envelope = readEnvelope(revision, params._meta);
   if (!envelope.ok) return envelope;
+  if (!isKnown(method, revision)) return refuse("method-not-found", `unknown method ${method}`);
   const asks = methodRow(method).asks === true;
   const problem = paramsProblem(method, params) ?? (asks ? retryProblem(params) : undefined);
   if (problem !== undefined) return refuse("invalid-params", problem);
@@ -49,11 +55,12 @@ function decodeCall(revision: Revision, { method, params }: Request): Decoded<Wi
       method: asMethod(method),
       params: asParams(params),
       peer,
-      meta,
+      meta: dropInside(meta),
       progressToken,
       logLevel,
       answers: asks && isObject(inputResponses) ? inputResponses : undefined,
       state: asks && typeof requestState === "string" ? requestState : undefined,
+      tasks: statedTerms(peer.capabilities),
     },
   };
 }
@@ -76,8 +83,8 @@ function createInputRequestWriter(dialect: Dialect): ServerCodec["encodeQuestion
 }
 
 /** A notification on a subscription says which. */
-function createTaggedWriter(dialect: Dialect): ServerCodec["encodeNotification"] {
-  const write = createNotificationWriter(dialect);
+function createTaggedWriter(dialect: Dialect, writeQuestion: WriteQuestion): ServerCodec["encodeNotification"] {
+  const write = createNotificationWriter(dialect, createTaskWriter(dialect, writeQuestion));
   return (method, params, scope) => {
     const said = write(method, params, scope);
     const id = scope?.subscriptionId;

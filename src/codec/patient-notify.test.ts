@@ -46,6 +46,19 @@ describe("patientNotify", () => {
     expect(sent).toHaveLength(5);
   });
 
+  it("keeps the last of every task", async () => {
+    const { opened, open } = gate();
+    const { sent, notify, settled } = slowly(opened);
+    notify("a", {});
+    for (const n of [1, 2]) for (const taskId of ["x", "y"]) notify("tasks", { taskId, n });
+    open();
+    await settled();
+    expect(sent.slice(1)).toEqual([
+      ["tasks", { taskId: "x", n: 2 }],
+      ["tasks", { taskId: "y", n: 2 }],
+    ]);
+  });
+
   it("waits again when the reader falls behind again, and loses nothing that came meanwhile", async () => {
     const [first, second] = [gate(), gate()];
     const { sent, notify, settled } = slowly(first.opened, second.opened);

@@ -41,6 +41,7 @@ async function attempt(send: () => Promise<void> | undefined): Promise<void> {
   }
 }
 
-function newsOf(method: string, { uri }: JsonObject): string {
-  return typeof uri === "string" ? `${method} ${uri}` : method;
+function newsOf(method: string, { uri, taskId }: JsonObject): string {
+  const what = uri ?? taskId;
+  return typeof what === "string" ? `${method} ${what}` : method;
 }

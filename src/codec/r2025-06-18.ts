@@ -7,6 +7,7 @@ import { type Attempt, type Dialect, derive } from "./shared/dialect.ts";
 import { oneBlock, plainSampling } from "./shared/plain-sampling.ts";
 import { refuseFor } from "./shared/refuse.ts";
 import { simpleForm } from "./shared/simple-form.ts";
+import { dropTasksExtension } from "./shared/tasks-capability.ts";
 
 /** Elicitation meant forms, so a client that only opens pages had none. */
 const formsOrNone: Change = (capabilities) =>
@@ -31,6 +32,7 @@ export const r2025_06_18: Dialect = derive("2025-06-18", r2025_11_25, {
     without("tasks"),
   ),
   serverCapabilities: without("tasks"),
+  impliedCapabilities: inOrder(without("tasks"), dropTasksExtension),
   tool: without("icons", "execution"),
   resource: without("icons"),
   prompt: without("icons"),
@@ -41,6 +43,7 @@ export const r2025_06_18: Dialect = derive("2025-06-18", r2025_11_25, {
   sampled: oneBlock,
   notifications: {
     "notifications/elicitation/complete": false,
+    "notifications/tasks": false,
     "notifications/tasks/status": false,
   },
   errors: { "url-elicitation-required": rpcCodes.internal },

@@ -2,8 +2,10 @@ import { isObject } from "../json/json.ts";
 import { rpcCodes } from "../jsonrpc/message.ts";
 import { type Change, inOrder, without, withoutMeta } from "./shared/change.ts";
 import { always, asModeled, type Dialect, derive } from "./shared/dialect.ts";
-import { modernKeys } from "./shared/meta.ts";
+import { legacyTask } from "./shared/encode-task.ts";
+import { insideKeys, modernKeys } from "./shared/meta.ts";
 import { structuredAsText } from "./shared/structured.ts";
+import { dropTasksExtension, readTasksCapability, writeTasksCapability } from "./shared/tasks-capability.ts";
 
 /** Since 2026-07-28 the output of a tool may be any JSON. Before, it was an object. */
 const objectOutput: Change = (tool) =>
@@ -23,15 +25,24 @@ const withElicitationId: Change = (params) =>
  * 2025-11-25, the last revision with sessions.
  *
  * Its results do not say how a call ended nor how long they may be kept, and
- * its `_meta` does not say who speaks: the handshake did.
+ * its `_meta` does not say who speaks: the handshake did. Tasks were a part of
+ * the core, with a capability of their own and other words.
  */
 export const r2025_11_25: Dialect = derive("2025-11-25", asModeled, {
   result: inOrder(without("resultType", "ttlMs", "cacheScope"), withoutMeta(...modernKeys)),
-  notification: withoutMeta(...modernKeys),
+  notification: withoutMeta(...modernKeys, ...insideKeys),
+  clientCapabilities: dropTasksExtension,
+  serverCapabilities: writeTasksCapability,
+  impliedCapabilities: readTasksCapability,
+  task: legacyTask,
+  cancelled: legacyTask,
   tool: objectOutput,
   toolResult: objectResult,
   elicitation: always(withElicitationId),
-  notifications: { "notifications/subscriptions/acknowledged": false },
+  notifications: {
+    "notifications/subscriptions/acknowledged": false,
+    "notifications/tasks": "notifications/tasks/status",
+  },
   errors: {
     "resource-not-found": -32002,
     "url-elicitation-required": -32042,

@@ -79,7 +79,8 @@ function paramsOf(codec: ClientCodec, call: Call): (id: Id) => JsonObject {
 }
 
 function tell(codec: ClientCodec, call: Call, { method, params }: Notification): void {
-  call.notify(method, codec.decodeNotification(method, params));
+  const told = codec.decodeNotification(method, params);
+  if (told !== undefined) call.notify(told.method, told.params);
 }
 
 function outcomeOf<M extends Method>(reply: Reply, codec: ClientCodec, { method }: Call<M>): Outcome<M> {

@@ -16,6 +16,9 @@ describe("standardHeaders", () => {
       { uri: "file:///path/to/file%20name.txt", name: "n" },
       { "mcp-method": "resources/read", "mcp-name": "file:///path/to/file%20name.txt" },
     ],
+    ["tasks/get", { taskId: "t" }, { "mcp-method": "tasks/get", "mcp-name": "t" }],
+    ["tasks/update", { taskId: "t" }, { "mcp-method": "tasks/update", "mcp-name": "t" }],
+    ["tasks/cancel", { taskId: "t" }, { "mcp-method": "tasks/cancel", "mcp-name": "t" }],
     ["example/own", { name: "a" }, { "mcp-method": "example/own" }],
     ["a\r\nX: 1", {}, { "mcp-method": "=?base64?YQ0KWDogMQ==?=" }],
   ])("of %j %j", (method, params, headers) => {

@@ -140,7 +140,15 @@ describe("connectBy", () => {
     const open = vi.fn(async () => inProcess);
     const { signal } = new AbortController();
     const info = { name: "me", version: "2" };
-    await connectBy(open, { clock, info, signal, revision: "2025-11-25", connectTimeoutMs: 5, roots: [] });
+    await connectBy(open, {
+      clock,
+      info,
+      signal,
+      revision: "2025-11-25",
+      connectTimeoutMs: 5,
+      roots: [],
+      tasks: false,
+    });
     expect(open).toHaveBeenCalledExactlyOnceWith({
       ...opening(clock, { info, signal, revision: "2025-11-25", timeoutMs: 5 }),
       capabilities: { roots: { listChanged: true } },

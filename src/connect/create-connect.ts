@@ -2,6 +2,7 @@ import { createAnswerDesk } from "../client/answers.ts";
 import { type Client, type ClientOptions, createClient } from "../client/client.ts";
 import { toWarn } from "../client/warning.ts";
 import type { JsonLimits } from "../json/parse.ts";
+import type { Authorizer } from "../model/authorizer.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import type { Implementation } from "../model/peer.ts";
@@ -14,6 +15,7 @@ import type { HttpClientOptions } from "../transport/http/client/open-http.ts";
 import type { HttpSend } from "../transport/http/http-send.ts";
 import { openChannel } from "../transport/open-channel.ts";
 import { openInProcess } from "./in-process.ts";
+import { createPatience } from "./patience.ts";
 import { type Place, readTarget, type Target, type UrlPlace } from "./target.ts";
 
 export interface ConnectOptions extends ClientOptions {
@@ -38,6 +40,12 @@ export interface ConnectOptions extends ClientOptions {
    * replaced. Never sent to another origin.
    */
   readonly headers?: HttpClientOptions["headers"];
+  /**
+   * Shows a server at a URL who the client is, such as `oauth()` of
+   * `plugbay/auth/client`. An `authorization` among the headers wins. Time that
+   * users take to sign in does not count for `connectTimeoutMs`.
+   */
+  readonly auth?: Authorizer;
   /** Sends the requests to a server at a URL. Default: what the platform does best. */
   readonly fetch?: typeof fetch;
   /** Ends the attempt to connect. */
@@ -134,9 +142,11 @@ async function openUrl(
   ]);
   const { maxBodyBytes, jsonLimits } = options;
   const headers = both(fixed, options.headers);
-  return openHttp(url, opening, {
+  const patience = options.auth === undefined ? undefined : createPatience(opening.clock, options.auth);
+  return openHttp(url, patience === undefined ? opening : { ...opening, clock: patience.clock }, {
     send,
     headers,
+    auth: patience?.auth,
     maxBodyBytes,
     jsonLimits,
     transport,

@@ -39,6 +39,32 @@ describe("ids", () => {
   });
 });
 
+describe("ids with a prefix", () => {
+  const setUpPrefixed = () => {
+    const sent: Message[] = [];
+    const channel = { send: (message: Message) => void sent.push(message) };
+    const deadlines = createDeadlines(createManualClock());
+    return { sent, outbound: createOutbound({ channel, deadlines, maxInFlight: 0, idPrefix: "a." }) };
+  };
+
+  it("tell the requests of several peers of one client apart", async () => {
+    const { outbound, sent } = setUpPrefixed();
+    const replies = [1, 2].map(() => outbound.request("ping", () => ({})));
+    expect(requestIds(sent)).toEqual(["a.1", "a.2"]);
+    expect([1, "b.1", "a.3"].map((id) => outbound.settle(success(id)))).toEqual([false, false, false]);
+    for (const id of ["a.2", "a.1"]) expect(outbound.settle(success(id))).toBe(true);
+    expect(await Promise.all(replies)).toEqual([success("a.1"), success("a.2")]);
+  });
+
+  it("are known after the request is over", () => {
+    const { outbound } = setUpPrefixed();
+    void outbound.request("ping", () => ({}));
+    outbound.settle(success("a.1"));
+    const about: Notification = { kind: "notification", method: "notifications/progress", params: {} };
+    expect(["a.1", "b.1", 1].map((id) => outbound.notify(id, about))).toEqual([true, false, false]);
+  });
+});
+
 describe("responses", () => {
   it("C11: are accepted in any order", async () => {
     const { outbound, request } = setUp();

@@ -49,7 +49,7 @@ export interface Outbound {
   notify(id: Id, notification: Notification): boolean;
   /** Settles every request as lost, and every later one at once. */
   close(cause?: unknown): void;
-  /** The id of the next request. */
+  /** The number of the next request. */
   nextId(): number;
   readonly size: number;
 }
@@ -61,6 +61,8 @@ export interface OutboundOptions {
   readonly maxInFlight: number;
   /** The id of the first request. Default 1. */
   readonly firstId?: number | undefined;
+  /** Begins every id, where numbers alone would not tell peers of the same client apart. */
+  readonly idPrefix?: string | undefined;
 }
 
 interface Pending {
@@ -70,7 +72,8 @@ interface Pending {
   unsubscribe: (() => void) | undefined;
 }
 
-export function createOutbound({ channel, deadlines, maxInFlight, firstId = 1 }: OutboundOptions): Outbound {
+export function createOutbound(options: OutboundOptions): Outbound {
+  const { channel, deadlines, maxInFlight, firstId = 1, idPrefix } = options;
   const pending = new IdTable<Pending>();
   let nextId = firstId;
   let closed: Lost | undefined;
@@ -93,6 +96,11 @@ export function createOutbound({ channel, deadlines, maxInFlight, firstId = 1 }:
     via.send({ kind: "notification", method: "notifications/cancelled", params });
   };
 
+  const wasUsed = (id: Id): boolean => {
+    if (idPrefix !== undefined) return typeof id === "string" && id.startsWith(idPrefix);
+    return typeof id === "number" && id > 0 && id < nextId;
+  };
+
   const watch = (id: Id, entry: Pending): void => {
     const { options } = entry;
     if (options.limits !== undefined) entry.deadline = deadlines.start(options.limits, () => lose(id, "timeout"));
@@ -103,7 +111,7 @@ export function createOutbound({ channel, deadlines, maxInFlight, firstId = 1 }:
     request(method, params, options = {}) {
       if (closed !== undefined) return Promise.resolve(closed);
       if (maxInFlight > 0 && pending.size >= maxInFlight) return Promise.resolve({ kind: "lost", reason: "full" });
-      const id = nextId++;
+      const id = idPrefix === undefined ? nextId++ : `${idPrefix}${nextId++}`;
       return new Promise((resolve) => {
         const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };
         pending.add(id, entry);
@@ -128,7 +136,7 @@ export function createOutbound({ channel, deadlines, maxInFlight, firstId = 1 }:
     },
     notify(id, notification) {
       const entry = pending.get(id);
-      if (entry === undefined) return typeof id === "number" && id > 0 && id < nextId;
+      if (entry === undefined) return wasUsed(id);
       entry.deadline?.touch();
       entry.options.onNotification?.(notification);
       return true;

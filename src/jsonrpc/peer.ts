@@ -45,6 +45,8 @@ export interface PeerParts {
   readonly deadlines?: Deadlines;
   /** The id of our first request. Default 1. */
   readonly firstId?: number | undefined;
+  /** Begins the ids of our requests, where numbers alone would not tell peers of the same client apart. */
+  readonly idPrefix?: string | undefined;
 }
 
 /** What was dropped, for whoever wants to know. */
@@ -78,7 +80,7 @@ export interface RpcPeer {
 
 export function createPeer(channel: Channel, handlers: PeerHandlers, options: PeerOptions & PeerParts = {}): RpcPeer {
   const { maxInFlight = 1024, maxOpen = 1024, drainMs = 5_000, answerUnreadable = true, clock = systemClock } = options;
-  const { deadlines = createDeadlines(clock), firstId = 1 } = options;
+  const { deadlines = createDeadlines(clock), firstId = 1, idPrefix } = options;
   /** Many peers of a server ask nothing. */
   let outbound: Outbound | undefined;
   const inbound = createInbound(maxOpen);
@@ -87,7 +89,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
   let closing: Promise<void> | undefined;
 
   const ours = (): Outbound => {
-    outbound ??= createOutbound({ channel, deadlines, maxInFlight, firstId });
+    outbound ??= createOutbound({ channel, deadlines, maxInFlight, firstId, idPrefix });
     return outbound;
   };
 

@@ -4,6 +4,7 @@ import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { McpError, toError } from "../model/errors.ts";
 import type { Answer, Question } from "../model/input.ts";
+import { metaKeys, withMeta } from "../model/meta.ts";
 import type { Ask } from "../model/service.ts";
 import type { Gate } from "../std/gate.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
@@ -23,9 +24,12 @@ export interface AskerOptions {
   readonly gate: Gate | undefined;
   /** How long a client may take to answer a question. */
   readonly askTimeoutMs: number;
+  /** The task whose end the request waits for: what is asked meanwhile belongs to it. */
+  readonly taskId?: string | undefined;
 }
 
-export function createAsker({ peer, codec, gate, askTimeoutMs }: AskerOptions, { abort, via }: Exchange): Asker {
+export function createAsker(options: AskerOptions, { abort, via }: Exchange): Asker {
+  const { peer, codec, gate, askTimeoutMs, taskId } = options;
   const over = new LazyAbort();
   const place = createPlace(gate);
   let linked = false;
@@ -40,7 +44,8 @@ export function createAsker({ peer, codec, gate, askTimeoutMs }: AskerOptions, {
   const put = async (question: Question): Promise<Answer> => {
     const encoded = codec.encodeQuestion(question);
     if (!encoded.ok) throw toError(encoded.failure);
-    const reply = await peer.request(question.method, () => encoded.value, {
+    const params = taskId === undefined ? encoded.value : withMeta(encoded.value, metaKeys.relatedTask, { taskId });
+    const reply = await peer.request(question.method, () => params, {
       via,
       limits: { idleMs: askTimeoutMs, totalMs: 0 },
       onAbort: (listener) => over.onAbort(listener),

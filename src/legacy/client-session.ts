@@ -7,6 +7,7 @@ import type { RpcPeer } from "../jsonrpc/peer.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { type Failure, McpError, toError, toFailure } from "../model/errors.ts";
 import type { LogLevel } from "../model/logging.ts";
+import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
 import type { DiscoverResult } from "../model/methods.ts";
 import type { Peer } from "../model/peer.ts";
 import type { Call, Outcome, Service } from "../model/service.ts";
@@ -66,7 +67,7 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
     const question = decoded.value;
     try {
       const given = await opening.answer(question, exchange.abort.signal);
-      exchange.succeed(codec.encodeAnswer(question.method, given));
+      exchange.succeed(related(codec.encodeAnswer(question.method, given), params));
     } catch (error) {
       exchange.fail(codec.encodeFailure(refusalOf(error)));
     }
@@ -82,7 +83,7 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
       },
       tell(method, params) {
         const encoded = codec.encodeNotification(method, params);
-        if (encoded !== undefined) rpc.notify(method, encoded);
+        if (encoded !== undefined) rpc.notify(codec.notificationName(method), encoded);
       },
     },
     request(exchange) {
@@ -91,13 +92,22 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
       return undefined;
     },
     notification({ method, params }) {
-      if (!listeners.hear(method, params)) opening.notified(method, params);
+      const told = codec.decodeNotification(method, params);
+      if (told === undefined || listeners.hear(told.method, told.params)) return;
+      // What belongs to no call goes on as it came.
+      opening.notified(told.method, told.method === method ? params : told.params);
     },
     async restore() {
       await Promise.all([logLevel === undefined ? undefined : setLogLevel(logLevel), listeners.renew()]);
     },
     close: listeners.close,
   };
+}
+
+/** An answer that belongs to the task that its question belongs to. */
+function related(answer: JsonObject, question: JsonObject): JsonObject {
+  const task = metaOf(question)[metaKeys.relatedTask];
+  return task === undefined ? answer : withMeta(answer, metaKeys.relatedTask, task);
 }
 
 /** What the server may know of a question that was not answered. */

@@ -41,7 +41,7 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
 
   const tell = patientNotify((method, params) => {
     const encoded = codec.encodeNotification(method, params);
-    return encoded === undefined ? undefined : send(method, encoded);
+    return encoded === undefined ? undefined : send(codec.notificationName(method), encoded);
   });
 
   const endOlderThan = (newer?: LazyAbort): undefined => {

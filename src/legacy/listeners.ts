@@ -45,7 +45,7 @@ export function createListeners({ request, capabilities, listening }: ListenersO
 
       return new Promise((resolve) => {
         const listener: Listener = {
-          filter,
+          filter: { ...filter, ...tasksIn(call.params.notifications) },
           tell: news.tell,
           end(outcome) {
             if (!listeners.delete(listener)) return;
@@ -74,6 +74,11 @@ export function createListeners({ request, capabilities, listening }: ListenersO
       for (const listener of [...listeners]) listener.end({ kind: "failed", failure });
     },
   };
+}
+
+/** A server may tell of tasks, and need not: that it will cannot be confirmed. */
+function tasksIn({ taskIds }: ListenFilter): ListenFilter {
+  return taskIds === undefined ? {} : { taskIds };
 }
 
 /** What one listener is told: first what it will hear of, then what came meanwhile, then what comes. */

@@ -1,12 +1,12 @@
 import { answerCall } from "../codec/answer.ts";
-import type { Decoded, LegacyServerCodec, Session } from "../codec/codec.ts";
+import type { Decoded, LegacyServerCodec, Session, WireCall } from "../codec/codec.ts";
 import { legacyServer } from "../codec/legacy-server.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
-import { type DiscoverResult, methodRow } from "../model/methods.ts";
+import { type DiscoverResult, methodRow, type Params } from "../model/methods.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision } from "../model/revision.ts";
 import type { Ask, Call, Outcome, Service } from "../model/service.ts";
@@ -38,6 +38,8 @@ export interface ResumableSession extends ServerSession {
   readonly busy: boolean;
   /** What another session needs to go on, once the handshake is over. */
   record(): SessionRecord | undefined;
+  /** Goes on with what was agreed on elsewhere. */
+  adopt(agreed: Pick<SessionRecord, "ready" | "logLevel">): void;
 }
 
 export interface ServerSessionOptions {
@@ -132,6 +134,13 @@ class HandshakeSession implements ResumableSession {
     };
   }
 
+  adopt({ ready, logLevel }: Pick<SessionRecord, "ready" | "logLevel">): void {
+    const link = linkOf(this.#state);
+    if (link === undefined) return;
+    const status = ready || this.#state.status === "ready" ? "ready" : "greeted";
+    this.#state = { status, link: { ...link, session: { ...link.session, logLevel } } };
+  }
+
   close(): void {
     linkOf(this.#state)?.feed.stop();
   }
@@ -195,7 +204,8 @@ class HandshakeSession implements ResumableSession {
     let asker: Asker | undefined;
     // Most calls ask nothing.
     const ask: Ask = (question) => {
-      asker ??= createAsker({ peer, codec, askTimeoutMs, gate: runs ? gate : undefined }, exchange);
+      const taskId = awaitedTask(decoded.value);
+      asker ??= createAsker({ peer, codec, askTimeoutMs, taskId, gate: runs ? gate : undefined }, exchange);
       return asker.ask(question);
     };
     const work = async (): Promise<void> => {
@@ -209,6 +219,11 @@ class HandshakeSession implements ResumableSession {
     void work();
     return undefined;
   }
+}
+
+/** The task whose end a request waits for. */
+function awaitedTask({ method, params }: WireCall): string | undefined {
+  return method === "tasks/result" ? (params as Params<"tasks/result">).taskId : undefined;
 }
 
 /** The state of a session that goes on. */

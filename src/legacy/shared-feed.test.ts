@@ -40,6 +40,14 @@ function remote() {
 const open = (calls: ReturnType<typeof remote>["calls"]) => calls.filter(({ call }) => !call.signal.aborted).length;
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
+it("does not tell clients where a change stands among all", async () => {
+  const { join, at } = remote();
+  const { feed, heard } = join();
+  void feed.start();
+  at(0).call.notify(toolsChanged, { _meta: { "plugbay/position": 3, "plugbay/lost": true, own: 1 } });
+  expect(heard.map((text) => JSON.parse(text).params)).toEqual([{ _meta: { own: 1 } }]);
+});
+
 describe("changed lists", () => {
   it("take one call for all sessions, from the first to the last", () => {
     const { join, at, calls } = remote();

@@ -240,5 +240,6 @@ function belongs(method: string, params: JsonObject, filter: ListenFilter): bool
 
 function encode(codec: ServerCodec, method: string, params: JsonObject): string | undefined {
   const encoded = codec.encodeNotification(method, params);
-  return encoded === undefined ? undefined : encodeMessage({ kind: "notification", method, params: encoded });
+  if (encoded === undefined) return undefined;
+  return encodeMessage({ kind: "notification", method: codec.notificationName(method), params: encoded });
 }

@@ -25,6 +25,8 @@ export type ErrorCode =
   | "timeout"
   | "connection-closed"
   | "http-error"
+  | "unauthorized"
+  | "forbidden"
   | "limit-reached";
 
 /** A failed call as plain data: what crosses layers and the wire. */

@@ -1,9 +1,11 @@
 import type { JsonObject } from "../json/json.ts";
+import type { Answer } from "./input.ts";
 import type { Implementation, ServerCapabilities } from "./peer.ts";
 import type { CompleteParams, CompleteResult, GetPromptResult, Prompt } from "./prompt.ts";
 import type { Resource, ResourceContents, ResourceTemplate } from "./resource.ts";
 import type { Revision } from "./revision.ts";
 import type { ListenFilter } from "./subscription.ts";
+import { type DetailedTask, type Task, tasksExtension } from "./task.ts";
 import type { CallToolParams, CallToolResult, Tool } from "./tool.ts";
 
 /** How long, and by whom, a result may be kept. Absent means not at all. */
@@ -60,6 +62,20 @@ export interface Methods {
     params: { readonly notifications: ListenFilter };
     result: { readonly _meta?: JsonObject };
   };
+  "tasks/get": { params: TaskParams; result: DetailedTask };
+  /** Answers questions of a task, by key. */
+  "tasks/update": {
+    params: TaskParams & { readonly inputResponses: Readonly<Record<string, Answer>> };
+    result: { readonly _meta?: JsonObject };
+  };
+  "tasks/cancel": { params: TaskParams; result: Task };
+  "tasks/list": { params: PageParams; result: Page & { readonly tasks: readonly Task[] } };
+  /** Waits for the end of a task. */
+  "tasks/result": { params: TaskParams; result: CallToolResult };
+}
+
+export interface TaskParams {
+  readonly taskId: string;
 }
 
 export type Method = keyof Methods;
@@ -72,6 +88,10 @@ export interface MethodRow {
   readonly capability?: keyof ServerCapabilities;
   /** The revision that introduced it. */
   readonly since?: Revision;
+  /** The last revision that has it. */
+  readonly until?: Revision;
+  /** The extension it belongs to: a server that does not have it does not know the method. */
+  readonly extension?: string;
   /** True when results carry `ttlMs` and `cacheScope`. */
   readonly cacheable?: boolean;
   /** True when a call may end by asking the client for input. */
@@ -95,6 +115,11 @@ const rows = {
   "prompts/get": { capability: "prompts", asks: true, runs: true, nameParam: "name" },
   "completion/complete": { capability: "completions", runs: true },
   "subscriptions/listen": { since: "2026-07-28", open: true },
+  "tasks/get": { since: "2025-11-25", nameParam: "taskId", extension: tasksExtension },
+  "tasks/update": { since: "2026-07-28", nameParam: "taskId", extension: tasksExtension },
+  "tasks/cancel": { since: "2025-11-25", nameParam: "taskId", extension: tasksExtension },
+  "tasks/list": { since: "2025-11-25", until: "2025-11-25", extension: tasksExtension },
+  "tasks/result": { since: "2025-11-25", until: "2025-11-25", extension: tasksExtension },
 } as const satisfies Record<Method, MethodRow>;
 
 const table = new Map<string, MethodRow>(Object.entries(rows));

@@ -6,6 +6,7 @@ import type { Answer, Question } from "./input.ts";
 import type { LogLevel } from "./logging.ts";
 import type { Method, Params, Result } from "./methods.ts";
 import type { Peer } from "./peer.ts";
+import type { Task, TaskTerms } from "./task.ts";
 
 /** Sends a notification that belongs to a call. A promise means that the reader is slow. */
 export type Notify = (method: string, params: JsonObject) => Promise<void> | undefined;
@@ -44,6 +45,8 @@ export interface Call<M extends Method = Method> {
   readonly http: HttpFacts | undefined;
   /** Ends the connection the caller waits on; it comes back for the rest. Absent where it could not. */
   readonly hangUp: HangUp | undefined;
+  /** Absent where the caller could not follow a task. */
+  readonly tasks: TaskTerms | undefined;
 }
 
 /** How a call ended. */
@@ -54,7 +57,7 @@ export type Outcome<M extends Method = Method> =
       readonly questions: Readonly<Record<string, Question>>;
       readonly state?: string;
     }
-  | { readonly kind: "task"; readonly task: JsonObject }
+  | { readonly kind: "task"; readonly task: Task }
   | { readonly kind: "failed"; readonly failure: Failure };
 
 /**
@@ -89,6 +92,7 @@ export interface CallSource<M extends Method = Method> {
   readonly ask?: Ask | undefined;
   readonly http?: HttpFacts | undefined;
   readonly hangUp?: HangUp | undefined;
+  readonly tasks?: TaskTerms | undefined;
 }
 
 const noMeta: JsonObject = {};
@@ -106,6 +110,7 @@ class LiveCall<M extends Method> implements Call<M> {
   readonly ask: Ask | undefined;
   readonly http: HttpFacts | undefined;
   readonly hangUp: HangUp | undefined;
+  readonly tasks: TaskTerms | undefined;
   readonly abort: LazyAbort;
 
   constructor(source: CallSource<M>) {
@@ -121,6 +126,7 @@ class LiveCall<M extends Method> implements Call<M> {
     this.ask = source.ask;
     this.http = source.http;
     this.hangUp = source.hangUp;
+    this.tasks = source.tasks;
     this.abort = source.abort;
   }
 

@@ -1,5 +1,6 @@
-import type { JsonObject } from "../json/json.ts";
+import { asJson, type JsonObject } from "../json/json.ts";
 import type { ServerCapabilities } from "./peer.ts";
+import type { DetailedTask } from "./task.ts";
 
 /** Which changes a listener wants to hear of. */
 export interface ListenFilter {
@@ -8,6 +9,8 @@ export interface ListenFilter {
   readonly resourcesListChanged?: boolean;
   /** URIs of resources whose updates are wanted. */
   readonly resourceSubscriptions?: readonly string[];
+  /** Ids of tasks whose changes are wanted. */
+  readonly taskIds?: readonly string[];
 }
 
 /** Something that changed on a server. */
@@ -15,7 +18,8 @@ export type Change =
   | { readonly kind: "tools" }
   | { readonly kind: "prompts" }
   | { readonly kind: "resources" }
-  | { readonly kind: "resource"; readonly uri: string };
+  | { readonly kind: "resource"; readonly uri: string }
+  | { readonly kind: "task"; readonly task: DetailedTask };
 
 /** True when a listener with this filter is told of the change. */
 export function isWanted(change: Change, filter: ListenFilter): boolean {
@@ -28,10 +32,12 @@ export function isWanted(change: Change, filter: ListenFilter): boolean {
       return filter.resourcesListChanged === true;
     case "resource":
       return filter.resourceSubscriptions?.includes(change.uri) === true;
+    case "task":
+      return filter.taskIds?.includes(change.task.taskId) === true;
   }
 }
 
-/** What of a filter a server with these capabilities honours. */
+/** What of a filter a server with these capabilities honours. Tasks are for somebody else to judge. */
 export function honoured(asked: ListenFilter, { tools, prompts, resources }: ServerCapabilities): ListenFilter {
   const uris = asked.resourceSubscriptions ?? [];
   return {
@@ -43,16 +49,20 @@ export function honoured(asked: ListenFilter, { tools, prompts, resources }: Ser
 }
 
 const UPDATED = "notifications/resources/updated";
+const TASKS = "notifications/tasks";
 const listChanged = /^notifications\/(tools|prompts|resources)\/list_changed$/;
 
 /** The notification that announces a change. */
 export function changeToNotification(change: Change): readonly [method: string, params: JsonObject] {
   if (change.kind === "resource") return [UPDATED, { uri: change.uri }];
+  if (change.kind === "task") return [TASKS, asJson(change.task)];
   return [`notifications/${change.kind}/list_changed`, {}];
 }
 
 /** The change a notification announces, if it announces one. */
-export function notificationToChange(method: string, { uri }: JsonObject): Change | undefined {
+export function notificationToChange(method: string, params: JsonObject): Change | undefined {
+  const { uri } = params;
+  if (method === TASKS) return { kind: "task", task: params as unknown as DetailedTask };
   if (method === UPDATED) return typeof uri === "string" ? { kind: "resource", uri } : undefined;
   const kind = listChanged.exec(method)?.[1];
   return kind === undefined ? undefined : { kind: kind as "tools" | "prompts" | "resources" };

@@ -10,6 +10,12 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
+/** How a tool wants to be run. Only 2025-11-25 has words for it. */
+export interface ToolExecution {
+  /** Whether callers may, must or must not ask for a task. Absent means `forbidden`. */
+  readonly taskSupport?: "forbidden" | "optional" | "required";
+}
+
 export interface Tool {
   readonly name: string;
   readonly title?: string;
@@ -19,6 +25,7 @@ export interface Tool {
   readonly inputSchema: JsonObject;
   readonly outputSchema?: JsonObject;
   readonly annotations?: ToolAnnotations;
+  readonly execution?: ToolExecution;
   readonly _meta?: JsonObject;
 }
 

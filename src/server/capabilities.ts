@@ -1,4 +1,5 @@
 import type { ServerCapabilities } from "../model/peer.ts";
+import { tasksExtension } from "../model/task.ts";
 import { defined } from "../std/defined.ts";
 import type { ServerOptions } from "./options.ts";
 import type { PromptBook } from "./prompts.ts";
@@ -32,6 +33,6 @@ export function capabilitiesOf(options: ServerOptions, { tools, prompts, resourc
     }),
     ...(completes && { completions: {} }),
     ...(logging && { logging: {} }),
-    ...defined({ experimental, extensions }),
+    ...defined({ experimental, extensions: tools.hasTasks() ? { ...extensions, [tasksExtension]: {} } : extensions }),
   };
 }

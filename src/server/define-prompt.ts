@@ -4,6 +4,8 @@ import type { GetPromptResult, PromptMessage } from "../model/prompt.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { Completers } from "./completion.ts";
 import type { Context } from "./context.ts";
+import { kit } from "./kit.ts";
+import { type PromptKit, promptKit } from "./prompt-kit.ts";
 
 /** What a prompt may return: text or one block of the user, messages, or a full result. */
 export type PromptReturn = string | Content | PromptMessage | readonly PromptMessage[] | GetPromptResult;
@@ -29,6 +31,7 @@ export interface PromptDefinition {
   readonly arguments?: AnySchema | undefined;
   readonly complete?: Completers;
   get(args: unknown, context: Context): PromptReturn | Promise<PromptReturn>;
+  readonly [kit]: PromptKit;
 }
 
 /** A prompt that declares no arguments gets whatever came. */
@@ -36,10 +39,10 @@ interface AnyArguments {
   readonly type: "object";
 }
 
-/** Defines a prompt. Returns its argument; exists so that types flow. */
+/** Defines a prompt. */
 export function prompt<const A extends AnySchema = AnyArguments>(options: PromptOptions<A>): PromptDefinition;
-export function prompt(options: PromptDefinition): PromptDefinition {
-  return options;
+export function prompt(options: Omit<PromptDefinition, typeof kit>): PromptDefinition {
+  return { ...options, [kit]: promptKit };
 }
 
 /** Prompts by name. */

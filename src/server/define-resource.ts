@@ -2,8 +2,12 @@ import type { JsonObject } from "../json/json.ts";
 import type { Annotations, Icon } from "../model/content.ts";
 import type { Resource } from "../model/resource.ts";
 import type { TemplateVariables } from "../std/uri-template.ts";
+import { type MatchedVariables, toMatcher } from "../std/uri-template-match.ts";
+import { parseParts } from "../std/uri-template-syntax.ts";
 import type { Completers } from "./completion.ts";
 import type { Context } from "./context.ts";
+import { kit } from "./kit.ts";
+import { toReadResult } from "./resource-result.ts";
 
 /** What `read` may return: text, bytes, contents, or any other JSON value. Nothing means: no such resource. */
 export type ResourceReturn = unknown;
@@ -38,9 +42,29 @@ export interface ResourceDefinition extends ResourceDescription {
   /** A URI, or an RFC 6570 template. */
   readonly uri: string;
   read(variables: unknown, context: Context): ResourceReturn | Promise<ResourceReturn>;
+  readonly [kit]: ResourceKit;
 }
+
+/** What serving resources takes. */
+export interface ResourceKit {
+  /** How a template matches URIs, or what is wrong with it. */
+  readTemplate(template: string): ReadTemplate;
+  readonly toReadResult: typeof toReadResult;
+}
+
+export type ReadTemplate =
+  | { readonly ok: true; readonly match: (uri: string) => MatchedVariables | undefined }
+  | { readonly ok: false; readonly problem: string };
+
+const resourceKit: ResourceKit = {
+  readTemplate(template) {
+    const parsed = parseParts(template);
+    return parsed.ok ? { ok: true, match: toMatcher(parsed.value) } : parsed;
+  },
+  toReadResult,
+};
 
 /** Defines a resource by its URI, or many by a template: `resource("stock://{sku}", { read: ({ sku }) => … })`. */
 export function resource<const U extends string>(uri: U, options: ResourceOptions<U>): ResourceDefinition {
-  return { uri, ...options } as ResourceDefinition;
+  return { uri, ...options, [kit]: resourceKit } as ResourceDefinition;
 }

@@ -14,7 +14,19 @@ export interface ToolDescription {
   readonly meta?: JsonObject;
   /** How long the handler may go on without a result or progress. Default: the server's. 0 is off. */
   readonly timeoutMs?: number;
+  /**
+   * Whether a call may go on after it was answered, as a task that the client
+   * follows. `auto`: when it lasts, and the client knows tasks; `required`:
+   * always, and other clients cannot call it. Default `never`.
+   *
+   * A task has no time limit but one of the tool's own, and what it asks waits in
+   * the task. After a crash it goes on only from its last `step` or answer.
+   */
+  readonly task?: TaskMode;
 }
+
+/** Whether a call of a tool becomes a task. */
+export type TaskMode = "auto" | "required" | "never";
 
 /** A tool that gives a value of `output`, or a full result. */
 export interface CheckedTool<I, O> extends ToolDescription {

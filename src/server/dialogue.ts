@@ -17,6 +17,14 @@ export interface Recollection {
   readonly results: Readonly<Record<string, readonly Json[]>>;
 }
 
+/** Keeps what a run has done where it outlives the process. */
+export interface Journal {
+  /** Resolves when work may begin. Rejects when another process has taken over: this one must not go on. */
+  ready?(): Promise<void> | undefined;
+  /** Resolves when the result of a step is kept. Rejects when another process has taken over: this one must not go on. */
+  step(key: string, result: readonly Json[]): Promise<void>;
+}
+
 /** An answer that was found good, on its way to who waits for it. */
 export interface Arrival {
   readonly key: string;
@@ -39,11 +47,18 @@ export class Dialogue {
   readonly #keys = new Set<string>();
   /** Work that ends without the client. */
   readonly #busy = new Set<Promise<unknown>>();
+  #journal: Journal | undefined;
   #numbered = 0;
 
-  constructor({ answers, results }: Recollection = { answers: {}, results: {} }) {
+  constructor({ answers, results }: Recollection = { answers: {}, results: {} }, journal?: Journal) {
+    this.#journal = journal;
     this.#answers = new Map(Object.entries(answers));
     this.#results = new Map(Object.entries(results));
+  }
+
+  /** From now on, what is done is kept here. */
+  keepIn(journal: Journal): void {
+    this.#journal = journal;
   }
 
   /** Takes the key of a question, or the next number. Throws when it is taken. */
@@ -125,6 +140,11 @@ export class Dialogue {
     return step;
   }
 
+  /** True while a step is running. */
+  get isBusy(): boolean {
+    return this.#busy.size > 0;
+  }
+
   /** Resolves when a turn has passed in which no step was running. */
   async idle(): Promise<void> {
     for (await nextTurn(); this.#busy.size > 0; await nextTurn()) await Promise.allSettled(this.#busy);
@@ -137,8 +157,12 @@ export class Dialogue {
 
   async #perform(key: string, work: () => unknown): Promise<Json | undefined> {
     try {
+      const ready = this.#journal?.ready?.();
+      if (ready !== undefined) await ready;
       const text: string | undefined = JSON.stringify(await work());
-      this.#results.set(key, text === undefined ? [] : [JSON.parse(text)]);
+      const result = text === undefined ? [] : [JSON.parse(text)];
+      await this.#journal?.step(key, result);
+      this.#results.set(key, result);
       return this.#resultOf(key);
     } catch (error) {
       this.#steps.delete(key);

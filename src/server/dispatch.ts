@@ -24,22 +24,26 @@ interface Row {
   readonly handle: Handler<Method>;
   /** What the server must advertise for this method to exist. */
   readonly capability: keyof ServerCapabilities | undefined;
+  /** The extension it must advertise. */
+  readonly extension: string | undefined;
 }
 
 /** Runs the handler of a method. Never rejects: here, what handlers throw becomes an outcome. */
 export function createDispatch({ handlers, methods, env, capabilities }: DispatchOptions): Service {
   const table = new Map<string, Row>();
   for (const [method, handle] of Object.entries(handlers)) {
-    table.set(method, { handle: handle as Handler<Method>, capability: methodRow(method).capability });
+    const { capability, extension } = methodRow(method);
+    table.set(method, { handle: handle as Handler<Method>, capability, extension });
   }
   for (const [method, run] of Object.entries(methods)) {
     if (table.has(method)) throw new McpError("invalid-definition", `method ${method} is defined by the protocol`);
-    table.set(method, { handle: customHandler(env, method, run), capability: methodRow(method).capability });
+    const { capability, extension } = methodRow(method);
+    table.set(method, { handle: customHandler(env, method, run), capability, extension });
   }
 
   const answer = (call: Call): Promise<Outcome> => {
     const row = table.get(call.method);
-    if (row === undefined || (row.capability !== undefined && !(row.capability in capabilities()))) {
+    if (row === undefined || !isOffered(row, capabilities)) {
       return Promise.resolve(failed({ code: "method-not-found", message: `unknown method ${call.method}` }));
     }
     try {
@@ -52,6 +56,11 @@ export function createDispatch({ handlers, methods, env, capabilities }: Dispatc
     }
   };
   return answer as Service;
+}
+
+function isOffered({ capability, extension }: Row, capabilities: () => ServerCapabilities): boolean {
+  if (capability !== undefined && !(capability in capabilities())) return false;
+  return extension === undefined || capabilities().extensions?.[extension] !== undefined;
 }
 
 /** Puts middleware around a service. One that throws must not show the peer more than a handler would. */

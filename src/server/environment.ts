@@ -1,10 +1,19 @@
 import type { Cacheable } from "../model/methods.ts";
+import type { Clock } from "../std/clock.ts";
+import type { Deadlines } from "../std/deadlines.ts";
+import type { Store } from "../store/store.ts";
 import type { Faults } from "./faults.ts";
 import type { Runner } from "./runner.ts";
 
 /** What the parts of one server share. */
 export interface Environment {
+  /** What all processes that serve this server share. Absent where there is only this one. */
+  readonly store: (() => Promise<Store>) | undefined;
   readonly runner: Runner;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** The time of day, which other processes share. */
+  now(): number;
   readonly faults: Faults;
   readonly logging: boolean;
   readonly pageSize: number;

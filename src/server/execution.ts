@@ -4,7 +4,7 @@ import { methodRow } from "../model/methods.ts";
 import { type Ask, abortReason, type Call, type Outcome, onAbort, signalOf } from "../model/service.ts";
 import type { Deadline, Deadlines } from "../std/deadlines.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import { type Arrival, Dialogue, type Recollection } from "./dialogue.ts";
+import { type Arrival, Dialogue, type Journal, type Recollection } from "./dialogue.ts";
 import { isAbort } from "./faults.ts";
 import { type Inquiry, requireCapability } from "./inquiry.ts";
 
@@ -12,9 +12,26 @@ import { type Inquiry, requireCapability } from "./inquiry.ts";
 export interface Job {
   readonly timeoutMs: number;
   start(execution: Execution): unknown;
+  /** Called when it goes on for another call. */
+  goOn?(execution: Execution): void;
   finish(value: unknown): Outcome | Promise<Outcome>;
   /** Never throws. */
   fail(error: unknown): Outcome;
+}
+
+/** What a run goes on from, and where what it does is kept. */
+export interface Past extends Recollection {
+  readonly journal?: Journal;
+}
+
+/** Who takes over a run from the call that began it. */
+export interface Successor {
+  /** From now on it may abort the run, and hears of progress. */
+  readonly call: Call;
+  readonly reach: Reach;
+  readonly journal: Journal | undefined;
+  /** How the call that began it ends. Called when it is handed over, and only then. */
+  answer(): Outcome | Promise<Outcome>;
 }
 
 /** How an execution reaches whoever can continue it later. */
@@ -36,8 +53,8 @@ export class Execution {
   /** True when the run ended because an answer it was run again with is malformed. */
   refused = false;
   readonly #job: Job;
-  readonly #reach: Reach;
-  readonly #known: Recollection | undefined;
+  #reach: Reach;
+  readonly #past: Past | undefined;
   #phase: "running" | "suspended" | "ended" = "running";
   #outcome: Outcome | Promise<Outcome> | undefined;
   #settle: ((outcome: Outcome | Promise<Outcome>) => void) | undefined;
@@ -51,16 +68,16 @@ export class Execution {
   /** Questions the client is being asked right now. */
   #asking = 0;
 
-  constructor(call: Call, job: Job, reach: Reach, known?: Recollection) {
+  constructor(call: Call, job: Job, reach: Reach, past?: Past) {
     this.call = call;
     this.#job = job;
     this.#reach = reach;
-    this.#known = known;
+    this.#past = past;
   }
 
   /** What this run asked, was told and has done. Made when first needed: most runs do without. */
   get dialogue(): Dialogue {
-    this.#dialogue ??= new Dialogue(this.#known);
+    this.#dialogue ??= new Dialogue(this.#past, this.#past?.journal);
     return this.#dialogue;
   }
 
@@ -87,8 +104,25 @@ export class Execution {
     this.#phase = "running";
     this.#link();
     const outcome = this.#wait();
+    this.#job.goOn?.(this);
     this.dialogue.deliver(arrivals);
     if (this.dialogue.isWaiting) void this.#suspendSoon();
+    return outcome;
+  }
+
+  /** Ends the call of the moment and goes on without it, to the outcome it returns. Undefined when no call waits. */
+  handOver({ call, reach, journal, answer }: Successor): Promise<Outcome> | undefined {
+    const settle = this.#settle;
+    if (this.#phase !== "running" || settle === undefined) return undefined;
+    this.#deadline?.stop();
+    this.#unlink?.();
+    this.call = call;
+    this.#link();
+    this.#reach = reach;
+    if (journal !== undefined) this.dialogue.keepIn(journal);
+    const answered = answer();
+    const outcome = this.#wait();
+    settle(answered);
     return outcome;
   }
 

@@ -6,7 +6,14 @@ export { audio, type Binary, embed, image, link, text } from "./content.ts";
 export type { Context } from "./context.ts";
 export { type PromptDefinition, type PromptOptions, type Prompts, prompt } from "./define-prompt.ts";
 export { type ResourceDefinition, type ResourceOptions, resource } from "./define-resource.ts";
-export { type CheckedTool, type PlainTool, type ToolDefinition, type Tools, tool } from "./define-tool.ts";
+export {
+  type CheckedTool,
+  type PlainTool,
+  type TaskMode,
+  type ToolDefinition,
+  type Tools,
+  tool,
+} from "./define-tool.ts";
 export type { FaultHook, FaultPlace } from "./faults.ts";
-export type { CustomMethod, ServerOptions } from "./options.ts";
+export type { CustomMethod, ServerOptions, TaskLimits } from "./options.ts";
 export { type Announcements, type Collection, createServer, type Server } from "./server.ts";

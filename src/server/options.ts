@@ -4,6 +4,7 @@ import type { Extensions, Implementation } from "../model/peer.ts";
 import type { Middleware } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
 import { defined } from "../std/defined.ts";
+import type { Store } from "../store/store.ts";
 import type { Context } from "./context.ts";
 import type { Prompts } from "./define-prompt.ts";
 import type { ResourceDefinition } from "./define-resource.ts";
@@ -12,6 +13,24 @@ import type { FaultHook } from "./faults.ts";
 
 /** A method of your own: params in, result out. */
 export type CustomMethod = (params: JsonObject, context: Context) => JsonObject | Promise<JsonObject>;
+
+/** How tasks are kept and run. Times are in ms; `Infinity` switches a limit off. */
+export interface TaskLimits {
+  /** How long a call of an `auto` tool may take before it becomes a task. Default 250. */
+  readonly afterMs?: number;
+  /** How long a task is kept from its creation on, but at least a minute after its end. Default 1 h. */
+  readonly ttlMs?: number;
+  /** The longest time a client may want one kept. Default 24 h. */
+  readonly maxTtlMs?: number;
+  /** How long clients are told to wait before they ask again. Default 1000. */
+  readonly pollIntervalMs?: number;
+  /** Tasks that may be under way in this process, those that wait for answers too. Default 100. */
+  readonly maxRunning?: number;
+  /** Tasks that ended in this process and are kept; the oldest give way. Default 10,000. */
+  readonly maxKept?: number;
+  /** After this long another process goes on with the tasks of one that died. Default 15,000. */
+  readonly leaseMs?: number;
+}
 
 /** What a server says of itself, what it offers, and how it behaves. */
 export interface ServerOptions<T extends Tools = Tools> extends Implementation {
@@ -45,6 +64,13 @@ export interface ServerOptions<T extends Tools = Tools> extends Implementation {
   readonly inputErrors?: "result" | "protocol";
 
   /**
+   * Where tasks, answers and changes are kept, so that they outlive this process
+   * and reach others: `openStore("redis://…")`. Default: in memory.
+   */
+  readonly store?: Store | Promise<Store>;
+  /** Of tools that run as tasks. */
+  readonly tasks?: TaskLimits;
+  /**
    * Secrets that seal the state of questions while a client answers them. The
    * first seals, all open. Give the same to every process that serves this
    * server; without, other processes cannot go on with a call.
@@ -68,9 +94,12 @@ export interface ServerOptions<T extends Tools = Tools> extends Implementation {
 }
 
 /** Throws `invalid-definition` for numbers that would quietly disable what they limit. */
-export function checkOptions({ pageSize = 1, stateTtlMs = 1 }: ServerOptions): void {
-  for (const [name, value] of Object.entries({ pageSize, stateTtlMs })) {
-    if (!(value >= 1)) throw new McpError("invalid-definition", `the option ${name} must be at least 1, not ${value}`);
+export function checkOptions({ pageSize = 1, stateTtlMs = 1, tasks }: ServerOptions): void {
+  for (const [name, value = 1] of Object.entries({ pageSize, stateTtlMs, ...tasks })) {
+    const least = name === "afterMs" ? 0 : 1;
+    if (!(value >= least)) {
+      throw new McpError("invalid-definition", `the option ${name} must be at least ${least}, not ${value}`);
+    }
   }
 }
 

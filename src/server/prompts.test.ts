@@ -4,7 +4,7 @@ import { z } from "zod";
 import { complete, failureOf, faultLog, send } from "../../test/support/direct.ts";
 import type { PromptMessage } from "../model/prompt.ts";
 import { embed, image, text } from "./content.ts";
-import { type PromptDefinition, type PromptReturn, prompt } from "./define-prompt.ts";
+import { type PromptDefinition, type PromptOptions, type PromptReturn, prompt } from "./define-prompt.ts";
 import { createServer } from "./server.ts";
 
 const info = { name: "shop", version: "1" };
@@ -152,7 +152,6 @@ it("C68: lists have everything that is set", async () => {
 describe("C67: a bad definition fails at once and names the prompt", () => {
   it.each<[string, unknown, string]>([
     ["get is missing", {}, "prompt p: get must be a function"],
-    ["no definition", undefined, "prompt p: it must be an object with get"],
     ["icons are no array", { get, icons: 1 }, "prompt p: icons must be an array"],
     [
       "no object schema",
@@ -160,9 +159,15 @@ describe("C67: a bad definition fails at once and names the prompt", () => {
       "prompt p: arguments must be an object schema with properties",
     ],
     ["a bad schema", { get, arguments: { type: 7 } }, "prompt p: arguments is no usable schema: #/type"],
-  ])("%s", (_, definition, problem) => {
-    expect(() => withPrompt(definition as PromptDefinition)).toThrow(
+  ])("%s", (_, options, problem) => {
+    expect(() => withPrompt(prompt(options as PromptOptions<never>))).toThrow(
       expect.objectContaining({ code: "invalid-definition", message: expect.stringContaining(problem) }),
+    );
+  });
+
+  it.each([undefined, "x", { get }])("%o was not made by prompt()", (definition) => {
+    expect(() => withPrompt(definition as unknown as PromptDefinition)).toThrow(
+      "prompt p: it must be made by prompt()",
     );
   });
 

@@ -1,29 +1,24 @@
 import { isObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
 import type { Cacheable, Result } from "../model/methods.ts";
 import type { BlobResourceContents, ResourceContents, TextResourceContents } from "../model/resource.ts";
 import { toBase64 } from "../std/base64.ts";
 
 type ReadSettings = Pick<Cacheable, "ttlMs" | "cacheScope"> & { readonly mimeType?: string };
 
-/** The result that the value of `read` stands for. Throws `resource-not-found` when it is nothing. */
+/** The result that the value of `read` stands for; undefined when it is nothing. */
 export function toReadResult(
   value: unknown,
   uri: string,
   { ttlMs, cacheScope, mimeType }: ReadSettings,
-): Result<"resources/read"> {
+): Result<"resources/read"> | undefined {
   const parts = partsOf(value);
-  if (parts.length === 0) throw notFound(uri);
+  if (parts.length === 0) return undefined;
   return {
     ...(ttlMs !== undefined && { ttlMs }),
     ...(cacheScope !== undefined && { cacheScope }),
     ...(isFull(value) && value),
     contents: parts.map((part) => toContents(part, uri, mimeType)),
   };
-}
-
-export function notFound(uri: string): McpError {
-  return new McpError("resource-not-found", `no resource ${uri}`, { data: { uri } });
 }
 
 function partsOf(value: unknown): readonly unknown[] {

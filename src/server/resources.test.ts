@@ -245,17 +245,25 @@ describe("lists", () => {
 });
 
 describe("C67: a bad definition fails at once and names the resource", () => {
-  it.each<[string, unknown, string]>([
+  it.each<[string, { readonly uri: string; readonly [option: string]: unknown }, string]>([
     ["no uri", { uri: "relative/path", read }, "resource relative/path: it is no absolute URI"],
     ["a broken template", { uri: "a://{x", read }, "resource a://{x: "],
     ["read is no function", { uri: "a://1", read: "x" }, "resource a://1: read must be a function"],
     ["read of a template is no function", { uri: "a://{x}" }, "resource a://{x}: read must be a function"],
     ["icons are no array", { uri: "a://1", read, icons: "x" }, "resource a://1: icons must be an array"],
-    ["no definition", undefined, "resource undefined: it must be made by resource()"],
-    ["a uri that is no text", { uri: 7, read }, "resource 7: it must be made by resource()"],
-  ])("%s", (_, definition, problem) => {
-    expect(() => serving(definition as ResourceDefinition)).toThrow(
+  ])("%s", (_, { uri, ...options }, problem) => {
+    expect(() => serving(resource(uri, options as unknown as ResourceOptions<string>))).toThrow(
       expect.objectContaining({ code: "invalid-definition", message: expect.stringContaining(problem) }),
+    );
+  });
+
+  it.each([
+    [undefined, "resource undefined"],
+    [{ uri: 7, read }, "resource 7"],
+    [{ uri: "a://1", read }, "resource a://1"],
+  ])("%o was not made by resource()", (definition, name) => {
+    expect(() => serving(definition as unknown as ResourceDefinition)).toThrow(
+      `${name}: it must be made by resource()`,
     );
   });
 

@@ -1,16 +1,16 @@
+import { McpError } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
 import type { Resource, ResourceTemplate } from "../model/resource.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import { defined } from "../std/defined.ts";
-import { type MatchedVariables, toMatcher } from "../std/uri-template-match.ts";
-import { parseParts } from "../std/uri-template-syntax.ts";
+import type { MatchedVariables } from "../std/uri-template-match.ts";
 import type { ResourceDefinition } from "./define-resource.ts";
 import { badDefinition, describe } from "./description.ts";
 import type { Environment } from "./environment.ts";
 import type { Job } from "./execution.ts";
 import { handlerJob } from "./handler-job.ts";
+import { kit } from "./kit.ts";
 import { createRegistry, type Registry } from "./registry.ts";
-import { notFound, toReadResult } from "./resource-result.ts";
 
 interface Fixed {
   readonly definition: ResourceDefinition;
@@ -78,7 +78,7 @@ export function createResourceShelf(env: Environment, onChange: () => void): Res
     wasUsed: () => fixed.wasUsed() || templates.wasUsed(),
     templates,
     define(definition) {
-      if (typeof definition?.uri !== "string") {
+      if (typeof definition?.uri !== "string" || definition[kit] === undefined) {
         throw badDefinition(`resource ${definition?.uri}`, "it must be made by resource()");
       }
       if (!definition.uri.includes("{")) fixed.add(definition.uri, readyFixed(definition));
@@ -102,11 +102,19 @@ export function createResourceShelf(env: Environment, onChange: () => void): Res
         method: "resources/read",
         name: uri,
         run: (context) => definition.read(variables, context),
-        finish: (value) => ({ kind: "complete", result: toReadResult(value, uri, { ...env.cache, ...definition }) }),
+        finish(value) {
+          const result = definition[kit].toReadResult(value, uri, { ...env.cache, ...definition });
+          if (result === undefined) throw notFound(uri);
+          return { kind: "complete", result };
+        },
       });
       return env.runner.run(call, job) as Outcome<"resources/read">;
     },
   };
+}
+
+function notFound(uri: string): McpError {
+  return new McpError("resource-not-found", `no resource ${uri}`, { data: { uri } });
 }
 
 function readyFixed(definition: ResourceDefinition): Fixed {
@@ -117,10 +125,10 @@ function readyFixed(definition: ResourceDefinition): Fixed {
 
 function readyTemplate(definition: ResourceDefinition): Template {
   const { uri } = definition;
-  const parsed = parseParts(uri);
-  if (!parsed.ok) throw badDefinition(`resource ${uri}`, parsed.problem);
+  const template = definition[kit].readTemplate(uri);
+  if (!template.ok) throw badDefinition(`resource ${uri}`, template.problem);
   const listed = Object.freeze({ uriTemplate: uri, ...describeResource(definition) });
-  return { definition, match: toMatcher(parsed.value), listed };
+  return { definition, match: template.match, listed };
 }
 
 function describeResource(definition: ResourceDefinition) {

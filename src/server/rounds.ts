@@ -1,14 +1,13 @@
 import { asJson } from "../json/json.ts";
 import type { Call, Outcome } from "../model/service.ts";
-import { toBase64Url } from "../std/base64.ts";
-import type { Deadline } from "../std/deadlines.ts";
-import type { Arrival, Told } from "./dialogue.ts";
+import type { Arrival, Recollection, Told } from "./dialogue.ts";
 import { digestOf } from "./digest.ts";
 import { Execution, type Job } from "./execution.ts";
+import { createParking } from "./parking.ts";
 import type { RunnerOptions } from "./runner.ts";
-import { createSealer } from "./seal.ts";
+import { createSealer, type Sealer } from "./seal.ts";
 import { createSingleUse } from "./single-use.ts";
-import { answersTo, bindingOf, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
+import { answersTo, bindingOf, newId, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
 
 /** Suspends runs that wait for answers, and goes on with them. */
 export interface Rounds {
@@ -23,57 +22,28 @@ interface Retry {
   readonly fresh: ReadonlyMap<string, Told>;
 }
 
-interface Parked {
-  readonly execution: Execution;
-  readonly deadline: Deadline;
-}
-
 const MAX_USED_TICKETS = 100_000;
 
+/** Rounds of one process, which knows nothing of others but what a state tells. */
 export function createRounds(options: RunnerOptions): Rounds {
-  const { deadlines, stateTtlMs, maxParked, now } = options;
+  const { deadlines, stateTtlMs, now } = options;
   const sealer = createSealer(options.stateKeys);
-  const parked = new Map<string, Parked>();
+  const { park, unpark } = createParking(options);
   const tickets = createSingleUse({ now, max: MAX_USED_TICKETS });
 
-  const park = (run: string, execution: Execution): void => {
-    const expire = (): void => unpark(run)?.abandon("no answer came in time");
-    parked.set(run, { execution, deadline: deadlines.start({ idleMs: 0, totalMs: stateTtlMs }, expire) });
-    const [oldest] = parked.keys();
-    if (parked.size > maxParked && oldest !== undefined) unpark(oldest)?.abandon("too many calls wait for answers");
-  };
-
-  const unpark = (run: string): Execution | undefined => {
-    const entry = parked.get(run);
-    parked.delete(run);
-    entry?.deadline.stop();
-    return entry?.execution;
-  };
-
   const suspend = async (execution: Execution): Promise<Outcome> => {
-    const questions = execution.dialogue.questions();
-    const known = execution.dialogue.recollection();
-    const asked = Object.entries(questions).map(async ([key, question]) => [key, await digestOf(asJson(question))]);
-    const ticket: Ticket = {
-      ...known,
-      asked: Object.fromEntries(await Promise.all(asked)),
-      run: toBase64Url(crypto.getRandomValues(new Uint8Array(12))),
-      bound: await bindingOf(execution.call),
-      expires: now() + stateTtlMs,
-    };
-    const state = await sealer.seal(asJson(ticket));
-    park(ticket.run, execution);
-    return { kind: "input-required", questions, state };
+    const { ticket, outcome } = await issue(execution, { sealer, id: newId(), expires: now() + stateTtlMs });
+    park(ticket.run, { execution, place: undefined });
+    return outcome;
   };
 
   const resume = async (call: Call, job: Job): Promise<Outcome> => {
     const ticket = await openTicket(sealer, call, now());
     const fresh = answersTo(ticket, call);
     if (fresh.size > 0 && !tickets.take(ticket.run, ticket.expires)) throw refusedTicket("it was used already");
-    const execution = unpark(ticket.run);
+    const execution = unpark(ticket.run)?.execution;
     if (execution !== undefined) return goOn(execution, call, { ticket, fresh });
-    const answers = { ...ticket.answers, ...Object.fromEntries(fresh) };
-    return runAgain(call, job, { ...ticket, answers });
+    return runAgain(call, job, ticket.run, withAnswers(ticket, fresh));
   };
 
   /** A malformed answer leaves the run where it was, and the ticket good. */
@@ -83,18 +53,52 @@ export function createRounds(options: RunnerOptions): Rounds {
       arrivals = await execution.dialogue.read(fresh);
     } catch (error) {
       tickets.giveBack(ticket.run);
-      park(ticket.run, execution);
+      park(ticket.run, { execution, place: undefined });
       throw error;
     }
     return execution.resume(call, arrivals);
   };
 
-  const runAgain = async (call: Call, job: Job, ticket: Ticket): Promise<Outcome> => {
-    const execution = new Execution(call, job, { deadlines, suspend }, ticket);
+  const runAgain = async (call: Call, job: Job, run: string, known: Recollection): Promise<Outcome> => {
+    const execution = new Execution(call, job, { deadlines, suspend }, known);
     const outcome = await execution.run();
-    if (execution.refused) tickets.giveBack(ticket.run);
+    if (execution.refused) tickets.giveBack(run);
     return outcome;
   };
 
   return { suspend, resume };
+}
+
+interface Issued {
+  readonly ticket: Ticket;
+  readonly outcome: Outcome & { readonly kind: "input-required" };
+}
+
+interface Terms {
+  readonly sealer: Sealer;
+  /** Of the ticket. */
+  readonly id: string;
+  readonly expires: number;
+}
+
+/** Makes the ticket of a run that waits, and the outcome that brings it to the client. */
+export async function issue(execution: Execution, { sealer, id, expires }: Terms): Promise<Issued> {
+  const questions = execution.dialogue.questions();
+  const known = execution.dialogue.recollection();
+  const asked = Object.entries(questions).map(async ([key, question]) => [key, await digestOf(asJson(question))]);
+  const ticket: Ticket = {
+    ...known,
+    asked: Object.fromEntries(await Promise.all(asked)),
+    id,
+    run: newId(),
+    bound: await bindingOf(execution.call),
+    expires,
+  };
+  const state = await sealer.seal(asJson(ticket));
+  return { ticket, outcome: { kind: "input-required", questions, state } };
+}
+
+/** What is known once answers have come. */
+export function withAnswers({ answers, results }: Recollection, fresh: ReadonlyMap<string, Told>): Recollection {
+  return { answers: { ...answers, ...Object.fromEntries(fresh) }, results };
 }

@@ -1,4 +1,11 @@
 import { expect, it } from "vitest";
+import { failureOf, makeCall } from "../../test/support/direct.ts";
+import type { Outcome } from "../model/service.ts";
+import { createDeadlines } from "../std/deadlines.ts";
+import { memoryStore } from "../store/memory-store.ts";
+import { createManualClock } from "../testing/clock.ts";
+import type { Job } from "./execution.ts";
+import { createRunner } from "./runner.ts";
 import { createServer } from "./server.ts";
 
 it.each(["", "short", "x".repeat(15)])("refuses the secret %j, which could be guessed", (secret) => {
@@ -6,4 +13,27 @@ it.each(["", "short", "x".repeat(15)])("refuses the secret %j, which could be gu
   expect(() => createServer({ name: "shop", version: "1", stateKeys })).toThrow(
     "each of stateKeys must have at least 16 characters",
   );
+});
+
+it("gives the task that a named call has become to who can follow it, and to nobody else", async () => {
+  const clock = createManualClock();
+  const store = memoryStore({ clock });
+  const options = { stateKeys: undefined, stateTtlMs: 1_000, maxParked: 1, now: clock.now, shared: true };
+  const runner = createRunner({ ...options, deadlines: createDeadlines(clock), store: async () => store });
+  const times = { createdAt: "2026-01-01T00:00:00Z", lastUpdatedAt: "2026-01-01T00:00:00Z", ttlMs: null };
+  let made = 0;
+  const job: Job = {
+    timeoutMs: 0,
+    start: () => `task ${++made}`,
+    finish: (taskId) => ({ kind: "task", task: { taskId: String(taskId), status: "working", ...times } }),
+    fail: (error) => {
+      throw error;
+    },
+  };
+  const run = async (parts: { tasks?: { wanted: boolean } }): Promise<Outcome> =>
+    runner.run(makeCall("tools/call", { name: "it" }, { meta: { "plugbay/key": "1" }, ...parts }).call, job);
+  const outcome = await run({ tasks: { wanted: false } });
+  expect(outcome).toMatchObject({ kind: "task", task: { taskId: "task 1" } });
+  expect(await run({ tasks: { wanted: false } })).toEqual(outcome);
+  expect(failureOf(await run({})).code).toBe("limit-reached");
 });

@@ -2,10 +2,12 @@ import { toFailure } from "../model/errors.ts";
 import type { DiscoverResult, Method } from "../model/methods.ts";
 import type { Implementation } from "../model/peer.ts";
 import { revisions } from "../model/revision.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import type { Call, Outcome, Service } from "../model/service.ts";
 import type { Shaped, ToolShapes } from "../model/shape.ts";
 import { systemClock } from "../std/clock.ts";
 import { createDeadlines } from "../std/deadlines.ts";
+import type { Store } from "../store/store.ts";
+import type { Background } from "./background.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { type Changes, createChanges, type ListKind } from "./changes.ts";
 import { createCompletion } from "./completion.ts";
@@ -59,6 +61,14 @@ export interface Server<T extends ToolShapes = ToolShapes> extends Shaped<T> {
   /** By URI or template. */
   readonly resources: Omit<Collection<ResourceDefinition>, "add"> & { add(definition: ResourceDefinition): void };
   readonly notify: Announcements;
+  /** The store that was given, for who serves this server. */
+  readonly store: (() => Promise<Store>) | undefined;
+  /**
+   * Ends what goes on without calls: tasks that run here are left to other
+   * processes, and nobody hears of changes any more. Only a server with a
+   * store or tasks needs it. The store stays open. Never throws.
+   */
+  close(): Promise<void>;
 }
 
 /**
@@ -94,13 +104,20 @@ export function createServer<const T extends Tools = Record<never, never>>(
     isProved = true;
     return { kind: "complete", result: describe() };
   };
-  const changes = createChanges(() => describe().capabilities);
+  const capabilities = () => describe().capabilities;
+  let loaded: Promise<Background> | undefined;
+  const background = (): Promise<Background> => {
+    const parts = { env, limits: options.tasks, tool: tools.get, hasTasks: tools.hasTasks };
+    loaded ??= import("./background.ts").then(({ createBackground }) => createBackground(parts));
+    return loaded;
+  };
+  const changes = createChanges({ env, capabilities, background });
   let isOpen = false;
   const changed = (kind: ListKind) => (): void => {
     known = undefined;
     if (isOpen) changes.listChanged(kind);
   };
-  const tools = createToolBox(env, changed("tools"));
+  const tools = createToolBox({ env, background, onChange: changed("tools") });
   const prompts = createPromptBook(env, changed("prompts"));
   const resources = createResourceShelf(env, changed("resources"));
   const offers = { tools, prompts, resources };
@@ -109,6 +126,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
   for (const definition of options.resources ?? []) resources.define(definition);
   isOpen = true;
 
+  const tasks: Service = async (call) => (await background()).answer(call) as never;
   const handlers: Handlers = {
     "server/discover": discover,
     "tools/list": ({ params }) => ({ kind: "complete", result: tools.page(params.cursor) }),
@@ -122,9 +140,14 @@ export function createServer<const T extends Tools = Record<never, never>>(
       ref.type === "ref/prompt" ? prompts.get(ref.name)?.definition : resources.templates.get(ref.uri)?.definition,
     ),
     "subscriptions/listen": changes.listen,
+    "tasks/get": tasks,
+    "tasks/update": tasks,
+    "tasks/cancel": tasks,
+    "tasks/list": tasks,
+    "tasks/result": tasks,
   };
   const methods = options.methods ?? {};
-  const core = createDispatch({ handlers, methods, env, capabilities: () => describe().capabilities });
+  const core = createDispatch({ handlers, methods, env, capabilities });
   return Object.assign(guarded(core, options.use ?? [], env), {
     info,
     tools: collection(tools, env.faults, "tools/call"),
@@ -138,19 +161,30 @@ export function createServer<const T extends Tools = Record<never, never>>(
       remove: resources.remove,
     },
     notify: announcements(changes),
+    store: env.store,
+    close: async () => (await loaded)?.close(),
   });
 }
 
 function createEnvironment(options: ServerOptions): Environment {
-  const { clock = systemClock, cache = {} } = options;
+  const { clock = systemClock, now = Date.now, cache = {} } = options;
+  const deadlines = createDeadlines(clock);
+  const given = options.store;
+  const store = given === undefined ? undefined : () => Promise.resolve(given);
   return {
+    store,
     runner: createRunner({
       stateKeys: options.stateKeys,
-      deadlines: createDeadlines(clock),
+      deadlines,
       stateTtlMs: options.stateTtlMs ?? 600_000,
       maxParked: options.maxParked ?? 1_000,
-      now: options.now ?? Date.now,
+      now,
+      ...(store !== undefined && { store, shared: true }),
+      leaseMs: options.tasks?.leaseMs,
     }),
+    clock,
+    deadlines,
+    now,
     faults: createFaults(options.onError),
     logging: options.logging === true,
     pageSize: options.pageSize ?? 1_000,

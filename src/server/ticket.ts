@@ -1,12 +1,15 @@
 import { asJson, type Json } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { Call } from "../model/service.ts";
+import { toBase64Url } from "../std/base64.ts";
 import type { Recollection, Told } from "./dialogue.ts";
 import { digestOf } from "./digest.ts";
 import type { Sealer } from "./seal.ts";
 
 /** The state that a client brings back with its answers: all it takes to run a handler again. */
 export interface Ticket extends Recollection {
+  /** Names what the call began; the same for all rounds. */
+  readonly id: string;
   /** Names the suspended run; new for every round. */
   readonly run: string;
   /** Who may use it, and for which call. */
@@ -34,10 +37,15 @@ export function answersTo({ asked }: Ticket, { answers = {} }: Call): ReadonlyMa
   return new Map(given.map(([key, digest]) => [key, { answer: answers[key] as Json, asked: digest }]));
 }
 
-/** Ties a ticket to who asked for what, so that it is good for nothing else. */
-export function bindingOf({ method, params, peer }: Call): Promise<string> {
+/** Ties a ticket to who asked for what, so that it is good for nothing else. With a key: to what the caller named so. */
+export function bindingOf({ method, params, peer }: Call, key?: string): Promise<string> {
   const { name, arguments: input, uri } = asJson(params);
-  return digestOf({ method, name, input, uri, principal: peer.auth?.principal });
+  return digestOf({ method, name, input, uri, principal: peer.auth?.principal, key });
+}
+
+/** A name that nothing else has. */
+export function newId(): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 export function refusedTicket(reason: string): McpError {

@@ -6,9 +6,10 @@ import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
+import type { Background } from "./background.ts";
 import { isContent } from "./content.ts";
 import { RunContext } from "./context.ts";
-import type { ToolDefinition } from "./define-tool.ts";
+import type { TaskMode, ToolDefinition } from "./define-tool.ts";
 import { badDefinition, describe } from "./description.ts";
 import type { Environment } from "./environment.ts";
 import type { Execution, Job } from "./execution.ts";
@@ -19,7 +20,7 @@ import { createRegistry, type Registry } from "./registry.ts";
 import { type RepeatedParams, repeatedParams } from "./repeated-params.ts";
 
 /** A tool that is ready to be called. */
-interface ReadyTool {
+export interface ReadyTool {
   readonly name: string;
   readonly definition: ToolDefinition;
   /** What lists show. */
@@ -31,15 +32,26 @@ interface ReadyTool {
   /** What has to be looked at more closely. */
   readonly schemas: readonly (Provable | undefined)[];
   readonly timeoutMs: number;
+  readonly task: TaskMode;
 }
 
 /** The tools of a server. */
 export interface ToolBox extends Registry<ReadyTool, Result<"tools/list">> {
   define(name: string, definition: ToolDefinition): void;
   call(call: Call<"tools/call">): Outcome<"tools/call"> | Promise<Outcome<"tools/call">>;
+  /** True once there was a tool that may run as a task. */
+  hasTasks(): boolean;
 }
 
-export function createToolBox(env: Environment, onChange: () => void): ToolBox {
+export interface ToolBoxOptions {
+  readonly env: Environment;
+  onChange(): void;
+  /** Loaded for the first call that may become a task. */
+  background(): Promise<Background>;
+}
+
+export function createToolBox({ env, onChange, background }: ToolBoxOptions): ToolBox {
+  let hasTasks = false;
   const registry = createRegistry<ReadyTool, Result<"tools/list">>({
     noun: "tool",
     pageSize: env.pageSize,
@@ -49,7 +61,9 @@ export function createToolBox(env: Environment, onChange: () => void): ToolBox {
 
   const proceed = (tool: ReadyTool, call: Call<"tools/call">, checked: Checked) => {
     if (!checked.ok) return refuse(tool, checked.issues, env);
-    return env.runner.run(call, new ToolJob(tool, checked.value, env)) as Outcome<"tools/call">;
+    const job = new ToolJob(tool, checked.value, env);
+    if (tool.task === "never" || call.tasks === undefined) return env.runner.run(call, job) as Outcome<"tools/call">;
+    return background().then((it) => it.callTask(call, tool, job));
   };
 
   const check = (tool: ReadyTool, call: Call<"tools/call">, input: JsonObject) => {
@@ -61,12 +75,22 @@ export function createToolBox(env: Environment, onChange: () => void): ToolBox {
 
   return {
     ...registry,
-    define: (name, definition) => registry.add(name, readyTool(name, definition, env)),
+    hasTasks: () => hasTasks,
+    define(name, definition) {
+      const tool = readyTool(name, definition, env);
+      registry.add(name, tool);
+      if (tool.task === "never") return;
+      hasTasks = true;
+      if (env.store !== undefined) void background().then((it) => it.begin());
+    },
     call(call) {
       const { name, arguments: input = {} } = call.params;
       const tool = registry.get(name);
       if (tool === undefined) return unknownTool(name);
-      const { repeated } = tool;
+      const { repeated, task } = tool;
+      if (hasTasks && (task === "never" ? call.tasks?.wanted : task === "required" && call.tasks === undefined)) {
+        return background().then((it) => it.refuseTerms(call, tool));
+      }
       if (repeated !== undefined && call.http !== undefined && call.peer.revision === newest) {
         return repeated
           .problem(input, call.http)
@@ -84,8 +108,9 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
   const owner = `tool ${name}`;
   if (!toolName.test(name)) throw badDefinition(owner, "its name must be 1 to 128 of A-Z a-z 0-9 _ . -");
   if (!isObject(definition)) throw badDefinition(owner, "it must be an object with run");
-  const { annotations, timeoutMs = env.timeoutMs } = definition;
+  const { annotations, timeoutMs = env.timeoutMs, task = "never" } = definition;
   if (typeof definition.run !== "function") throw badDefinition(owner, "run must be a function");
+  if (!/^(auto|required|never)$/.test(task)) throw badDefinition(owner, "task must be auto, required or never");
   const input = readSchema(`${owner}: input`, definition.input);
   const output = readSchema(`${owner}: output`, definition.output, { direction: "output" });
   if (input !== undefined && input.json.type !== "object") {
@@ -96,13 +121,14 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
     ...describe(owner, definition),
     inputSchema: input?.json ?? { type: "object" },
     ...defined({ outputSchema: output?.json, annotations }),
+    ...(task !== "never" && { execution: { taskSupport: task === "auto" ? ("optional" as const) : task } }),
   });
   const repeated = input === undefined ? undefined : repeatedParams(input.owner, input.json);
-  return { name, definition, listed, input, output, repeated, schemas: [input, output, repeated], timeoutMs };
+  return { name, definition, listed, input, output, repeated, schemas: [input, output, repeated], timeoutMs, task };
 }
 
 /** One call of one tool. */
-class ToolJob implements Job {
+export class ToolJob implements Job {
   readonly timeoutMs: number;
   readonly #tool: ReadyTool;
   readonly #input: unknown;
@@ -152,7 +178,7 @@ class ToolJob implements Job {
 }
 
 /** Arguments that do not match are told to the model, which can mend them. */
-function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment): Outcome<"tools/call"> {
+export function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment): Outcome<"tools/call"> {
   const text = `invalid arguments for ${name}: ${issueText(issues)}`;
   const data = issues as unknown as Json;
   if (env.inputErrors === "protocol") {

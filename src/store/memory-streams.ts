@@ -65,11 +65,11 @@ function dropOldest({ texts }: Stream, count: number): void {
 }
 
 function readStream(stream: Stream | undefined, after: number, limit: number): Reading {
-  if (stream === undefined) return { events: [], last: 0, lost: false };
+  if (stream === undefined) return { events: [], last: 0, lost: after > 0 };
   const start = dropped(stream);
   const skipped = Math.max(0, after - start);
   const events = stream.texts
     .slice(skipped, skipped + limit)
     .map((text, index) => ({ position: start + skipped + index + 1, text }));
-  return { events, last: stream.last, lost: after < start };
+  return { events, last: stream.last, lost: after < start || after > stream.last };
 }

@@ -93,7 +93,10 @@ export interface Reading {
   readonly events: readonly StreamEvent[];
   /** The position of the newest event there ever was; 0 when there was none. */
   readonly last: number;
-  /** True when events after the given position were dropped before they could be read. */
+  /**
+   * True when events after the given position were dropped before they could be read; also when there never was an event
+   * at that position: then the stream was forgotten since, and counts anew.
+   */
   readonly lost: boolean;
 }
 

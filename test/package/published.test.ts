@@ -28,9 +28,9 @@ describe("the published package", () => {
     await inspect("knip/bin/knip.js");
   });
 
-  it("has one dependency, and a lock file without download addresses", () => {
+  it("has three dependencies, and a lock file without download addresses", () => {
     const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
-    expect(Object.keys(dependencies)).toEqual(["typebox"]);
+    expect(Object.keys(dependencies)).toEqual(["jose", "oauth4webapi", "typebox"]);
     expect(readFileSync("package-lock.json", "utf8")).not.toContain('"resolved"');
   });
 });

@@ -160,6 +160,17 @@ export function streamContract(fixture: () => Fixture): void {
     expect(await store.streams.append("a", ["1"])).toBe(1);
   });
 
+  it("tells who has read further than there is that the stream was forgotten", async () => {
+    const { store, second } = fixture();
+    await store.streams.append("a", count(3));
+    expect(await second.streams.read("a", 4)).toEqual({ events: [], last: 3, lost: true });
+    await second.streams.delete("a");
+    expect(await store.streams.read("a", 3)).toEqual({ events: [], last: 0, lost: true });
+    await store.streams.append("a", ["1"]);
+    expect(await second.streams.read("a", 3)).toEqual({ events: [], last: 1, lost: true });
+    expect(await second.streams.read("a", 1)).toEqual({ events: [], last: 1, lost: false });
+  });
+
   it("forgets a stream when nothing was added for its time to live", async () => {
     const { store, passes } = fixture();
     await store.streams.append("gone", ["1"], { ttl: SHORT });

@@ -1,10 +1,12 @@
 import type { NotificationScope } from "../../src/codec/codec.ts";
-import type { JsonObject } from "../../src/json/json.ts";
+import { asJson, type JsonObject } from "../../src/json/json.ts";
 import type { Content, Icon } from "../../src/model/content.ts";
 import type { Method, Params, Result } from "../../src/model/methods.ts";
 import type { ClientCapabilities, Implementation, Peer, ServerCapabilities } from "../../src/model/peer.ts";
 import type { Revision } from "../../src/model/revision.ts";
 import { type Call, type CallSource, createCall } from "../../src/model/service.ts";
+import { type DetailedTask, type Task, tasksExtension } from "../../src/model/task.ts";
+import type { CallToolResult } from "../../src/model/tool.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 
 // One rich example of everything that can be said: every optional member is
@@ -35,7 +37,7 @@ export const clientCapabilities: ClientCapabilities = {
   roots: { listChanged: true },
   sampling: { tools: {}, context: {} },
   elicitation: { form: {}, url: {} },
-  extensions: { "com.example/ext": { level: 1 } },
+  extensions: { "com.example/ext": { level: 1 }, [tasksExtension]: {} },
 };
 
 export const serverCapabilities: ServerCapabilities = {
@@ -45,7 +47,7 @@ export const serverCapabilities: ServerCapabilities = {
   prompts: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
   tools: { listChanged: true },
-  extensions: { "com.example/ext": { level: 1 } },
+  extensions: { "com.example/ext": { level: 1 }, [tasksExtension]: {} },
 };
 
 export const blocks: readonly Content[] = [
@@ -95,12 +97,54 @@ export const params: { readonly [M in Method]: Params<M> } = {
       promptsListChanged: false,
       resourcesListChanged: true,
       resourceSubscriptions: ["stock://a"],
+      taskIds: ["t"],
     },
   },
+  "tasks/get": { taskId: "t" },
+  "tasks/update": {
+    taskId: "t",
+    inputResponses: { a: { action: "accept", content: { name: "a" } }, b: { roots: [{ uri: "file:///a" }] } },
+  },
+  "tasks/cancel": { taskId: "t" },
+  "tasks/list": { cursor: "2" },
+  "tasks/result": { taskId: "t" },
 };
 
 const page = { nextCursor: "", ttlMs: 1000, cacheScope: "public", _meta } as const;
 const described = { title: "A", description: "The A", mimeType: "text/plain", icons, annotations, _meta };
+
+export const task = {
+  taskId: "t",
+  status: "working",
+  statusMessage: "packing",
+  createdAt: "2026-01-01T00:00:00Z",
+  lastUpdatedAt: "2026-01-01T00:00:01Z",
+  ttlMs: 60_000,
+  pollIntervalMs: 500,
+  _meta,
+} as const satisfies Task;
+
+const toolResult: CallToolResult = { content: blocks, structuredContent: { total: 1 }, isError: false, _meta };
+
+/** A task in every state. */
+export const tasks: readonly DetailedTask[] = [
+  task,
+  {
+    ...task,
+    status: "input_required",
+    questions: {
+      a: {
+        method: "elicitation/create",
+        params: { message: "Who?", requestedSchema: { type: "object", properties: { name: { type: "string" } } } },
+      },
+      b: { method: "roots/list", params: {} },
+    },
+  },
+  { ...task, status: "completed", result: toolResult },
+  { ...task, status: "completed", result: { content: [], isError: true } },
+  { ...task, status: "failed", failure: { code: "invalid-params", message: "no", data: { a: 1 } } },
+  { ...task, status: "cancelled", ttlMs: null },
+];
 
 export const results: { readonly [M in Method]: Result<M> } = {
   "server/discover": {
@@ -128,12 +172,13 @@ export const results: { readonly [M in Method]: Result<M> } = {
           idempotentHint: false,
           openWorldHint: true,
         },
+        execution: { taskSupport: "optional" },
         _meta,
       },
       { name: "count", inputSchema: { type: "object" }, outputSchema: { type: "integer" } },
     ],
   },
-  "tools/call": { content: blocks, structuredContent: { total: 1 }, isError: false, _meta },
+  "tools/call": toolResult,
   "resources/list": { ...page, resources: [{ uri: "stock://a", name: "a", size: 2, ...described }] },
   "resources/templates/list": {
     ...page,
@@ -164,6 +209,11 @@ export const results: { readonly [M in Method]: Result<M> } = {
   "prompts/get": { description: "d", messages: blocks.map((content) => ({ role: "user", content })), _meta },
   "completion/complete": { completion: { values: ["a", "b"], total: 2, hasMore: false }, _meta },
   "subscriptions/listen": { _meta: { "io.modelcontextprotocol/subscriptionId": 7 } },
+  "tasks/get": task,
+  "tasks/update": { _meta },
+  "tasks/cancel": { ...task, status: "cancelled" },
+  "tasks/list": { nextCursor: "", tasks: [task], _meta },
+  "tasks/result": toolResult,
 };
 
 export const notifications: readonly (readonly [string, JsonObject, NotificationScope?])[] = [
@@ -176,6 +226,7 @@ export const notifications: readonly (readonly [string, JsonObject, Notification
   ["notifications/resources/list_changed", {}],
   ["notifications/resources/updated", { uri: "stock://a" }, { subscriptionId: 7 }],
   ["notifications/subscriptions/acknowledged", { notifications: { toolsListChanged: true } }, { subscriptionId: 7 }],
+  ...tasks.map((one) => ["notifications/tasks", asJson(one), { subscriptionId: 7 }] as const),
   ["notifications/initialized", {}],
   ["notifications/roots/list_changed", {}],
   ["notifications/elicitation/complete", { elicitationId: "e" }],

@@ -33,7 +33,7 @@ async function record(revision: Revision): Promise<Transcript> {
   const { server, started } = createShop();
   const [here, there] = memoryChannels();
   const serving = serveChannel(there, server);
-  const channel = recordChannel(here, { mask: ["requestState"] });
+  const channel = recordChannel(here, { mask: ["requestState", "taskId", "createdAt", "lastUpdatedAt"] });
   const client = await connectBy((opening) => openChannel(channel, opening), {
     revision,
     info: { name: "golden", title: "Golden", version: "1.0.0" },
@@ -84,6 +84,10 @@ function createShop() {
           return new Promise((resolve) => signal.addEventListener("abort", () => resolve("stopped")));
         },
       }),
+      grow: tool({
+        task: "required",
+        run: (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve("grown"))),
+      }),
     },
     prompts: { greet: prompt({ description: "Greets", get: () => "Say hello." }) },
     resources: [resource("stock://{sku}", { name: "stock", mimeType: "text/plain", read: ({ sku }) => `3 of ${sku}` })],
@@ -113,12 +117,22 @@ async function play(
   abort.abort("not needed any more");
   await waiting;
 
+  await attempt(grow(client));
+
   const watch = client.watch("stock://A");
   await watch.ready;
   server.notify.resourceUpdated("stock://A");
   await watch[Symbol.asyncIterator]().next();
   await watch[Symbol.asyncDispose]();
   await settled();
+}
+
+/** Work that is followed for a while, and then ended. Where there are no tasks, it does not even start. */
+async function grow(client: Client): Promise<void> {
+  const task = await client.tasks.start("grow", {}, { ttlMs: 60_000 });
+  await task.status();
+  await task.cancel();
+  await task.status();
 }
 
 /** Resolves when both ends have nothing left to say. */

@@ -84,7 +84,7 @@ test("params are the same", () => {
   expectTypeOf<Match<Params<"resources/read">, official.ReadResourceRequestParams>>().toEqualTypeOf<true>();
   expectTypeOf<Match<Params<"prompts/get">, official.GetPromptRequestParams>>().toEqualTypeOf<true>();
   expectTypeOf<Match<Params<"completion/complete">, official.CompleteRequestParams>>().toEqualTypeOf<true>();
-  expectTypeOf<Match<ListenFilter, official.SubscriptionFilter>>().toEqualTypeOf<true>();
+  expectTypeOf<Match<Omit<ListenFilter, "taskIds">, official.SubscriptionFilter>>().toEqualTypeOf<true>();
 });
 
 test("questions and answers are the same", () => {

@@ -1,16 +1,19 @@
 import * as core from "@modelcontextprotocol/core";
+import * as ext from "@modelcontextprotocol/ext-tasks/core/v2";
 import * as sdk from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
+import { isKnown } from "../../src/codec/shared/known.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import type { Question, QuestionMethod } from "../../src/model/input.ts";
 import type { Method } from "../../src/model/methods.ts";
 import { type Revision, revisions } from "../../src/model/revision.ts";
-import { codecFor } from "../support/codecs.ts";
+import { type Codec, codecFor } from "../support/codecs.ts";
 import { answers, plainQuestions, richQuestions } from "./example-questions.ts";
-import { callOf, client, clientCapabilities, notifications, params, results, server } from "./examples.ts";
+import { callOf, client, clientCapabilities, notifications, params, results, server, task, tasks } from "./examples.ts";
 
 // The schemas of the official packages judge everything that our codecs say:
-// those of version 1 where there are sessions, those of version 2 where not.
+// those of version 1 where there are sessions, those of version 2 where not, and
+// those of the extension for its tasks.
 
 interface Schema {
   parse(value: unknown): unknown;
@@ -18,7 +21,9 @@ interface Schema {
 
 const methods = Object.keys(params) as Method[];
 
-const requestSchemas: { readonly [M in Method]: Schema } = {
+type ModernMethod = Exclude<Method, "tasks/list" | "tasks/result">;
+
+const requestSchemas: { readonly [M in ModernMethod]: Schema } = {
   "server/discover": core.DiscoverRequestSchema,
   "tools/list": core.ListToolsRequestSchema,
   "tools/call": core.CallToolRequestSchema,
@@ -29,9 +34,12 @@ const requestSchemas: { readonly [M in Method]: Schema } = {
   "prompts/get": core.GetPromptRequestSchema,
   "completion/complete": core.CompleteRequestSchema,
   "subscriptions/listen": core.SubscriptionsListenRequestSchema,
+  "tasks/get": ext.GetTaskRequestV2Schema,
+  "tasks/update": ext.UpdateTaskRequestV2Schema,
+  "tasks/cancel": ext.CancelTaskRequestV2Schema,
 };
 
-const resultSchemas: { readonly [M in Method]: Schema } = {
+const resultSchemas: { readonly [M in ModernMethod]: Schema } = {
   "server/discover": core.DiscoverResultSchema,
   "tools/list": core.ListToolsResultSchema,
   "tools/call": core.CallToolResultSchema,
@@ -42,6 +50,9 @@ const resultSchemas: { readonly [M in Method]: Schema } = {
   "prompts/get": core.GetPromptResultSchema,
   "completion/complete": core.CompleteResultSchema,
   "subscriptions/listen": core.SubscriptionsListenResultSchema,
+  "tasks/get": ext.GetTaskResultV2Schema,
+  "tasks/update": ext.UpdateTaskResultV2Schema,
+  "tasks/cancel": ext.CancelTaskResultV2Schema,
 };
 
 const legacySchemas: { readonly [M in Method]?: readonly [request: Schema, result: Schema] } = {
@@ -53,10 +64,16 @@ const legacySchemas: { readonly [M in Method]?: readonly [request: Schema, resul
   "prompts/list": [sdk.ListPromptsRequestSchema, sdk.ListPromptsResultSchema],
   "prompts/get": [sdk.GetPromptRequestSchema, sdk.GetPromptResultSchema],
   "completion/complete": [sdk.CompleteRequestSchema, sdk.CompleteResultSchema],
+  "tasks/get": [sdk.GetTaskRequestSchema, sdk.GetTaskResultSchema],
+  "tasks/cancel": [sdk.CancelTaskRequestSchema, sdk.CancelTaskResultSchema],
+  "tasks/list": [sdk.ListTasksRequestSchema, sdk.ListTasksResultSchema],
+  "tasks/result": [sdk.GetTaskPayloadRequestSchema, sdk.CallToolResultSchema],
 };
 
 function schemasOf(revision: Revision, method: Method): readonly [Schema, Schema] | undefined {
-  return revision === "2026-07-28" ? [requestSchemas[method], resultSchemas[method]] : legacySchemas[method];
+  if (!isKnown(method, revision)) return undefined;
+  if (revision !== "2026-07-28") return legacySchemas[method];
+  return [requestSchemas[method as ModernMethod], resultSchemas[method as ModernMethod]];
 }
 
 function accepts(schema: Schema, value: JsonObject): void {
@@ -69,7 +86,8 @@ describe.each(revisions)("the official schemas accept what %s says", (revision) 
 
   it.each(known)("in a request for %s", (method) => {
     const [request] = schemasOf(revision, method) ?? [];
-    if (request) accepts(request, { method, params: codec.encodeCall(callOf(method, revision), "token") });
+    const params = codec.encodeCall(callOf(method, revision), "token");
+    if (request) accepts(request, { jsonrpc: "2.0", id: 1, method, params });
   });
 
   it.each(known)("in the result of %s", (method) => {
@@ -94,7 +112,52 @@ describe.each(revisions)("the official schemas accept what %s says", (revision) 
 
   it.each(notifications.map((row) => ({ row })))("in a notification, $row.0", ({ row: [method, given, scope] }) => {
     const said = codec.encodeNotification(method, given, scope);
-    if (said !== undefined) accepts(notificationSchema(revision), { method, params: said });
+    const name = codec.notificationName(method);
+    if (said !== undefined) accepts(notificationSchema(revision), { jsonrpc: "2.0", method: name, params: said });
+  });
+});
+
+describe("the official schemas accept of tasks", () => {
+  const modern = codecFor("2026-07-28");
+  const legacy = codecFor("2025-11-25");
+
+  function encoded(outcome: ReturnType<Codec["encodeOutcome"]>): JsonObject {
+    if (!outcome.ok) throw new Error(outcome.failure.message);
+    return outcome.value;
+  }
+
+  it("that a call ends with one", () => {
+    const outcome = { kind: "task", task } as const;
+    accepts(ext.CreateTaskResultV2Schema, encoded(modern.encodeOutcome("tools/call", outcome, server)));
+    accepts(sdk.CreateTaskResultSchema, encoded(legacy.encodeOutcome("tools/call", outcome, server)));
+  });
+
+  it("that a call wants one", () => {
+    const params = legacy.encodeCall(callOf("tools/call", "2025-11-25", { tasks: { wanted: true, ttlMs: 1.5 } }));
+    expect(params).toHaveProperty("task", { ttl: 1 });
+    accepts(sdk.CallToolRequestSchema, { method: "tools/call", params });
+  });
+
+  it.each(tasks)("one that is $status", (result) => {
+    accepts(
+      ext.GetTaskResultV2Schema,
+      encoded(modern.encodeOutcome("tasks/get", { kind: "complete", result }, server)),
+    );
+    accepts(sdk.GetTaskResultSchema, encoded(legacy.encodeOutcome("tasks/get", { kind: "complete", result }, server)));
+  });
+
+  it("what one came to, which their client reads like the result of any call", () => {
+    for (const result of tasks.filter(({ status }) => status === "completed")) {
+      const wire = encoded(modern.encodeOutcome("tasks/get", { kind: "complete", result }, server));
+      accepts(ext.CallToolResultV2Schema, wire.result as JsonObject);
+    }
+  });
+
+  it("that a server has them", () => {
+    const welcome = legacy.encodeWelcome(results["server/discover"]);
+    accepts(sdk.ServerTasksCapabilitySchema, (welcome.capabilities as JsonObject).tasks as JsonObject);
+    const meta = modern.encodeCall(callOf("tools/call", "2026-07-28"));
+    expect(ext.hasTaskClientCapabilityV2(meta)).toBe(true);
   });
 });
 
@@ -130,6 +193,8 @@ function questionSchemas(revision: Revision): { readonly [Q in QuestionMethod]: 
 
 function notificationSchema(revision: Revision): Schema {
   return revision === "2026-07-28"
-    ? core.ServerNotificationSchema.or(core.SubscriptionsAcknowledgedNotificationSchema)
+    ? core.ServerNotificationSchema.or(core.SubscriptionsAcknowledgedNotificationSchema).or(
+        ext.TaskStatusNotificationV2Schema,
+      )
     : sdk.ServerNotificationSchema.or(sdk.ClientNotificationSchema);
 }

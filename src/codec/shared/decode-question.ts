@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../../json/json.ts";
+import { isObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Question, QuestionMethod } from "../../model/input.ts";
 import type { Decoded } from "../codec.ts";
 import { aListOf, aNumber, anObject, anything, aString, type Check, oneOf, optional } from "./check.ts";
@@ -12,6 +12,26 @@ export function decodeQuestion(method: string, params: JsonObject): Decoded<Ques
   const problem = checks[method](params);
   if (problem !== undefined) return refuse("invalid-params", `params${problem}`);
   return { ok: true, value: asQuestion(method, params) };
+}
+
+/** Reads the questions in `inputRequests`, by key. */
+export function decodeQuestions(inputRequests: Json | undefined): Decoded<Readonly<Record<string, Question>>> {
+  if (!isObject(inputRequests)) return refuse("invalid-response", ".inputRequests must be an object");
+  const entries: [string, Question][] = [];
+  for (const [key, request] of Object.entries(inputRequests)) {
+    const question = decodeInputRequest(request);
+    if (!question.ok) return refuse("invalid-response", `.inputRequests.${key}: ${question.failure.message}`);
+    entries.push([key, question.value]);
+  }
+  return { ok: true, value: Object.fromEntries(entries) };
+}
+
+function decodeInputRequest(request: Json | undefined): Decoded<Question> {
+  if (!isObject(request)) return refuse("invalid-params", "must be an object");
+  const { method, params = {} } = request;
+  if (typeof method !== "string") return refuse("invalid-params", "method must be a string");
+  if (!isObject(params)) return refuse("invalid-params", "params must be an object");
+  return decodeQuestion(method, params);
 }
 
 function isQuestionMethod(method: string): method is QuestionMethod {

@@ -84,14 +84,6 @@ describe("decodeResult", () => {
     });
   });
 
-  it("reads a task", () => {
-    const wire = { resultType: "task", taskId: "1", status: "working", _meta: { [serverInfo]: server } };
-    expect(codec.decodeResult("tools/call", wire)).toEqual({
-      kind: "task",
-      task: { taskId: "1", status: "working" },
-    });
-  });
-
   it.each([
     [{ _meta: { [serverInfo]: server } }, server],
     [{ serverInfo: server }, server],

@@ -1,13 +1,13 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import type { Question } from "../../model/input.ts";
 import { metaKeys, metaOf } from "../../model/meta.ts";
 import { type Method, methodRow } from "../../model/methods.ts";
 import type { Outcome } from "../../model/service.ts";
+import type { Task } from "../../model/task.ts";
 import type { Decoded } from "../codec.ts";
 import { type Change, inOrder, without, withoutMeta } from "./change.ts";
-import { decodeQuestion } from "./decode-question.ts";
+import { decodeQuestions } from "./decode-question.ts";
+import { readDetails, readLegacyDetails, readLegacyTask, readTask } from "./decode-task.ts";
 import { nobody, readImplementation, readServerCapabilities } from "./peer.ts";
-import { refuse } from "./refuse.ts";
 import { mendResult, resultProblem } from "./results.ts";
 import { asResult } from "./unchecked.ts";
 
@@ -23,16 +23,66 @@ export function decodeModernResult<M extends Method>(method: M, result: JsonObje
   const { resultType = "complete" } = result;
   switch (resultType) {
     case "complete":
+      if (method === "tasks/get") return decodeRead(method, readDetails(plain(result)));
       return decodeComplete(method, method === "server/discover" ? discovered(result) : plain(result));
     case "input_required":
       return decodeInputRequired(method, result);
     case "task":
-      return method === "tools/call"
-        ? { kind: "task", task: plain(result) }
-        : invalid(`${method} result.resultType must not be task`);
+      if (method !== "tools/call") return invalid(`${method} result.resultType must not be task`);
+      return decodeTask(method, readTask(plain(result)));
     default:
       return invalid(`${method} result.resultType ${abridged(resultType)} is unknown`);
   }
+}
+
+/** Reads a result in a revision that does not say how a call ended: one of a tool may be a task to follow. */
+export function decodeLegacyResult<M extends Method>(method: M, result: JsonObject): Outcome<M> {
+  switch (method) {
+    case "tools/call":
+      return isObject(result.task) && isNothingElse(result)
+        ? decodeTask(method, readLegacyTask({ ...result.task, _meta: result._meta }))
+        : decodeComplete(method, result);
+    case "tasks/get":
+      return decodeRead(method, readLegacyDetails(result));
+    case "tasks/cancel":
+      return decodeRead(method, readLegacyTask(result));
+    case "tasks/list":
+      return decodeTasks(method, result);
+    case "tasks/result":
+      return decodeComplete(method, unrelated(result));
+    default:
+      return decodeComplete(method, result);
+  }
+}
+
+/** What a task came to, like that of a call: whose it is, the caller knows. */
+const unrelated: Change = withoutMeta(metaKeys.relatedTask);
+
+/** Any tool may put what it likes in its result, but not instead of it. */
+function isNothingElse({ content, structuredContent }: JsonObject): boolean {
+  return content === undefined && structuredContent === undefined;
+}
+
+function decodeTasks<M extends Method>(method: M, result: JsonObject): Outcome<M> {
+  const outcome = decodeComplete(method, result);
+  if (outcome.kind !== "complete" || !Array.isArray(result.tasks)) return outcome;
+  const tasks: JsonObject[] = [];
+  for (const [index, wire] of result.tasks.entries()) {
+    const task = readLegacyTask(wire);
+    if (!task.ok) return invalid(`${method} result.tasks[${index}]${task.failure.message}`);
+    tasks.push(asJson(task.value));
+  }
+  return { kind: "complete", result: asResult<M>({ ...asJson(outcome.result), tasks }) };
+}
+
+function decodeTask<M extends Method>(method: M, task: Decoded<Task>): Outcome<M> {
+  return task.ok ? { kind: "task", task: task.value } : invalid(`${method} result${task.failure.message}`);
+}
+
+/** A task that is the whole answer. */
+function decodeRead<M extends Method>(method: M, task: Decoded<Task>): Outcome<M> {
+  if (!task.ok) return invalid(`${method} result${task.failure.message}`);
+  return { kind: "complete", result: asResult<M>(asJson(task.value)) };
 }
 
 /** Without what only the wire needs: how the call ended, and who says so. */
@@ -54,28 +104,15 @@ function decodeInputRequired<M extends Method>(method: M, result: JsonObject): O
   const { inputRequests = {}, requestState } = result;
   const where = `${method} result`;
   if (methodRow(method).asks !== true) return invalid(`${where}.resultType must not be input_required`);
-  if (!isObject(inputRequests)) return invalid(`${where}.inputRequests must be an object`);
   if (requestState !== undefined && typeof requestState !== "string") {
     return invalid(`${where}.requestState must be a string`);
   }
-  const entries: [string, Question][] = [];
-  for (const [key, request] of Object.entries(inputRequests)) {
-    const question = decodeInputRequest(request);
-    if (!question.ok) return invalid(`${where}.inputRequests.${key}: ${question.failure.message}`);
-    entries.push([key, question.value]);
-  }
-  if (entries.length === 0 && requestState === undefined)
+  const read = decodeQuestions(inputRequests);
+  if (!read.ok) return invalid(`${where}${read.failure.message}`);
+  const questions = read.value;
+  if (Object.keys(questions).length === 0 && requestState === undefined)
     return invalid(`${where} asks nothing and has no requestState`);
-  const questions = Object.fromEntries(entries);
   return { kind: "input-required", questions, ...(requestState !== undefined && { state: requestState }) };
-}
-
-function decodeInputRequest(request: Json | undefined): Decoded<Question> {
-  if (!isObject(request)) return refuse("invalid-params", "must be an object");
-  const { method, params = {} } = request;
-  if (typeof method !== "string") return refuse("invalid-params", "method must be a string");
-  if (!isObject(params)) return refuse("invalid-params", "params must be an object");
-  return decodeQuestion(method, params);
 }
 
 function invalid(message: string): Extract<Outcome, { kind: "failed" }> {

@@ -30,11 +30,15 @@ export interface Dialect {
   /** A block of content, wherever it stands. */
   readonly block: Change;
   readonly root: Change;
+  /** A task, without what its status brings. */
+  readonly task: Change;
 
   /** Any result of a method of the protocol. */
   readonly result: Change;
   /** The result of a tool, also where a sampling message repeats it. */
   readonly toolResult: Change;
+  /** The result of `tasks/cancel`, which is a task. */
+  readonly cancelled: Change;
   /** What a caller put in `_meta` for itself. */
   readonly callerMeta: Change;
   /** Params of `completion/complete`. */
@@ -51,8 +55,11 @@ export interface Dialect {
   /** The answer to `sampling/createMessage`. */
   readonly sampled: Change;
 
-  /** Whether it has a notification that not every revision has. One that is not listed is in all of them. */
-  readonly notifications: Readonly<Record<string, boolean>>;
+  /**
+   * Whether it has a notification that not every revision has, or what it calls
+   * it. One that is not listed is in all of them.
+   */
+  readonly notifications: Readonly<Record<string, boolean | string>>;
   readonly errors: ErrorNumbers;
 }
 
@@ -78,8 +85,10 @@ const changeNames = [
   "prompt",
   "block",
   "root",
+  "task",
   "result",
   "toolResult",
+  "cancelled",
   "callerMeta",
   "completion",
   "notification",

@@ -101,17 +101,11 @@ describe("encodeOutcome", () => {
   it.each([
     ["tools/list", { kind: "input-required", questions: { a: ask } }],
     ["tools/call", { kind: "input-required", questions: {} }],
-    ["resources/read", { kind: "task", task: {} }],
   ] as const)("does not let %s end with %j", (method, outcome) => {
     expect(codec.encodeOutcome(method, outcome)).toMatchObject({ ok: false, failure: { code: "internal" } });
   });
 
-  it("ends with a task or a failure", () => {
-    expect(encode("tools/call", { kind: "task", task: { taskId: "1", status: "working" } })).toEqual({
-      resultType: "task",
-      taskId: "1",
-      status: "working",
-    });
+  it("ends with a failure", () => {
     const failure = { code: "internal", message: "no" } as const;
     expect(codec.encodeOutcome("tools/call", { kind: "failed", failure })).toEqual({ ok: false, failure });
   });

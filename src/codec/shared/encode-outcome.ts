@@ -5,36 +5,44 @@ import { methodRow } from "../../model/methods.ts";
 import type { Implementation } from "../../model/peer.ts";
 import { unreachable } from "../../std/unreachable.ts";
 import type { Decoded, ServerCodec } from "../codec.ts";
+import { inOrder } from "./change.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Draft } from "./draft.ts";
 import { createResultWriter } from "./encode-result.ts";
+import { createTaskWriter, encodeQuestions, type WriteQuestion } from "./encode-task.ts";
 import { createMemory } from "./memory.ts";
 import { refuse } from "./refuse.ts";
-
-type WriteQuestion = (question: Question) => Decoded<JsonObject>;
 
 /** How a stateless dialect says the end of a call: complete, asking for input, or as a task to follow. */
 export function createOutcomeWriter(dialect: Dialect, writeQuestion: WriteQuestion): ServerCodec["encodeOutcome"] {
   const resultChange = createResultWriter(dialect);
+  const writeTask = createTaskWriter(dialect, writeQuestion);
+  const briefTask = inOrder(dialect.task, dialect.result);
   const remember = createMemory();
+
+  const writeDetails = (task: JsonObject, server: Implementation | undefined): Decoded<JsonObject> => {
+    const said = writeTask(task);
+    return said.ok ? { ok: true, value: complete("tasks/get", dialect.result(said.value), server) } : said;
+  };
 
   return (method, outcome, server) => {
     switch (outcome.kind) {
       case "complete": {
         const result = asJson(outcome.result);
+        if (method === "tasks/get") return writeDetails(result, server);
         const encode = () => complete(method, resultChange(method)(result), server);
         return { ok: true, value: remember(method, result, server, encode) };
       }
       case "input-required": {
         const problem = askingProblem(method, outcome);
         if (problem !== undefined) return refuse("internal", `${method} ${problem}`);
-        const inputRequests = encodeEach(outcome.questions, writeQuestion);
+        const inputRequests = encodeQuestions(outcome.questions, writeQuestion);
         if (!inputRequests.ok) return inputRequests;
         return { ok: true, value: signed(inputRequired(inputRequests.value, outcome.state), server) };
       }
       case "task":
         if (method !== "tools/call") return refuse("internal", `${method} must not end with a task`);
-        return { ok: true, value: signed({ ...outcome.task, resultType: "task" }, server) };
+        return { ok: true, value: signed({ resultType: "task", ...briefTask(asJson(outcome.task)) }, server) };
       case "failed":
         return { ok: false, failure: outcome.failure };
       default:
@@ -86,16 +94,6 @@ function askingProblem(method: string, { questions, state }: Asking): string | u
 interface Asking {
   readonly questions: Readonly<Record<string, Question>>;
   readonly state?: string;
-}
-
-function encodeEach(questions: Asking["questions"], write: WriteQuestion): Decoded<JsonObject> {
-  const requests: [string, JsonObject][] = [];
-  for (const [key, question] of Object.entries(questions)) {
-    const request = write(question);
-    if (!request.ok) return request;
-    requests.push([key, request.value]);
-  }
-  return { ok: true, value: Object.fromEntries(requests) };
 }
 
 function signed(wire: JsonObject, server: Implementation | undefined): JsonObject {

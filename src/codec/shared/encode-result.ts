@@ -1,5 +1,5 @@
 import type { Method } from "../../model/methods.ts";
-import { type Change, inEach, inMember, inOrder, ofType, same } from "./change.ts";
+import { type Change, dropMeta, inEach, inMember, inOrder, keeping, ofType, same } from "./change.ts";
 import type { Dialect } from "./dialect.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { Dialect } from "./dialect.ts";
  */
 export function createResultWriter(dialect: Dialect): (method: string) => Change {
   const changes = new Map<string, Change>(
-    Object.entries(resultChanges(dialect)).map(([method, change]) => [method, inOrder(dialect.result, change)]),
+    Object.entries(resultChanges(dialect)).map(([method, change]) => [method, inOrder(change, dialect.result)]),
   );
   return (method) => changes.get(method) ?? same;
 }
@@ -28,6 +28,11 @@ function resultChanges(dialect: Dialect): { readonly [M in Method]: Change } {
     "prompts/get": inEach("messages", inMember("content", block)),
     "completion/complete": same,
     "subscriptions/listen": same,
+    "tasks/get": dialect.task,
+    "tasks/update": keeping("_meta"),
+    "tasks/cancel": dialect.cancelled,
+    "tasks/list": inEach("tasks", inOrder(dialect.task, dropMeta)),
+    "tasks/result": toolResultChange(dialect),
   };
 }
 

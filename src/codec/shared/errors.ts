@@ -28,6 +28,8 @@ export const errorNumbers: ErrorNumbers = {
   timeout: rpcCodes.internal,
   "connection-closed": rpcCodes.internal,
   "http-error": rpcCodes.internal,
+  unauthorized: rpcCodes.internal,
+  forbidden: rpcCodes.internal,
   "limit-reached": rpcCodes.internal,
 };
 
@@ -42,6 +44,8 @@ const unnumbered: ReadonlySet<ErrorCode> = new Set([
   "timeout",
   "connection-closed",
   "http-error",
+  "unauthorized",
+  "forbidden",
   "limit-reached",
 ] as const);
 

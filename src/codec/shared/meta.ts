@@ -15,14 +15,20 @@ export const modernKeys: readonly string[] = [
   metaKeys.subscriptionId,
 ];
 
-/** Leaves in `_meta` what is the caller's own: reserved keys are written by codecs alone. */
+/** The keys of `_meta` by which the parts of a server tell each other what was said when. No peer hears of them. */
+export const insideKeys: readonly string[] = ["plugbay/position", "plugbay/after", "plugbay/lost"];
+
+/** What a peer cannot mean is not heard from it. */
+export const dropInside: Change = without(...insideKeys);
+
+/** Leaves in `_meta` what is the caller's own: reserved keys are written by codecs alone, and ours stay inside. */
 export const ownMeta: Change = (meta) => without(...Object.keys(meta).filter(isReserved))(meta);
 
 function isReserved(key: string): boolean {
   return reserved.has(key);
 }
 
-const reserved: ReadonlySet<string> = new Set(Object.values(metaKeys));
+const reserved: ReadonlySet<string> = new Set([...Object.values(metaKeys), ...insideKeys]);
 
 /** The progress token of a request, with its JSON type. */
 export function readProgressToken(meta: JsonObject): Decoded<Id | undefined> {

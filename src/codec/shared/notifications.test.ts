@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { codecFor } from "../../../test/support/codecs.ts";
+import { revisions } from "../../model/revision.ts";
 
 const codec = codecFor("2026-07-28");
 const subscriptionId = "io.modelcontextprotocol/subscriptionId";
@@ -12,7 +13,8 @@ describe("notifications", () => {
       { subscriptionId: id },
     );
     expect(wire).toEqual({ _meta: { own: 1, [subscriptionId]: id } });
-    expect(codec.decodeNotification("notifications/tools/list_changed", wire ?? {})).toEqual({ _meta: { own: 1 } });
+    const told = codec.decodeNotification("notifications/tools/list_changed", wire ?? {});
+    expect(told).toEqual({ method: "notifications/tools/list_changed", params: { _meta: { own: 1 } } });
   });
 
   it.each([
@@ -31,14 +33,28 @@ describe("notifications", () => {
       progressToken: 0,
     });
     expect(codec.encodeNotification("notifications/progress", params)).toBeUndefined();
-    expect(codec.decodeNotification("notifications/progress", { progress: 1, progressToken: 0 })).toEqual(params);
+    expect(codec.decodeNotification("notifications/progress", { progress: 1, progressToken: 0 })?.params).toEqual(
+      params,
+    );
   });
 
   it("passes what it does not know", () => {
     const params = { any: 1, progressToken: 1 };
     expect(codec.encodeNotification("notifications/mine", params)).toBe(params);
     expect(codec.encodeNotification("constructor", params)).toBe(params);
-    expect(codec.decodeNotification("notifications/mine", params)).toBe(params);
+    expect(codec.decodeNotification("notifications/mine", params)?.params).toBe(params);
+    expect(codec.notificationName("notifications/mine")).toBe("notifications/mine");
+    expect(codec.notificationName("constructor")).toBe("constructor");
+  });
+
+  it.each(revisions)("of %s say nothing that was meant for this side only", (revision) => {
+    const _meta = { "plugbay/position": "1", "plugbay/after": "0", "plugbay/lost": true };
+    const { encodeNotification } = codecFor(revision);
+    expect(encodeNotification("notifications/tools/list_changed", { _meta })).toEqual({});
+    expect(encodeNotification("notifications/resources/updated", { uri: "u", _meta: { ..._meta, own: 1 } })).toEqual({
+      uri: "u",
+      _meta: { own: 1 },
+    });
   });
 });
 

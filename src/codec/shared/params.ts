@@ -24,6 +24,7 @@ export function paramsProblem(method: string, params: JsonObject): Problem {
 }
 
 const page: Members<Params<"tools/list">> = { cursor: optional(aString) };
+const aTask: Members<Params<"tasks/get">> = { taskId: aString };
 
 const aReference = byType({
   "ref/prompt": anObject({ name: aString }),
@@ -50,8 +51,14 @@ const members: { readonly [M in Method]: Members<Params<M>> } = {
       promptsListChanged: optional(aBoolean),
       resourcesListChanged: optional(aBoolean),
       resourceSubscriptions: optional(aListOf(aString)),
+      taskIds: optional(aListOf(aString)),
     } satisfies Members<Params<"subscriptions/listen">["notifications"]>),
   },
+  "tasks/get": aTask,
+  "tasks/update": { ...aTask, inputResponses: aRecordOf(anObject()) },
+  "tasks/cancel": aTask,
+  "tasks/list": page,
+  "tasks/result": aTask,
 };
 
 const checks = new Map(Object.entries(members).map(([method, row]) => [method, anObject(row)]));

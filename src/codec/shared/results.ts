@@ -42,6 +42,11 @@ const members: { readonly [M in Method]: Partial<Members<Result<M>>> } = {
   "prompts/get": { messages: aListOf(anObject({ role: aString, content: anObject({ type: aString }) })) },
   "completion/complete": { completion: anObject({ values: aListOf(aString) }) },
   "subscriptions/listen": {},
+  "tasks/get": { taskId: aString },
+  "tasks/update": {},
+  "tasks/cancel": {},
+  "tasks/list": { ...page, tasks: aListOf(anObject({ taskId: aString })) },
+  "tasks/result": { content: aListOf(anObject({ type: aString })) },
 };
 
 const checks = new Map(Object.entries(members).map(([method, row]) => [method, anObject({ ...row })]));
@@ -72,4 +77,6 @@ const mendings = new Map<string, Change>([
   ["resources/templates/list", inOrder(cursor, cache)],
   ["resources/read", cache],
   ["prompts/list", inOrder(cursor, cache)],
+  ["tasks/list", cursor],
+  ["tasks/result", content],
 ]);

@@ -52,5 +52,5 @@ function readingOf(after: number, last: number, entries: Entries): Reading {
     text: decodeText(fields[1] ?? ""),
   }));
   const next = events[0]?.position ?? last + 1;
-  return { events, last, lost: after < last && next > after + 1 };
+  return { events, last, lost: after > last || (after < last && next > after + 1) };
 }

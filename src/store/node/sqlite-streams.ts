@@ -84,10 +84,10 @@ function forget(db: SqliteDatabase, name: string): void {
 }
 
 function read(db: SqliteDatabase, stream: Row | undefined, after: number, limit: number): Reading {
-  if (stream === undefined) return { events: [], last: 0, lost: false };
+  if (stream === undefined) return { events: [], last: 0, lost: after > 0 };
   const sql = "SELECT position, text FROM event WHERE stream = ? AND position > ? ORDER BY position LIMIT ?";
   const events = db
     .all<{ position: number; text: Stored }>(sql, stream.id, after, limit)
     .map(({ position, text }) => ({ position, text: textOf(text) }));
-  return { events, last: stream.last, lost: after < stream.dropped };
+  return { events, last: stream.last, lost: after < stream.dropped || after > stream.last };
 }

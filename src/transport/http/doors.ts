@@ -2,12 +2,14 @@ import type { JsonLimits } from "../../json/parse.ts";
 import type { Service } from "../../model/service.ts";
 import { systemClock } from "../../std/clock.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
+import type { Store } from "../../store/store.ts";
 import { describeService } from "../describe-service.ts";
 import { createSessions, type LegacyDoor, type SessionsOptions } from "./legacy/sessions.ts";
+import { createSharedSessions } from "./legacy/shared/shared-sessions.ts";
 import { createSseDoor, type SseDoor } from "./legacy/sse-door.ts";
 import { createStatelessDoor } from "./legacy/stateless.ts";
 import { createModernDoor, type ModernDoor, type ModernDoorOptions } from "./modern-door.ts";
-import type { HttpOptions } from "./options.ts";
+import type { HttpOptions, HttpWarning } from "./options.ts";
 import { createPulse } from "./pulse.ts";
 
 /** The ways into one service, by what clients speak. */
@@ -46,7 +48,7 @@ function toSettings(service: Service, options: HttpOptions): Settings {
     deadlines: createDeadlines(clock),
     pulse: createPulse(clock, options.keepAliveMs ?? 15_000),
     discover: () => describeService(service),
-    dropped: (message) => warn(onWarning, message),
+    dropped: (message) => warn(onWarning, { kind: "client-dropped", message }),
     jsonLimits: options.jsonLimits,
     alwaysStream: options.respondWith === "sse",
     drainMs: options.drainMs ?? 5_000,
@@ -66,16 +68,24 @@ function toSettings(service: Service, options: HttpOptions): Settings {
 }
 
 /** A hook that throws must not end the beat that all streams live on. */
-function warn(onWarning: HttpOptions["onWarning"], message: string): void {
+export function warn(onWarning: HttpOptions["onWarning"], warning: HttpWarning): void {
   try {
-    onWarning?.({ kind: "client-dropped", message });
+    onWarning?.(warning);
   } catch (error) {
     console.error("plugbay: onWarning threw:", error);
   }
 }
 
-function createLegacyDoor(settings: Settings, { sessions = true }: HttpOptions): LegacyDoor {
-  return sessions ? createSessions(settings) : createStatelessDoor(settings);
+function createLegacyDoor(settings: Settings, { sessions = true, store }: HttpOptions): LegacyDoor {
+  if (!sessions) return createStatelessDoor(settings);
+  const shared = store ?? storeOf(settings.service);
+  return shared === undefined ? createSessions(settings) : createSharedSessions({ ...settings, store: shared });
+}
+
+/** The store of a service that shares one with other processes. */
+function storeOf(service: Service): Promise<Store> | undefined {
+  const { store } = service as { store?: () => Promise<Store> };
+  return store?.();
 }
 
 function createSse(settings: Settings, { sse = false }: HttpOptions): SseDoor | undefined {

@@ -9,14 +9,16 @@ import {
   parseText,
   type Request,
 } from "../../jsonrpc/message.ts";
+import { McpError } from "../../model/errors.ts";
 import { metaKeys } from "../../model/meta.ts";
 import { methodRow } from "../../model/methods.ts";
 import { isLegacy, isRevision, newest, revisions } from "../../model/revision.ts";
 import type { Service } from "../../model/service.ts";
 import { type Admitted, createAdmission } from "./admission.ts";
 import { loopbackHosts } from "./allowed-hosts.ts";
-import { createDoors } from "./doors.ts";
-import { type HttpAnswer, type HttpHead, pathOf, refusal } from "./http-message.ts";
+import { createDoors, warn } from "./doors.ts";
+import { createGuard, type Guard, type Identified } from "./guard.ts";
+import { type HttpAnswer, type HttpHead, type HttpHeaders, pathOf, refusal } from "./http-message.ts";
 import { type HttpReply, jsonHeaders, sendAnswer } from "./http-reply.ts";
 import type { HttpOptions } from "./options.ts";
 
@@ -27,6 +29,11 @@ import type { HttpOptions } from "./options.ts";
 export interface HttpEndpoint {
   /** Judges a request by its head. */
   admit(head: HttpHead): Admitted;
+  /**
+   * Finds out who sends a request that was admitted; what comes of it takes the
+   * place of the head. Absent where it need not be known. Never rejects.
+   */
+  readonly identify: ((head: HttpHead, cors: HttpHeaders) => Promise<Identified>) | undefined;
   /** Answers a request that was admitted. The body is that of a POST. */
   handle(head: HttpHead, body: string, reply: HttpReply): void;
   readonly maxBodyBytes: number;
@@ -37,11 +44,12 @@ export interface HttpEndpoint {
 /** Throws `invalid-definition` when an option cannot be used. */
 export function createEndpoint(service: Service, options: HttpOptions = {}): HttpEndpoint {
   const { path, allowedHosts = loopbackHosts, allowedOrigins = [], maxBodyBytes = 4_194_304, jsonLimits } = options;
-  const { modern, legacy, sse, close } = createDoors(service, options);
-  const guard = { hosts: allowedHosts, origins: allowedOrigins, maxBodyBytes };
-  const admission = createAdmission({ ...guard, path, get: legacy !== undefined });
+  const guard = guardOf(options);
+  const { modern, legacy, sse, close } = createDoors(guard?.around(service) ?? service, options);
+  const limits = { hosts: allowedHosts, origins: allowedOrigins, maxBodyBytes };
+  const admission = createAdmission({ ...limits, path, get: legacy !== undefined });
   const besides = new Map(
-    (sse?.paths ?? []).map((beside) => [beside, createAdmission({ ...guard, path: beside, get: true })]),
+    (sse?.paths ?? []).map((beside) => [beside, createAdmission({ ...limits, path: beside, get: true })]),
   );
   let closing: Promise<void> | undefined;
 
@@ -52,9 +60,11 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
     return legacy === undefined ? unsupported(message, stated, [newest]) : undefined;
   };
 
-  const post = (head: HttpHead, body: string, reply: HttpReply): void => {
+  const post = (head: HttpHead, body: string, direct: HttpReply): void => {
     const message = parseText(body, jsonLimits);
-    if (message.kind === "malformed") return void sendAnswer(reply, malformed(message));
+    if (message.kind === "malformed") return void sendAnswer(direct, malformed(message));
+    const isGuarded = guard !== undefined && message.kind === "request";
+    const reply = isGuarded ? guard.replyTo(message.id, head, direct) : direct;
     if (closing !== undefined && isWork(message)) return void sendAnswer(reply, busy);
     const stated = head.header("mcp-protocol-version");
     if (message.kind === "request" && isModern(message, stated)) return void modern.post(message, head, reply);
@@ -74,7 +84,12 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
 
   return {
     maxBodyBytes,
-    admit: (head) => (besides.size > 0 ? (besides.get(pathOf(head.url)) ?? admission) : admission).admit(head),
+    identify: guard?.identify,
+    admit(head) {
+      const told = guard?.tell(head);
+      if (told !== undefined) return { ok: false, answer: told };
+      return (besides.size > 0 ? (besides.get(pathOf(head.url)) ?? admission) : admission).admit(head);
+    },
     handle(head, body, reply) {
       if (besides.size > 0 && besides.has(pathOf(head.url))) return sse?.handle(head, body, reply);
       if (head.method === "POST") post(head, body, reply);
@@ -85,6 +100,13 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
       return closing;
     },
   };
+}
+
+function guardOf({ auth, path, allowedHosts = loopbackHosts, sse = false, onWarning }: HttpOptions): Guard | undefined {
+  if (auth === undefined) return undefined;
+  if (sse !== false) throw new McpError("invalid-definition", "sse cannot be served with auth: it knows no senders");
+  const tell = (message: string): void => warn(onWarning, { kind: "authenticator-failed", message });
+  return createGuard({ auth, path, hosts: allowedHosts, warn: tell });
 }
 
 const busy: HttpAnswer = refusal(503, "the server is closing", { "retry-after": "1", connection: "close" });

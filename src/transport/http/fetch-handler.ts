@@ -30,10 +30,13 @@ export function toFetchHandler(service: Service, options: HttpOptions = {}): Fet
     const head = new FetchHead(request);
     const admitted = endpoint.admit(head);
     if (!admitted.ok) return toResponse(admitted.answer);
+    const identified =
+      endpoint.identify === undefined ? { ok: true as const, head } : await endpoint.identify(head, admitted.cors);
+    if (!identified.ok) return toResponse(identified.answer);
     const body = request.method === "POST" ? await readText(request, endpoint.maxBodyBytes) : { text: "" };
     if (!("text" in body)) return toResponse(refusal(body.status, body.problem, admitted.cors));
     return new Promise((resolve) => {
-      endpoint.handle(head, body.text, new FetchReply(request.signal, admitted.cors, resolve));
+      endpoint.handle(identified.head, body.text, new FetchReply(request.signal, admitted.cors, resolve));
     });
   };
 

@@ -1,9 +1,11 @@
 import type { JsonLimits } from "../../json/parse.ts";
+import type { Authenticator } from "../../model/authenticator.ts";
 import type { Clock } from "../../std/clock.ts";
+import type { Store } from "../../store/store.ts";
 
 /** Something an operator may want to know. No part of a message is in it. */
 export interface HttpWarning {
-  readonly kind: "client-dropped";
+  readonly kind: "client-dropped" | "authenticator-failed";
   readonly message: string;
 }
 
@@ -20,11 +22,22 @@ export interface HttpOptions {
   /** Origins of web pages that may use the server, such as `https://app.example.com`. Default: its own. */
   readonly allowedOrigins?: readonly string[];
   /**
+   * Finds out who sends a request, before anything is done about it: one of the
+   * helpers of `plugbay/auth/server`, or a function of your own. Default:
+   * anybody may use the server.
+   */
+  readonly auth?: Authenticator;
+  /**
    * Whether clients of older revisions get sessions. Without them nothing is
    * kept between requests, and such clients can be asked and told nothing.
    * Default true.
    */
   readonly sessions?: boolean;
+  /**
+   * Where sessions are kept, so that every process with the same store can go on
+   * with them. Default: the store that the server was given, else in memory.
+   */
+  readonly store?: Store | Promise<Store>;
   /** Whether older revisions are served at all. Default true. */
   readonly legacy?: boolean;
   /** Serves the HTTP+SSE transport of 2024-11-05, too: at `/sse` and `/messages`, or where said. Default false. */
@@ -69,7 +82,7 @@ export interface HttpOptions {
   readonly askTimeoutMs?: number;
   /** How long open calls may go on when the server is closed. Default 5 s. */
   readonly drainMs?: number;
-  /** Hears of clients that were cut off. */
+  /** Hears of clients that were cut off, and of an `auth` that failed. */
   readonly onWarning?: (warning: HttpWarning) => void;
   readonly clock?: Clock;
 }

@@ -33,11 +33,23 @@ export function nodeHandler(service: Service, options: HttpOptions = {}): NodeHa
 export function listen(endpoint: HttpEndpoint, request: IncomingMessage, response: ServerResponse): void {
   const head = new NodeHead(request);
   const admitted = endpoint.admit(head);
-  if (!admitted.ok) {
-    discardBody(request);
-    return void sendAnswer(new NodeReply(response, noHeaders), admitted.answer);
-  }
-  const reply = new NodeReply(response, admitted.cors);
+  if (!admitted.ok) return void turnAway(request, response, admitted.answer);
+  const { cors } = admitted;
+  if (endpoint.identify === undefined) return void take(endpoint, head, request, new NodeReply(response, cors));
+  void endpoint.identify(head, cors).then((identified) => {
+    if (response.destroyed) return;
+    if (identified.ok) take(endpoint, identified.head, request, new NodeReply(response, cors));
+    else turnAway(request, response, identified.answer);
+  });
+}
+
+function turnAway(request: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
+  discardBody(request);
+  sendAnswer(new NodeReply(response, noHeaders), answer);
+}
+
+/** Reads the body of a request that may go on, and answers it. */
+function take(endpoint: HttpEndpoint, head: HttpFacts, request: IncomingMessage, reply: NodeReply): void {
   if (request.method !== "POST") return void endpoint.handle(head, "", reply);
   const read = parsedBody(request);
   if (read !== undefined) return void endpoint.handle(head, read, reply);

@@ -1,6 +1,8 @@
+import type { Authorizer } from "../../../model/authorizer.ts";
 import { McpError } from "../../../model/errors.ts";
 import type { LazyAbort } from "../../../std/lazy-abort.ts";
 import type { HttpSend, IncomingResponse, OutgoingRequest } from "../http-send.ts";
+import { sendAuthorized } from "./authorized.ts";
 import { networkError } from "./http-errors.ts";
 import { followRedirects, isRedirect } from "./redirects.ts";
 import { askHeaders, type HeaderSource, type Headers, readHeaders } from "./user-headers.ts";
@@ -20,10 +22,15 @@ export interface EndpointOptions {
   readonly url: URL;
   readonly send: HttpSend;
   readonly headers?: HeaderSource | undefined;
+  /** Shows the server who we are. Headers of the user that do so as well win. */
+  readonly auth?: Authorizer | undefined;
+  /** The server, when this is another URL of it. */
+  readonly server?: URL | undefined;
 }
 
 /** Throws `invalid-params` when the headers cannot be sent. */
-export function createEndpoint({ url, send, headers = {} }: EndpointOptions): Endpoint {
+export function createEndpoint(options: EndpointOptions): Endpoint {
+  const { url, send, headers = {}, auth, server = url } = options;
   const fixed = typeof headers === "function" ? {} : readHeaders(headers);
   const hasFixed = Object.keys(fixed).length > 0;
 
@@ -40,13 +47,19 @@ export function createEndpoint({ url, send, headers = {} }: EndpointOptions): En
     return send(request, abort).then(follow, fail);
   };
 
+  const ask = (request: EndpointRequest, own: Headers | undefined, abort: LazyAbort) => {
+    if (auth === undefined || own?.authorization !== undefined) return go(request, own, abort);
+    const sendWith = (shown: Headers) => go(request, { ...own, ...shown }, abort);
+    return sendAuthorized(auth, { method: request.method, url, server }, { send: sendWith, abort });
+  };
+
   return {
     url,
     send(request, abort) {
       if (abort.aborted) return Promise.reject(new McpError("cancelled", "the request was given up"));
-      if (typeof headers === "function") return askHeaders(headers).then((own) => go(request, own, abort));
-      return go(request, hasFixed ? fixed : undefined, abort);
+      if (typeof headers === "function") return askHeaders(headers).then((own) => ask(request, own, abort));
+      return ask(request, hasFixed ? fixed : undefined, abort);
     },
-    at: (other) => createEndpoint({ url: other, send, headers }),
+    at: (other) => createEndpoint({ ...options, url: other, server }),
   };
 }

@@ -1,5 +1,6 @@
 import type { JsonLimits } from "../../../json/parse.ts";
 import type { Reply } from "../../../jsonrpc/outbound.ts";
+import type { Authorizer } from "../../../model/authorizer.ts";
 import type { Connection, Opening } from "../../../model/connection.ts";
 import { type ErrorCode, McpError } from "../../../model/errors.ts";
 import { eraOf } from "../../../model/revision.ts";
@@ -16,6 +17,7 @@ import type { HeaderSource } from "./user-headers.ts";
 export interface HttpClientOptions {
   readonly send: HttpSend;
   readonly headers?: HeaderSource | undefined;
+  readonly auth?: Authorizer | undefined;
   /** Bytes of one body, or of one event. Default 16 MiB; 0 is off. */
   readonly maxBodyBytes?: number | undefined;
   readonly jsonLimits?: JsonLimits | undefined;
@@ -39,7 +41,8 @@ const maxVerdicts = 1_000;
 export async function openHttp(url: URL, opening: Opening, options: HttpClientOptions): Promise<Connection> {
   const key = `${url.origin}${url.pathname}`;
   const known = opening.revision === undefined && options.transport !== "sse" ? verdicts.get(key) : undefined;
-  const endpoint = createEndpoint({ url, send: options.send, headers: options.headers });
+  const { send, headers, auth } = options;
+  const endpoint = createEndpoint({ url, send, headers, auth });
   try {
     const { connection, verdict } = await openBy({ endpoint, opening, options, known });
     // What was pinned says nothing of what the server would rather speak.
@@ -47,7 +50,7 @@ export async function openHttp(url: URL, opening: Opening, options: HttpClientOp
     return connection;
   } catch (error) {
     verdicts.delete(key);
-    if (known === undefined || known === "modern" || opening.signal?.aborted) throw error;
+    if (known === undefined || known === "modern" || opening.signal?.aborted || isAboutAuth(error)) throw error;
     return openHttp(url, opening, options);
   }
 }
@@ -118,7 +121,20 @@ async function openSse({ endpoint, opening, options }: Attempt): Promise<Opened>
 
 /** What says nothing of the era: who may come in, and whether somebody is at home. */
 const undecided: ReadonlySet<number> = new Set([401, 403, 408, 429]);
-const undecidedCodes: ReadonlySet<ErrorCode> = new Set(["connection-closed", "limit-reached", "internal", "cancelled"]);
+const undecidedCodes: ReadonlySet<ErrorCode> = new Set([
+  "connection-closed",
+  "limit-reached",
+  "internal",
+  "cancelled",
+  "timeout",
+  "unauthorized",
+  "forbidden",
+]);
+
+/** Another attempt would only ask the user again. */
+function isAboutAuth(error: unknown): boolean {
+  return error instanceof McpError && (error.code === "unauthorized" || error.code === "forbidden");
+}
 
 function decidesEra(reply: Reply, last: LastAnswer | undefined): boolean {
   if (last === undefined || (reply.kind === "lost" && reply.reason !== "undelivered")) return false;

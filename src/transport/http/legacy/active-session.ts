@@ -1,6 +1,12 @@
 import type { Channel, Sender } from "../../../jsonrpc/channel.ts";
 import type { Exchange } from "../../../jsonrpc/inbound.ts";
-import { encodeMessage, type Incoming, type Message, type Notification } from "../../../jsonrpc/message.ts";
+import {
+  encodeMessage,
+  type Incoming,
+  type Message,
+  type Notification,
+  type Parsed,
+} from "../../../jsonrpc/message.ts";
 import { createPeer, type PeerHandlers, type RpcPeer } from "../../../jsonrpc/peer.ts";
 import type { Feed, FeedOptions } from "../../../legacy/feed.ts";
 import { createServerSession, type ResumableSession } from "../../../legacy/server-session.ts";
@@ -14,9 +20,7 @@ import type { HttpHeaders } from "../http-message.ts";
 import type { EventSink, HttpReply } from "../http-reply.ts";
 import { openLiveSink, type SinkRules } from "../live-sink.ts";
 import type { Pulse } from "../pulse.ts";
-import type { EventStream } from "./event-stream.ts";
-import type { PostRules } from "./post-way.ts";
-import type { Streams } from "./streams.ts";
+import type { AnswerStream, PostRules } from "./post-way.ts";
 
 /** What sessions need for their calls. */
 export interface CallRules extends SinkRules {
@@ -33,7 +37,10 @@ export interface CallRules extends SinkRules {
 
 /** What stays of a session when nothing is going on. */
 export interface SessionHome {
-  readonly streams: Streams;
+  /** A stream for the answers to what was posted. */
+  createStream(posted: Parsed): AnswerStream;
+  /** Begins the ids of questions, where they are asked by several processes. */
+  readonly idPrefix?: string | undefined;
   /** True when the client understands a stream that ends early. */
   readonly primes: boolean;
   readonly feed: Feed | undefined;
@@ -67,7 +74,8 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     this.#rules = rules;
     this.pulse = rules.pulse;
     this.alwaysStream = rules.alwaysStream;
-    this.rpc = createPeer(this, this, { maxOpen, drainMs, clock, deadlines, firstId: record?.nextId });
+    const ids = { firstId: record?.nextId, idPrefix: home.idPrefix };
+    this.rpc = createPeer(this, this, { maxOpen, drainMs, clock, deadlines, ...ids });
     this.session = createServerSession({
       service,
       peer: this.rpc,
@@ -113,8 +121,8 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     return this.#home.primes;
   }
 
-  createStream(): EventStream {
-    return this.#home.streams.create();
+  createStream(posted: Parsed): AnswerStream {
+    return this.#home.createStream(posted);
   }
 
   openSink(to: HttpReply, headers: HttpHeaders): EventSink {

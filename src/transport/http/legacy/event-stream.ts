@@ -1,7 +1,6 @@
-import { encodeMessage } from "../../../jsonrpc/message.ts";
 import type { Clock } from "../../../std/clock.ts";
-import { sseEvent } from "../../../std/sse.ts";
 import type { EventSink } from "../http-reply.ts";
+import { messageFrame, primeFrame, retryFrame, truncatedFrame } from "./event-frames.ts";
 import type { LoggedEvent, ReplayLog } from "./replay-log.ts";
 
 /** What the streams of one session have in common. */
@@ -58,7 +57,7 @@ export interface EventStream {
 }
 
 /** Events that a client may miss before who writes more has to wait. */
-const MAX_MISSED = 128;
+export const MAX_MISSED = 128;
 /** How long that is. */
 const MAX_WAIT_MS = 30_000;
 
@@ -120,7 +119,7 @@ export class NumberedStream implements EventStream {
   attach(next: EventSink, number: number = this.#written, moreLost = false): void {
     this.#letGo();
     if (this.#primes) next.write(this.#prime(number));
-    if (moreLost || this.#lastForgotten > number) next.write(truncated);
+    if (moreLost || this.#lastForgotten > number) next.write(truncatedFrame);
     this.#replay(next, number);
     if (this.#ended) next.end();
     else this.#sink = next;
@@ -133,7 +132,7 @@ export class NumberedStream implements EventStream {
 
   hangUp(ms: number = this.#home.retryMs): void {
     if (!this.#primes || this.#sink === undefined) return;
-    this.#sink.write(`retry: ${ms}\n\n`);
+    this.#sink.write(retryFrame(ms));
     this.#letGo();
   }
 
@@ -151,11 +150,11 @@ export class NumberedStream implements EventStream {
   }
 
   #prime(number: number): string {
-    return sseEvent({ id: `${this.name}-${number}`, data: "", retry: this.#home.retryMs });
+    return primeFrame(`${this.name}-${number}`, this.#home.retryMs);
   }
 
   #frame(number: number, text: string): string {
-    return sseEvent({ id: `${this.name}-${number}`, data: text });
+    return messageFrame(`${this.name}-${number}`, text);
   }
 
   #replay(to: EventSink, number: number): void {
@@ -184,18 +183,14 @@ export class NumberedStream implements EventStream {
   }
 }
 
-/** Tells the client that events it has missed are gone. */
-const truncated: string = sseEvent({
-  data: encodeMessage({ kind: "notification", method: "notifications/replay_truncated", params: {} }),
-});
-
 /** The time that a writer gives a client to come back. */
-interface Wait {
+export interface Wait {
   readonly back: Promise<void>;
   release(): void;
 }
 
-function createWait(clock: Clock, over: () => void): Wait {
+/** `over` hears that the time is up. */
+export function createWait(clock: Clock, over: () => void): Wait {
   let release = (): void => {};
   const back = new Promise<void>((resolve) => {
     const stop = clock.after(MAX_WAIT_MS, () => {

@@ -1,4 +1,4 @@
-import type { Batch, Parsed, Request } from "../../../jsonrpc/message.ts";
+import type { Parsed, Request } from "../../../jsonrpc/message.ts";
 import type { Feed, FeedOptions } from "../../../legacy/feed.ts";
 import type { SessionRecord } from "../../../legacy/session-record.ts";
 import type { NewsReader, SharedFeed } from "../../../legacy/shared-feed.ts";
@@ -9,7 +9,8 @@ import { type HttpReply, sendAnswer } from "../http-reply.ts";
 import { openLiveSink } from "../live-sink.ts";
 import type { Beating, Pulse } from "../pulse.ts";
 import { ActiveSession, type CallRules, type SessionHome } from "./active-session.ts";
-import { PostWay } from "./post-way.ts";
+import { type AnswerStream, PostWay } from "./post-way.ts";
+import { answersOf, batchProblem } from "./posted.ts";
 import { createStreams, type Streams, type StreamsOptions } from "./streams.ts";
 
 /** What the sessions of one endpoint have in common. */
@@ -142,6 +143,10 @@ class RestingSession implements HttpSession, SessionHome, NewsReader, Beating {
     return this.#streams;
   }
 
+  createStream(): AnswerStream {
+    return this.streams.create();
+  }
+
   get primes(): boolean {
     const revision = this.#record?.peer.revision ?? this.#active?.session.revision;
     return revision !== undefined && isSince(revision, "2025-11-25");
@@ -192,29 +197,9 @@ function wayOf(
   active: ActiveSession,
 ): PostWay {
   active.calls++;
-  return new PostWay({ http, reply, expected: answersOf(message), batch: message.kind === "batch" }, active);
-}
-
-function batchProblem({ items }: Batch, accepted: boolean): string | undefined {
-  if (!accepted) return "batches are not supported; send one message a request";
-  const greets = items.some((item) => item.kind === "request" && item.method === "initialize");
-  return greets ? "initialize must not be part of a batch" : undefined;
+  return new PostWay({ http, reply, posted: message, expected: answersOf(message) }, active);
 }
 
 function refuse(reply: HttpReply, problem: string): void {
   sendAnswer(reply, refusal(400, problem));
-}
-
-/** How many answers a POST is to be given. */
-function answersOf(message: Parsed): number {
-  switch (message.kind) {
-    case "request":
-      return 1;
-    case "malformed":
-      return message.answerable ? 1 : 0;
-    case "batch":
-      return message.items.reduce((sum, item) => sum + answersOf(item), 0);
-    default:
-      return 0;
-  }
 }

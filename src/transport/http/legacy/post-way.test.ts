@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createFakeReply, createFakeSink, fakeHead } from "../../../../test/support/fake-reply.ts";
 import { messagesIn, readBlocks } from "../../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../../json/json.ts";
-import type { Message } from "../../../jsonrpc/message.ts";
+import type { Message, Parsed } from "../../../jsonrpc/message.ts";
 import { createManualClock } from "../../../testing/clock.ts";
 import { jsonHeaders, streamHeaders } from "../http-reply.ts";
 import { openLiveSink } from "../live-sink.ts";
@@ -28,8 +28,9 @@ function post({ expected = 1, batch = false, alwaysStream = false, resumable = t
   const streams = createStreams(options, () => resumable);
   let done = 0;
   const http = fakeHead();
+  const posted: Parsed = batch ? { kind: "batch", items: [] } : { kind: "request", id: 1, method: "x", params: {} };
   const way = new PostWay(
-    { http, reply, expected, batch },
+    { http, reply, posted, expected },
     {
       pulse,
       alwaysStream,

@@ -1,10 +1,24 @@
 import type { Sender } from "../../../jsonrpc/channel.ts";
-import { encodeMessage, type Id, type Message } from "../../../jsonrpc/message.ts";
+import { encodeMessage, type Id, type Message, type Parsed } from "../../../jsonrpc/message.ts";
 import type { HttpFacts } from "../../../std/http-facts.ts";
-import type { HttpHeaders } from "../http-message.ts";
-import { type EventSink, type HttpReply, jsonHeaders, streamHeaders } from "../http-reply.ts";
+import type { HttpAnswer, HttpHeaders } from "../http-message.ts";
+import { type EventSink, type HttpReply, jsonHeaders, sendAnswer, streamHeaders } from "../http-reply.ts";
 import type { Beating, Pulse } from "../pulse.ts";
-import type { EventStream } from "./event-stream.ts";
+
+/** The events that answer a POST. */
+export interface AnswerStream {
+  /** Writes a message. A promise means that something is slow: it resolves in time. */
+  write(text: string): Promise<void> | undefined;
+  /** The text of a stream with these messages and no others. It can be picked up where the connection breaks. */
+  whole(texts: readonly string[]): string | Promise<string>;
+  attach(sink: EventSink): void;
+  /** The connection broke. Of no effect if another has taken its place. */
+  detach(sink: EventSink): void;
+  /** Ends the connection, not the stream. */
+  hangUp(retryMs?: number): void;
+  /** Ends the stream after what was written. */
+  end(): void;
+}
 
 /** What a POST needs of its session. */
 export interface PostRules {
@@ -13,12 +27,21 @@ export interface PostRules {
   readonly alwaysStream: boolean;
   /** Whether a client can wait for the answer elsewhere. */
   readonly resumable: boolean;
-  createStream(): EventStream;
+  /** A stream for the answers to what was posted. */
+  createStream(posted: Parsed): AnswerStream;
   openSink(reply: HttpReply, headers: HttpHeaders): EventSink;
   /** Where what is no answer goes when the client has left the POST. */
   readonly aside: Sender;
   /** Hears that all is answered. */
   done(): void;
+}
+
+export interface Post {
+  readonly http: HttpFacts;
+  readonly reply: HttpReply;
+  readonly posted: Parsed;
+  /** How many answers it is to be given. */
+  readonly expected: number;
 }
 
 /**
@@ -35,20 +58,20 @@ export class PostWay implements Sender, Beating {
   readonly http: HttpFacts;
   readonly #reply: HttpReply;
   readonly #rules: PostRules;
-  readonly #batch: boolean;
+  readonly #posted: Parsed;
   readonly #answers: string[] = [];
   #expected: number;
-  #stream: EventStream | undefined;
+  #stream: AnswerStream | undefined;
   #gone = false;
   #beats = 0;
   /** Goes with the head of the answer. */
   headers: HttpHeaders = noHeaders;
 
-  constructor(post: { http: HttpFacts; reply: HttpReply; expected: number; batch: boolean }, rules: PostRules) {
+  constructor(post: Post, rules: PostRules) {
     this.http = post.http;
     this.#reply = post.reply;
     this.#expected = post.expected;
-    this.#batch = post.batch;
+    this.#posted = post.posted;
     this.#rules = rules;
     rules.pulse.add(this);
     post.reply.onGone(() => {
@@ -71,6 +94,15 @@ export class PostWay implements Sender, Beating {
     if (this.#rules.resumable && !this.#gone && this.#expected > 0) this.#open().hangUp(retryMs);
   }
 
+  /** Answers with a refusal of the whole POST, unless something was said already. */
+  refuse(answer: HttpAnswer): void {
+    this.#expected = 0;
+    this.#rules.pulse.delete(this);
+    if (this.#stream !== undefined) this.#stream.end();
+    else if (!this.#gone) sendAnswer(this.#reply, answer);
+    this.#rules.done();
+  }
+
   /** What takes long becomes a stream, which can be kept alive and picked up again. */
   beat(): void {
     if (++this.#beats > 1 && !this.#gone && this.#expected > 0) this.#open();
@@ -85,9 +117,9 @@ export class PostWay implements Sender, Beating {
     return slow;
   }
 
-  #open(): EventStream {
+  #open(): AnswerStream {
     if (this.#stream !== undefined) return this.#stream;
-    const stream = this.#rules.createStream();
+    const stream = this.#rules.createStream(this.#posted);
     this.#stream = stream;
     this.#rules.pulse.delete(this);
     const sink = this.#rules.openSink(this.#reply, this.headers);
@@ -108,13 +140,15 @@ export class PostWay implements Sender, Beating {
 
   /** A stream that is over when it begins goes out in one piece. Where that breaks off, it can be picked up. */
   #sendStream(): void {
-    const events = this.#rules.createStream().whole(this.#answers);
-    this.#reply.send(200, this.#headersWith(streamHeaders), events);
+    const send = (events: string): void => this.#reply.send(200, this.#headersWith(streamHeaders), events);
+    const events = this.#rules.createStream(this.#posted).whole(this.#answers);
+    if (typeof events === "string") send(events);
+    else void events.then(send);
   }
 
   #sendWhole(): void {
     const [text = ""] = this.#answers;
-    const body = this.#batch && this.#answers.length > 0 ? `[${this.#answers.join(",")}]` : text;
+    const body = this.#posted.kind === "batch" && this.#answers.length > 0 ? `[${this.#answers.join(",")}]` : text;
     this.#reply.send(200, this.#headersWith(jsonHeaders), body);
   }
 

@@ -59,17 +59,15 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
   /** The session a request names, or the answer that says why there is none. */
   const find = (head: HttpHead): HttpSession | HttpAnswer => {
     const id = head.header("mcp-session-id");
-    if (id === undefined) return refusal(400, "header mcp-session-id is missing; open a session with initialize");
+    if (id === undefined) return refusals.missing;
     const session = sessions.get(id);
-    if (session === undefined) return refusal(404, "there is no such session; open another one with initialize");
+    if (session === undefined) return refusals.unknown;
     session.seen = clock.now();
     return session;
   };
 
   const open = (message: Request, head: HttpHead, reply: HttpReply): void => {
-    if (sessions.size + opening >= maxSessions) {
-      return void sendAnswer(reply, refusal(429, "there are too many sessions", { "retry-after": "10" }));
-    }
+    if (sessions.size + opening >= maxSessions) return void sendAnswer(reply, refusals.tooMany);
     const session = createHttpSession(createSessionId(), rules);
     opening++;
     session.open(message, { http: head, reply }, (ok) => {
@@ -107,12 +105,18 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
   };
 }
 
-const noStream = {
+export const refusals = {
+  missing: refusal(400, "header mcp-session-id is missing; open a session with initialize"),
+  unknown: refusal(404, "there is no such session; open another one with initialize"),
+  tooMany: refusal(429, "there are too many sessions", { "retry-after": "10" }),
+};
+
+export const noStream = {
   "too many": refusal(429, "too many streams of this session are open", { "retry-after": "1" }),
   // Clients that wait for an answer to a cancelled call would come back for ever; this they take for an end.
   over: refusal(405, "nothing follows this event, and nothing will", { allow: "POST, DELETE, OPTIONS" }),
 };
 
-function isHello(message: Parsed): message is Request {
+export function isHello(message: Parsed): message is Request {
   return message.kind === "request" && message.method === "initialize";
 }

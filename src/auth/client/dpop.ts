@@ -1,0 +1,62 @@
+import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
+import { type CryptoKeyPair, DPoP, type DPoPHandle } from "oauth4webapi";
+import { toBase64Url } from "../../std/base64.ts";
+import { sha256 } from "./digest.ts";
+
+/** A request that a proof is for. */
+export interface ProvenRequest {
+  readonly method: string;
+  readonly url: URL;
+}
+
+/** The key that tokens are bound to (RFC 9449), and the nonces that servers want to see. */
+export interface DpopKey {
+  /** For the authorization server. */
+  readonly handle: DPoPHandle;
+  /** The private key, to be kept with the tokens. */
+  readonly jwk: JWK;
+  /** A proof for one request with a token. Use it once. */
+  prove(request: ProvenRequest, accessToken: string): Promise<string>;
+  /** Hears which nonce a server wants next. */
+  learn(url: URL, nonce: string | undefined): void;
+}
+
+const alg = "ES256";
+
+/** A new key. */
+export async function createDpopKey(now: () => number): Promise<DpopKey> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  return toDpopKey(await exportJWK(privateKey), now);
+}
+
+/** The key that was kept. Rejects when it is none. */
+export async function toDpopKey(jwk: JWK, now: () => number): Promise<DpopKey> {
+  const { kty, crv, x, y } = jwk;
+  const open = { kty, crv, x, y } as JWK;
+  const keys = { privateKey: await importJWK(jwk, alg), publicKey: await importJWK(open, alg, { extractable: true }) };
+  const handle = DPoP({}, keys as CryptoKeyPair);
+  const nonces = new Map<string, string>();
+
+  return {
+    handle,
+    jwk,
+    async prove({ method, url }, accessToken) {
+      const nonce = nonces.get(url.origin);
+      const claims = {
+        jti: crypto.randomUUID(),
+        htm: method,
+        htu: `${url.origin}${url.pathname}`,
+        iat: Math.floor(now() / 1000),
+        ath: toBase64Url(await sha256(accessToken)),
+        ...(nonce !== undefined && { nonce }),
+      };
+      const header = { alg, typ: "dpop+jwt", jwk: open };
+      return new SignJWT(claims).setProtectedHeader(header).sign(keys.privateKey);
+    },
+    learn(url, nonce) {
+      if (nonce !== undefined && nonce.length <= maxNonceLength) nonces.set(url.origin, nonce);
+    },
+  };
+}
+
+const maxNonceLength = 1_024;

@@ -1,0 +1,111 @@
+import { McpError } from "../../model/errors.ts";
+import { systemClock } from "../../std/clock.ts";
+import { type AuthOptions, type AuthPlatform, createAuthorizer, isLocal, type TokenAuthorizer } from "./authorizer.ts";
+import type { ClientIdentity, ClientKey } from "./client-auth.ts";
+import { askUser, checkPkce } from "./code-flow.ts";
+import type { Grant, GrantContext, Granted } from "./grant.ts";
+import { checkBrowsable, checkRedirectUri, noRedirect, type Authorize, type Redirect, redirectBy } from "./redirect.ts";
+import { type ClientDescription, identify } from "./registration.ts";
+import { union, withOfflineAccess } from "./scopes.ts";
+
+/** A client that an authorization server knows already. */
+export interface RegisteredClient {
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly privateKey?: ClientKey;
+  /** How it authenticates. Default: by what the authorization server says it takes. */
+  readonly authMethod?: "client_secret_basic" | "client_secret_post" | "private_key_jwt" | "none";
+  /** Who knows it. Nobody else is shown its credentials. Default: the first issuer that the server names. */
+  readonly issuer?: string;
+}
+
+/** How {@link oauth} signs users in. */
+export interface OAuthOptions extends AuthOptions {
+  /** The client, where it was registered beforehand. */
+  readonly client?: RegisteredClient;
+  /** Where the description of the client is published: https, with a path. It is the id of the client, too. */
+  readonly clientMetadataUrl?: string;
+  /** What users see where they sign in. Default `plugbay`. */
+  readonly clientName?: string;
+  readonly clientUri?: string;
+  /** How users get to where they sign in, and back. Default on Node: a browser and a server on this machine. */
+  readonly redirect?: Redirect;
+  /** Sends users to a URL, and resolves to the one they came back to; for applications that do so themselves. */
+  readonly authorize?: Authorize;
+  /** Where users come back to, with `authorize`. */
+  readonly redirectUri?: string;
+  /** How long users may take, which is also how long an answer is waited for. Default 60 s. */
+  readonly signInTimeoutMs?: number;
+  /** Ends waiting for users. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a platform has to offer for users who sign in. */
+export interface OAuthPlatform extends AuthPlatform {
+  readonly redirect?: () => Redirect;
+}
+
+/** Makes `oauth` for a platform. */
+export function createOAuth(options: OAuthOptions, platform: OAuthPlatform): TokenAuthorizer {
+  const { client, clientMetadataUrl } = options;
+  if (clientMetadataUrl !== undefined) checkMetadataUrl(clientMetadataUrl);
+  const redirect = redirectOf(options, platform);
+  const identity = client === undefined ? undefined : identityOf(client);
+
+  const grant: Grant = {
+    silent: false,
+    issuer: client?.issuer,
+    bound: client !== undefined,
+    obtain: (context) => signIn(context, options, redirect, identity),
+    async clientFor({ issuer }, clientId, vault) {
+      if (identity !== undefined) return identity.clientId === clientId ? identity : undefined;
+      if (clientId === clientMetadataUrl) return { clientId, method: "none" };
+      const registration = await vault.registration(issuer);
+      return registration?.clientId === clientId ? registration : undefined;
+    },
+  };
+  return createAuthorizer(options, grant, platform);
+}
+
+function redirectOf({ redirect, authorize, redirectUri }: OAuthOptions, platform: OAuthPlatform): Redirect {
+  if (authorize === undefined) return redirect ?? platform.redirect?.() ?? noRedirect;
+  if (redirect !== undefined) throw new McpError("invalid-params", "give either redirect or authorize");
+  if (redirectUri === undefined) throw new McpError("invalid-params", "authorize needs redirectUri");
+  checkRedirectUri(redirectUri);
+  return redirectBy(authorize, redirectUri);
+}
+
+function checkMetadataUrl(text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === "https:" && url.pathname !== "/" && url.hash === "" && url.username === "") return;
+  throw new McpError("invalid-params", "clientMetadataUrl must be an https URL with a path");
+}
+
+function identityOf({ clientId, clientSecret, privateKey, authMethod }: RegisteredClient): ClientIdentity {
+  return { clientId, clientSecret, privateKey, method: authMethod };
+}
+
+async function signIn(
+  context: GrantContext,
+  options: OAuthOptions,
+  redirect: Redirect,
+  client: ClientIdentity | undefined,
+): Promise<Granted> {
+  const { discovery, fetch, dpop, vault, now } = context;
+  const { metadata, issuer } = discovery;
+  const { clientMetadataUrl, signInTimeoutMs = 60_000, clock = systemClock, signal } = options;
+  const allowLoopback = isLocal(context.server);
+  // What cannot end well is not begun: nobody registers for it.
+  checkPkce(discovery);
+  checkBrowsable(metadata.authorization_endpoint, allowLoopback);
+  const scopes = withOfflineAccess(context.scopes, metadata.scopes_supported);
+  await using opened = await redirect.open((await vault.registration(issuer))?.redirectUri);
+  // What the server may want later is better known now: else the client has to register again for it.
+  const allScopes = scopes.length === 0 ? scopes : union(scopes, discovery.scopesSupported ?? []);
+  const place = { server: metadata, redirectUri: opened.uri, scopes: allScopes };
+  const description: ClientDescription = { clientName: options.clientName ?? "plugbay", clientUri: options.clientUri };
+  const identity = await identify(place, { client, clientMetadataUrl, description, vault, fetch, now });
+  const flow = { discovery, client: identity, scopes, redirect: opened, fetch, dpop, allowLoopback };
+  const answer = await askUser({ ...flow, timeoutMs: signInTimeoutMs, clock, signal });
+  return { answer, clientId: identity.clientId, scopes };
+}

@@ -1,0 +1,118 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { McpError } from "../../model/errors.ts";
+import { equalsInConstantTime } from "../client/digest.ts";
+import type { OpenRedirect, Redirect } from "../client/redirect.ts";
+import { openBrowser } from "./open-browser.ts";
+
+/** How users come back to this machine. */
+export interface LoopbackOptions {
+  /** Ports to listen on, the first that is free; for clients that were registered with one. Default: any. */
+  readonly ports?: readonly number[];
+  /** Default `/callback`. */
+  readonly path?: string;
+  /** Opens a URL for the user. False when it cannot. Default: the browser of the user. */
+  readonly open?: (url: URL) => Promise<boolean>;
+  /** Shows the user a URL that could not be opened. Default: on stderr. */
+  readonly show?: (url: URL) => void;
+}
+
+const host = "127.0.0.1";
+
+/**
+ * Sends users to the browser, and waits for them on 127.0.0.1: for one request,
+ * at one path, with the right state. Everything else is turned away.
+ */
+export function loopback(options: LoopbackOptions = {}): Redirect {
+  const { ports = [], path = "/callback", open = openBrowser, show = print } = options;
+  if (!/^\/[\w\-./~]*$/.test(path)) throw new McpError("invalid-params", "the path of a redirect must be a plain path");
+
+  return {
+    async open(preferred) {
+      const server = createServer();
+      const port = await listen(server, [...portOf(preferred, path), ...ports], ports.length === 0);
+      return opened(server, `http://${host}:${port}${path}`, async (url) => {
+        if (!(await open(url).catch(() => false))) show(url);
+      });
+    },
+  };
+}
+
+function print(url: URL): void {
+  process.stderr.write(`To sign in, open ${url.href}\n`);
+}
+
+/** The port of a URI that the client was registered with, if it could have been ours. */
+function portOf(uri: string | undefined, path: string): readonly number[] {
+  if (uri === undefined || !URL.canParse(uri)) return [];
+  const { hostname, port, pathname } = new URL(uri);
+  return hostname === host && pathname === path && port !== "" ? [Number(port)] : [];
+}
+
+/** Listens on the first port that is free. */
+async function listen(server: Server, ports: readonly number[], anyPort: boolean): Promise<number> {
+  for (const port of anyPort ? [...ports, 0] : ports) {
+    const isListening = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, host, () => resolve(true));
+    });
+    server.removeAllListeners("error");
+    if (isListening) return (server.address() as AddressInfo).port;
+  }
+  throw new McpError("connection-closed", "no port is free for users to come back to");
+}
+
+function opened(server: Server, uri: string, send: (url: URL) => Promise<void>): OpenRedirect {
+  const { host: authority, pathname } = new URL(uri);
+  let expected: { readonly state: string; received(url: string): void } | undefined;
+
+  server.on("request", (request, response) => {
+    const url = targetOf(request, authority);
+    if (url?.pathname !== pathname) return answer(response, 404, "Not found.");
+    if (request.method !== "GET") return answer(response, 405, "Not allowed.");
+    const states = url.searchParams.getAll("state");
+    const isExpected = expected !== undefined && states.length === 1 && equalsInConstantTime(states[0] ?? "", expected.state);
+    if (!isExpected) return answer(response, 400, "This is not the sign-in that was waited for.");
+    const { received } = expected ?? {};
+    expected = undefined;
+    answer(response, 200, "You can close this window and go back to the application.");
+    response.on("close", () => received?.(url.href));
+  });
+
+  return {
+    uri,
+    visit: (url, signal) =>
+      new Promise((resolve, reject) => {
+        signal.throwIfAborted();
+        signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+        expected = { state: url.searchParams.get("state") ?? "", received: resolve };
+        send(url).catch(reject);
+      }),
+    [Symbol.asyncDispose]: () => close(server),
+  };
+}
+
+/** The URL a request is for. Undefined when it was sent by a name that is not ours, such as by a page elsewhere. */
+function targetOf({ headers, url = "" }: IncomingMessage, authority: string): URL | undefined {
+  const base = `http://${authority}`;
+  return headers.host === authority && url.startsWith("/") && URL.canParse(url, base) ? new URL(url, base) : undefined;
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    connection: "close",
+  });
+  response.end(`<!doctype html><html lang="en"><title>Sign in</title><p>${text}</p></html>\n`);
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

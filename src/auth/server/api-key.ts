@@ -1,0 +1,96 @@
+import type { Authentication, Authenticator } from "../../model/authenticator.ts";
+import { McpError } from "../../model/errors.ts";
+import type { Auth } from "../../model/peer.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import { equalsInConstantTime } from "../client/digest.ts";
+import { readAuthorization } from "./authorization-header.ts";
+import { createHmac } from "./hmac.ts";
+import { admit, type KnownSecret, readKnown } from "./known.ts";
+import { checkScopes } from "./scopes.ts";
+
+interface ApiKeyCommon {
+  /** The header that brings the key. In `authorization` it comes as Bearer. Default `x-api-key`. */
+  readonly header?: string;
+  readonly requiredScopes?: readonly string[];
+}
+
+/** Keys that are listed here, as {@link hashApiKey} hashes them. */
+export interface ListedKeys extends ApiKeyCommon {
+  /** Hashes by name. */
+  readonly keys: Readonly<Record<string, KnownSecret>>;
+  /** What the keys were hashed with. Keep it apart from them. */
+  readonly pepper: string;
+  readonly verify?: undefined;
+}
+
+/** Keys that you look up yourself. */
+export interface OwnKeys extends ApiKeyCommon {
+  /** Says whose key it is; undefined: nobody's. Throws when it cannot tell. Look it up by its hash, or in constant time. */
+  readonly verify: (key: string, http: HttpFacts) => Auth | undefined | Promise<Auth | undefined>;
+  readonly keys?: undefined;
+  readonly pepper?: undefined;
+}
+
+export type ApiKeyOptions = ListedKeys | OwnKeys;
+
+/** A key in a form that is of no use without the pepper. Make keys of 32 random bytes or more. */
+export async function hashApiKey(key: string, pepper: string): Promise<string> {
+  checkPepper(pepper);
+  return `${prefix}${await createHmac(pepper)(key)}`;
+}
+
+/**
+ * Takes keys that clients send in a header.
+ *
+ * @example
+ * serveHttp(shop, { auth: apiKey({ keys: { ci: { hash, scopes: ["orders:read"] } }, pepper: process.env.PEPPER }) });
+ */
+export function apiKey(options: ApiKeyOptions): Authenticator {
+  const { requiredScopes = [] } = options;
+  const header = (options.header ?? "x-api-key").toLowerCase();
+  const scheme = header === "authorization" ? "Bearer" : "ApiKey";
+  checkScopes("apiKey", requiredScopes);
+  const find = options.verify ?? listed(options);
+
+  const authenticate: Authenticator = async (http): Promise<Authentication> => {
+    const key = readKey(http, header);
+    if (key === undefined) return { ok: false, status: 401 };
+    const auth = key.length > maxKey ? undefined : await find(key, http);
+    if (auth !== undefined) return admit(auth, requiredScopes, scheme);
+    return { ok: false, status: 401, error: "invalid_token", description: "the key is not known", scheme };
+  };
+
+  return Object.assign(authenticate, {
+    schemes: [scheme === "Bearer" ? { scheme } : { scheme, parameters: { header } }],
+    credentials: [header],
+    requiredScopes,
+  });
+}
+
+const prefix = "hmac-sha256$";
+const hashPattern = /^hmac-sha256\$[A-Za-z0-9_-]{43}$/;
+const maxKey = 1_024;
+
+function readKey(http: HttpFacts, header: string): string | undefined {
+  if (header !== "authorization") return http.header(header)?.trim() || undefined;
+  const sent = readAuthorization(http.header(header));
+  return typeof sent === "object" && sent.scheme === "bearer" ? sent.credentials : undefined;
+}
+
+/** Looks at every key, so that how long it takes tells nothing of which it is. */
+function listed({ keys, pepper }: ListedKeys): (key: string) => Promise<Auth | undefined> {
+  checkPepper(pepper);
+  const known = readKnown("apiKey", keys);
+  const bad = known.find(({ hash }) => !hashPattern.test(hash));
+  if (bad !== undefined) throw new McpError("invalid-definition", `apiKey ${bad.name}: hash must be one of hashApiKey`);
+  const hmac = createHmac(pepper);
+  return async (key) => {
+    const hash = `${prefix}${await hmac(key)}`;
+    return known.filter((entry) => equalsInConstantTime(entry.hash, hash))[0]?.auth;
+  };
+}
+
+function checkPepper(pepper: string | undefined): void {
+  if (typeof pepper === "string" && pepper.length >= 16) return;
+  throw new McpError("invalid-definition", "apiKey: pepper must be a secret of at least 16 characters");
+}

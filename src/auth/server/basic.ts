@@ -1,0 +1,115 @@
+import type { Authentication, Authenticator } from "../../model/authenticator.ts";
+import { McpError } from "../../model/errors.ts";
+import type { Auth } from "../../model/peer.ts";
+import { fromBase64 } from "../../std/base64.ts";
+import { createGate } from "../../std/gate.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import { readAuthorization } from "./authorization-header.ts";
+import { createHmac } from "./hmac.ts";
+import { admit, type KnownSecret, readKnown } from "./known.ts";
+import { isPassword, nobodysHash, readPasswordHash } from "./passwords.ts";
+import { createRecent } from "./recent.ts";
+import { checkScopes } from "./scopes.ts";
+
+interface BasicCommon {
+  /** What users are told that the password is for. Default `mcp`. */
+  readonly realm?: string;
+  readonly requiredScopes?: readonly string[];
+}
+
+/** Users that are listed here, with passwords as {@link hashPassword} hashes them. */
+export interface ListedUsers extends BasicCommon {
+  /** Hashes by user name. */
+  readonly users: Readonly<Record<string, KnownSecret>>;
+  /** How long a password that was right need not be checked again: that is slow on purpose. Default 5 min; 0 is off. */
+  readonly cacheMs?: number;
+  readonly verify?: undefined;
+}
+
+export interface Login {
+  readonly user: string;
+  readonly password: string;
+}
+
+/** Users that you look up yourself. */
+export interface OwnUsers extends BasicCommon {
+  /** Says who logs in; undefined: nobody that is known. Throws when it cannot tell. Let unknown users take as long. */
+  readonly verify: (login: Login, http: HttpFacts) => Auth | undefined | Promise<Auth | undefined>;
+  readonly users?: undefined;
+}
+
+export type BasicOptions = ListedUsers | OwnUsers;
+
+/**
+ * Takes user names and passwords (RFC 7617). For machines in a closed setting;
+ * people log in with OAuth.
+ */
+export function basic(options: BasicOptions): Authenticator {
+  const { realm = "mcp", requiredScopes = [] } = options;
+  checkScopes("basic", requiredScopes);
+  const find = options.verify ?? listed(options);
+
+  const authenticate: Authenticator = async (http): Promise<Authentication> => {
+    const sent = readAuthorization(http.header("authorization"));
+    if (typeof sent === "string" || sent.scheme !== "basic") return { ok: false, status: 401 };
+    const login = readLogin(sent.credentials);
+    const auth = login === undefined ? undefined : await find(login, http);
+    if (auth !== undefined) return admit(auth, requiredScopes, "Basic");
+    const description = "the user is not known, or the password is wrong";
+    return { ok: false, status: 401, error: "invalid_token", description, scheme: "Basic" };
+  };
+
+  const schemes = [{ scheme: "Basic", parameters: { realm, charset: "UTF-8" } }];
+  return Object.assign(authenticate, { schemes, requiredScopes });
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+const maxPassword = 1_024;
+
+function readLogin(credentials: string): Login | undefined {
+  const bytes = fromBase64(credentials);
+  if (bytes === undefined || bytes.length > maxPassword) return undefined;
+  try {
+    const text = decoder.decode(bytes);
+    const end = text.indexOf(":");
+    return end < 0 || /\p{Cc}/u.test(text) ? undefined : { user: text.slice(0, end), password: text.slice(end + 1) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Passwords that are checked at once, and those that wait for it. */
+const atOnce = { maxRunning: 2, maxWaiting: 64 };
+const MAX_KEPT = 10_000;
+
+/** Whoever logs in, known or not, has one password checked: how long it takes tells nothing. */
+function listed({ users, cacheMs = 300_000 }: ListedUsers): (login: Login) => Promise<Auth | undefined> {
+  const entries = readKnown("basic", users).map(
+    ({ name, hash, auth }) => [name, { auth, hash: readPasswordHash(`basic ${name}`, hash) }] as const,
+  );
+  const known = new Map(entries);
+  const nobody = nobodysHash(Math.max(600_000, ...entries.map(([, { hash }]) => hash.iterations)));
+  const gate = createGate(atOnce);
+  const kept = createRecent<Auth>({ max: MAX_KEPT, now: () => performance.now() });
+  const nameOf = createHmac();
+
+  const check = ({ user, password }: Login): Promise<Auth | undefined> => {
+    if (gate.full) throw new McpError("limit-reached", "too many passwords are being checked");
+    const entry = known.get(user);
+    return new Promise((resolve, reject) => {
+      void gate.run(async () => {
+        const isRight = isPassword(password, entry?.hash ?? nobody);
+        await isRight.then((right) => resolve(right ? entry?.auth : undefined), reject);
+      });
+    });
+  };
+
+  return async (login) => {
+    const name = await nameOf(JSON.stringify([login.user, login.password]));
+    const remembered = kept.get(name);
+    if (remembered !== undefined) return remembered;
+    const auth = await check(login);
+    if (auth !== undefined && cacheMs > 0) kept.set(name, auth, cacheMs);
+    return auth;
+  };
+}

@@ -1,0 +1,42 @@
+import type { Authentication, Authenticator, AuthRefusal } from "../../model/authenticator.ts";
+import { McpError } from "../../model/errors.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+
+/**
+ * Asks one authenticator after the other until one knows who it is. Credentials
+ * that all of them refuse are refused, also where {@link none} is the last: it is
+ * for those who bring none.
+ *
+ * @example
+ * serveHttp(shop, { auth: firstOf(jwt({ issuer, audience }), apiKey({ keys, pepper })) });
+ */
+export function firstOf(...authenticators: readonly Authenticator[]): Authenticator {
+  const [first] = authenticators;
+  if (first === undefined) throw new McpError("invalid-definition", "firstOf: at least one authenticator is needed");
+
+  const authenticate = async (http: HttpFacts): Promise<Authentication> => {
+    const refusals: AuthRefusal[] = [];
+    let anonymous: Authentication | undefined;
+    for (const ask of authenticators) {
+      const answer = await ask(http);
+      if (!answer.ok) refusals.push(answer);
+      else if (answer.auth !== undefined) return answer;
+      else anonymous ??= answer;
+    }
+    const told = refusals.find(({ status }) => status === 403) ?? refusals.find(({ error }) => error !== undefined);
+    return told ?? anonymous ?? refusals[0] ?? { ok: false, status: 401 };
+  };
+
+  const all = authenticators.flatMap(({ schemes = [{ scheme: "Bearer" }] }) => schemes);
+  return Object.assign(authenticate, {
+    schemes: all.filter(({ scheme }, at) => all.findIndex((other) => other.scheme === scheme) === at),
+    metadata: authenticators.find(({ metadata }) => metadata !== undefined)?.metadata,
+    requiredScopes: first.requiredScopes,
+    credentials: authenticators.flatMap(({ credentials = [] }) => credentials),
+  });
+}
+
+/** Lets in everybody, as nobody. After others in {@link firstOf}: who brings no credentials may do what takes no scopes. */
+export function none(): Authenticator {
+  return Object.assign((): Authentication => ({ ok: true }), { schemes: [] });
+}

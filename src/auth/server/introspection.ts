@@ -1,0 +1,165 @@
+import {
+  type AuthorizationServer,
+  allowInsecureRequests,
+  type ClientAuth,
+  customFetch,
+  type IntrospectionResponse,
+  introspectionRequest,
+  processIntrospectionResponse,
+} from "oauth4webapi";
+import type { JsonObject } from "../../json/json.ts";
+import type { Authenticator } from "../../model/authenticator.ts";
+import { McpError } from "../../model/errors.ts";
+import { clientAuthOf } from "../client/client-auth.ts";
+import { nameOf } from "../client/digest.ts";
+import { findIssuer } from "../client/discovery.ts";
+import type { SafeFetch } from "../safe-fetch.ts";
+import { fetchFor } from "./fetch-for.ts";
+import { defaultPrincipal } from "./jwt.ts";
+import { createRecent } from "./recent.ts";
+import { scopesOf } from "./scopes.ts";
+import { type Time, type TokenOptions, tokenAuthenticator, type Verified } from "./tokens.ts";
+
+export interface IntrospectionOptions extends TokenOptions {
+  /** Who makes the tokens; its metadata says where to ask. This or `endpoint` is needed. */
+  readonly issuer?: string;
+  /** Where to ask. */
+  readonly endpoint?: string;
+  /** Who this server is to the issuer. */
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Who the tokens must be for: this server. `"any"` leaves it to the issuer, which must then know who asks. */
+  readonly audience: string | readonly string[] | "any";
+  /** How long an answer may be used again, so that a revoked token still works. Default 30 s; 0 is off. */
+  readonly cacheMs?: number;
+  /** How far clocks may differ. Default 60 s. */
+  readonly clockToleranceS?: number;
+  /** Whether the issuer may name hosts on a private network, besides those named here. Default false. */
+  readonly allowPrivateNetwork?: boolean;
+  /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
+  readonly principal?: (claims: JsonObject) => string | undefined;
+}
+
+/**
+ * Takes tokens of any form and asks their issuer about each (RFC 7662). What it
+ * says is used again for a short while.
+ *
+ * @example
+ * serveHttp(shop, { auth: introspection({ issuer, clientId: "shop", clientSecret, audience: "https://shop.example.com/mcp" }) });
+ */
+export function introspection(options: IntrospectionOptions): Authenticator {
+  const { issuer, endpoint, allowPrivateNetwork } = options;
+  return createIntrospection(options, { fetch: fetchFor([issuer, endpoint], allowPrivateNetwork), now: Date.now });
+}
+
+/** Answers that are kept. */
+const MAX_KEPT = 10_000;
+
+export function createIntrospection(
+  options: IntrospectionOptions,
+  means: Time & { readonly fetch: SafeFetch },
+): Authenticator {
+  const { issuer, cacheMs = 30_000 } = options;
+  const { now } = means;
+  const ask = createAsking(options, means.fetch);
+  const kept = createRecent<Promise<IntrospectionResponse>>({ max: MAX_KEPT, now });
+
+  /** Those who come with the same token while the answer is on its way wait for it, too. */
+  const askOnce = async (token: string): Promise<IntrospectionResponse> => {
+    if (cacheMs <= 0) return ask(token);
+    const name = await nameOf(token);
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    const asking = ask(token);
+    kept.set(name, asking, cacheMs);
+    asking.catch(() => kept.delete(name));
+    return asking;
+  };
+
+  const verify = async (token: string): Promise<Verified> => judge(await askOnce(token), options, now() / 1_000);
+  const metadata = { ...(issuer !== undefined && { authorization_servers: [issuer] }), ...options.metadata };
+  const tellsMore = issuer !== undefined || options.metadata !== undefined;
+  return tokenAuthenticator(verify, tellsMore ? { ...options, metadata } : options, means);
+}
+
+/** Puts a question about a token. Rejects when there is no answer. */
+function createAsking(
+  options: IntrospectionOptions,
+  fetch: SafeFetch,
+): (token: string) => Promise<IntrospectionResponse> {
+  const { issuer, endpoint, clientId, clientSecret } = options;
+  if (endpoint === undefined && issuer === undefined) throw bad("issuer or endpoint is needed");
+  if ([endpoint, issuer].some((url) => url !== undefined && !URL.canParse(url)))
+    throw bad("issuer and endpoint are URLs");
+  const client = { client_id: clientId };
+  let server: Promise<{ readonly as: AuthorizationServer; readonly auth: ClientAuth }> | undefined;
+
+  const find = async (): Promise<{ as: AuthorizationServer; auth: ClientAuth }> => {
+    const as =
+      endpoint === undefined
+        ? await findIssuer(issuer ?? "", fetch)
+        : { issuer: issuer ?? endpoint, introspection_endpoint: endpoint };
+    if (typeof as.introspection_endpoint !== "string") throw unclear(as, "names no place to ask about tokens");
+    const { introspection_endpoint_auth_methods_supported: methods = ["client_secret_basic"] } = as;
+    const auth = await clientAuthOf(
+      { clientId, clientSecret },
+      { ...as, token_endpoint_auth_methods_supported: methods },
+    );
+    return { as, auth };
+  };
+
+  return async (token) => {
+    server ??= find();
+    server.catch(() => {
+      server = undefined;
+    });
+    const { as, auth } = await server;
+    const response = await introspectionRequest(as, client, auth, token, {
+      // Whether a URL may be asked is decided by what fetches it.
+      [allowInsecureRequests]: true,
+      [customFetch]: (url, { headers, body }) => fetch(url, { method: "POST", headers, body: String(body) }),
+      additionalParameters: { token_type_hint: "access_token" },
+    });
+    if (!response.ok) throw unclear(as, `answered ${response.status} when asked about a token`);
+    try {
+      return await processIntrospectionResponse(as, client, response);
+    } catch {
+      // What is wrong with it would be told together with what is in it.
+      throw unclear(as, "does not say whether a token is active");
+    }
+  };
+}
+
+function judge(response: IntrospectionResponse, options: IntrospectionOptions, nowS: number): Verified {
+  const { issuer, endpoint, audience, clockToleranceS = 60, principal: principalOf = defaultPrincipal } = options;
+  const { active, exp, nbf, iss = issuer ?? endpoint, aud = [], ...rest } = response;
+  if (active !== true) return no("the token is not active");
+  if (exp !== undefined && exp + clockToleranceS <= nowS) return no("the token has expired");
+  if (nbf !== undefined && nbf - clockToleranceS > nowS) return no("the token is not valid yet");
+  if (issuer !== undefined && iss !== issuer) return no("the token is of another issuer");
+  const wanted = [audience].flat();
+  if (audience !== "any" && ![aud].flat().some((one) => wanted.includes(one)))
+    return no("the token is not for this server");
+  const claims = {
+    ...rest,
+    iss,
+    aud,
+    ...(exp !== undefined && { exp }),
+    ...(nbf !== undefined && { nbf }),
+  } as JsonObject;
+  const principal = principalOf(claims);
+  if (principal === undefined || principal === "") return no("the token does not say whose it is");
+  return { ok: true, auth: { principal, scopes: scopesOf(claims), claims } };
+}
+
+function no(description: string): Verified {
+  return { ok: false, description };
+}
+
+function bad(problem: string): McpError {
+  return new McpError("invalid-definition", `introspection: ${problem}`);
+}
+
+function unclear({ issuer }: AuthorizationServer, problem: string): McpError {
+  return new McpError("http-error", `${new URL(issuer).origin} ${problem}`);
+}

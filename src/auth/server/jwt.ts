@@ -1,0 +1,151 @@
+import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
+import type { JsonObject } from "../../json/json.ts";
+import type { Authenticator } from "../../model/authenticator.ts";
+import { McpError } from "../../model/errors.ts";
+import type { Auth } from "../../model/peer.ts";
+import { defined } from "../../std/defined.ts";
+import type { SafeFetch } from "../safe-fetch.ts";
+import { fetchFor } from "./fetch-for.ts";
+import { createKeys, type Keys } from "./keys.ts";
+import { scopesOf } from "./scopes.ts";
+import { type Time, type TokenOptions, tokenAuthenticator, type Verified } from "./tokens.ts";
+
+export interface JwtOptions extends TokenOptions {
+  /** Who makes the tokens: the `iss` in them, exactly. */
+  readonly issuer: string;
+  /** Who the tokens must be for: this server, as the issuer knows it. One of several will do. */
+  readonly audience: string | readonly string[];
+  /** Where the keys are, or the keys. Default: where the metadata of the issuer says. */
+  readonly jwks?: Keys;
+  /** How tokens may be signed. Default: everything with a public key. */
+  readonly algorithms?: readonly string[];
+  /** How far clocks may differ. Default 60 s. */
+  readonly clockToleranceS?: number;
+  /** Whether metadata and keys may be on a private network, besides those named here. Default false. */
+  readonly allowPrivateNetwork?: boolean;
+  /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
+  readonly principal?: (claims: JsonObject) => string | undefined;
+}
+
+/**
+ * Takes access tokens that are JWTs (RFC 9068), checked here with the keys of
+ * their issuer. Keys are fetched when first needed and kept; one that is not
+ * known makes for a new look, not more often than every 30 s.
+ *
+ * @example
+ * serveHttp(shop, { auth: jwt({ issuer: "https://login.example.com", audience: "https://shop.example.com/mcp" }) });
+ */
+export function jwt(options: JwtOptions): Authenticator {
+  const { issuer, jwks, allowPrivateNetwork } = options;
+  const named = [issuer, typeof jwks === "string" || jwks instanceof URL ? String(jwks) : undefined];
+  return createJwt(options, { fetch: fetchFor(named, allowPrivateNetwork), now: Date.now });
+}
+
+export function createJwt(options: JwtOptions, means: Time & { readonly fetch: SafeFetch }): Authenticator {
+  const { issuer, audience, jwks, algorithms = publicAlgorithms, clockToleranceS = 60 } = options;
+  checkOptions(options);
+  const principalOf = options.principal ?? defaultPrincipal;
+  const keys = createKeys({ issuer, jwks, ...means });
+  const rules = (): JWTVerifyOptions => ({
+    issuer,
+    audience: [audience].flat(),
+    algorithms: [...algorithms],
+    clockTolerance: clockToleranceS,
+    requiredClaims: ["exp"],
+    currentDate: new Date(means.now()),
+  });
+
+  const verify = async (token: string): Promise<Verified> => {
+    try {
+      const { payload, protectedHeader } = await verifyWith(keys, token, rules());
+      if (!isAccessToken(protectedHeader.typ)) return no("the token is no access token");
+      if ((payload.iat ?? 0) > means.now() / 1_000 + clockToleranceS) return no("the token is not valid yet");
+      const auth = toAuth(payload, principalOf);
+      return auth === undefined ? no("the token does not say whose it is") : { ok: true, auth };
+    } catch (error) {
+      return no(problemOf(error));
+    }
+  };
+
+  const resource = options.resource ?? [audience].flat().find(isWebUrl);
+  const metadata = { authorization_servers: [issuer], ...options.metadata };
+  return tokenAuthenticator(verify, { ...options, ...defined({ resource }), metadata }, means);
+}
+
+/** Algorithms whose keys may be known to everybody. With a shared one, who can check a token can make one. */
+const publicAlgorithms: readonly string[] = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+
+function checkOptions({ issuer, audience, algorithms = [] }: JwtOptions): void {
+  const bad = algorithms.find((name) => !publicAlgorithms.includes(name));
+  if (bad !== undefined) throw new McpError("invalid-definition", `jwt: algorithm ${bad} is not accepted`);
+  if (!isWebUrl(issuer)) throw new McpError("invalid-definition", "jwt: issuer must be a URL");
+  if ([audience].flat().length === 0 || ![audience].flat().every((text) => typeof text === "string" && text !== "")) {
+    throw new McpError("invalid-definition", "jwt: audience must say who the tokens are for");
+  }
+}
+
+function isWebUrl(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && !text.includes("#");
+}
+
+/** A token without a key id may be signed by any of several keys. */
+async function verifyWith(keys: JWTVerifyGetKey, token: string, rules: JWTVerifyOptions) {
+  try {
+    return await jwtVerify(token, keys, rules);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      try {
+        return await jwtVerify(token, key, rules);
+      } catch (failure) {
+        if (!(failure instanceof errors.JWSSignatureVerificationFailed)) throw failure;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+/** Many issuers do not say what a token is for. Those that do must say that it is for this. */
+function isAccessToken(type: string | undefined): boolean {
+  return type === undefined || /^(?:application\/)?(?:at\+)?jwt$/i.test(type);
+}
+
+function toAuth(payload: JWTPayload, principalOf: (claims: JsonObject) => string | undefined): Auth | undefined {
+  const claims = payload as JsonObject;
+  const principal = principalOf(claims);
+  return principal === undefined || principal === "" ? undefined : { principal, scopes: scopesOf(claims), claims };
+}
+
+/** The subject, or the client where a client stands for itself. An issuer has no `#` in it. */
+export function defaultPrincipal({ iss, sub, client_id: client }: JsonObject): string | undefined {
+  const who = typeof sub === "string" && sub !== "" ? sub : client;
+  return typeof who === "string" && who !== "" ? `${iss}#${who}` : undefined;
+}
+
+function no(description: string): Verified {
+  return { ok: false, description };
+}
+
+/** What is wrong with a token, in words that repeat nothing of it. Throws again what is no fault of the token. */
+function problemOf(error: unknown): string {
+  if (error instanceof errors.JWTExpired) return "the token has expired";
+  if (error instanceof errors.JWTClaimValidationFailed)
+    return claimProblems.get(error.claim) ?? "a claim is missing or wrong";
+  if (error instanceof errors.JWKSNoMatchingKey) return "the token is signed with a key that is not known";
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "the token is wrongly signed";
+  if (error instanceof errors.JOSEAlgNotAllowed) return "the token is signed in a way that is not accepted";
+  if (malformed.some((kind) => error instanceof kind)) return "the token is malformed";
+  throw error;
+}
+
+const malformed = [errors.JWSInvalid, errors.JWTInvalid, errors.JOSENotSupported];
+
+const claimProblems: ReadonlyMap<string, string> = new Map([
+  ["aud", "the token is not for this server"],
+  ["iss", "the token is of another issuer"],
+  ["exp", "the token says not when it expires"],
+  ["nbf", "the token is not valid yet"],
+]);

@@ -1,0 +1,108 @@
+import type { Authenticator, AuthRefusal, AuthScheme, ResourceMetadata } from "../../model/authenticator.ts";
+import { McpError } from "../../model/errors.ts";
+import type { Auth } from "../../model/peer.ts";
+import { hasScopes } from "../../model/scopes.ts";
+import { defined } from "../../std/defined.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import { readAuthorization } from "./authorization-header.ts";
+import { createPossessionCheck, type DpopOptions } from "./dpop.ts";
+import { dpopAlgorithms } from "./dpop-proof.ts";
+import { checkScopes, type ImpliedScopes, withImplied } from "./scopes.ts";
+
+/** What is common to all ways to take tokens. */
+export interface TokenOptions {
+  /** Scopes that every request takes. Default none. */
+  readonly requiredScopes?: readonly string[];
+  /** Scopes that hold others, such as `{ admin: ["read", "write"] }`. */
+  readonly implies?: ImpliedScopes;
+  /** The URL of this server, as clients know it. Default: the audience if that is one, else what the client called. */
+  readonly resource?: string;
+  /** More to tell clients of this server (RFC 9728), such as `scopes_supported` or `resource_name`. */
+  readonly metadata?: ResourceMetadata;
+  /** Offers tokens that are bound to a key. Those that are get checked in any case. */
+  readonly dpop?: boolean | DpopOptions;
+}
+
+/** Who a token stands for, or what is wrong with it. Nothing in it may repeat the token. */
+export type Verified =
+  | { readonly ok: true; readonly auth: Auth }
+  | { readonly ok: false; readonly description: string };
+
+/** Throws when it cannot tell. */
+export type VerifyToken = (token: string, http: HttpFacts) => Verified | Promise<Verified>;
+
+/** What helpers take from outside, so that tests own it. */
+export interface Time {
+  /** Milliseconds of the time of day. */
+  now(): number;
+}
+
+export function tokenAuthenticator(verify: VerifyToken, options: TokenOptions, { now }: Time): Authenticator {
+  const { requiredScopes = [], implies, resource, dpop = false } = options;
+  checkScopes("requiredScopes", requiredScopes);
+  if (resource !== undefined) checkResource(resource);
+  const bound = typeof dpop === "boolean" ? {} : dpop;
+  const checkPossession = createPossessionCheck({ ...bound, resource, now });
+  const missing: AuthRefusal = { ok: false, status: 401 };
+
+  const authenticate: Authenticator = async (http) => {
+    const sent = readAuthorization(http.header("authorization"));
+    if (sent === "absent") return missing;
+    if (sent === "malformed") return invalid("the authorization header is malformed");
+    const { scheme, credentials: token } = sent;
+    if (scheme !== "bearer" && scheme !== "dpop") return missing;
+    const verified = await verify(token, http);
+    if (!verified.ok) return { ...invalid(verified.description), scheme };
+    const { auth } = verified;
+    const refusal = await checkPossession({ scheme, token, claims: auth.claims ?? {}, http });
+    if (refusal !== undefined) return refusal;
+    const scopes = withImplied(auth.scopes ?? [], implies);
+    const known = { ...auth, scopes };
+    return hasScopes(known, requiredScopes) ? { ok: true, auth: known } : lacking(requiredScopes, scheme);
+  };
+
+  return Object.assign(authenticate, {
+    schemes: schemesOf(dpop !== false, bound.required === true),
+    requiredScopes,
+    metadata: metadataOf(options),
+  });
+}
+
+/** A refusal of somebody who is known, and may less than it takes. */
+export function lacking(scopes: readonly string[], scheme?: string): AuthRefusal {
+  const description = "this takes scopes that were not granted";
+  return { ok: false, status: 403, error: "insufficient_scope", description, scopes, scheme };
+}
+
+function invalid(description: string): AuthRefusal {
+  return { ok: false, status: 401, error: "invalid_token", description };
+}
+
+/** Bearer comes first where both will do: clients that know no other may look no further. */
+function schemesOf(offered: boolean, required: boolean): readonly AuthScheme[] {
+  const proven: AuthScheme = { scheme: "DPoP", parameters: { algs: dpopAlgorithms.join(" ") } };
+  if (required) return [proven];
+  return offered ? [{ scheme: "Bearer" }, proven] : [{ scheme: "Bearer" }];
+}
+
+function metadataOf({
+  resource,
+  requiredScopes = [],
+  dpop = false,
+  metadata,
+}: TokenOptions): ResourceMetadata | undefined {
+  if (metadata === undefined && resource === undefined) return undefined;
+  return {
+    ...defined({ resource }),
+    bearer_methods_supported: ["header"],
+    ...(requiredScopes.length > 0 && { scopes_supported: requiredScopes }),
+    ...(dpop !== false && { dpop_signing_alg_values_supported: dpopAlgorithms }),
+    ...(typeof dpop === "object" && dpop.required === true && { dpop_bound_access_tokens_required: true }),
+    ...metadata,
+  };
+}
+
+function checkResource(resource: string): void {
+  const isUrl = URL.canParse(resource) && /^https?:$/.test(new URL(resource).protocol) && !resource.includes("#");
+  if (!isUrl) throw new McpError("invalid-definition", "resource must be the URL of this server, without fragment");
+}

@@ -1,0 +1,112 @@
+import { isObject, type JsonObject } from "../json/json.ts";
+import { notificationToChange } from "../model/subscription.ts";
+import type { DetailedTask } from "../model/task.ts";
+import type { Hear } from "./exchange.ts";
+import type { FollowLine } from "./follow.ts";
+import { isPassing } from "./passing.ts";
+
+type Tell = (task: DetailedTask) => void;
+
+/** What a server says of its tasks without being asked. It need not say anything. */
+export interface TaskNews {
+  /** Hears of a task until the returned function is called. */
+  follow(taskId: string, tell: Tell): () => void;
+  /** The server has just answered: if it is not listened to any more, it may be again. */
+  renew(): void;
+}
+
+interface Listening {
+  readonly ids: ReadonlySet<string>;
+  readonly abort: AbortController;
+}
+
+/**
+ * News of a server, by one subscription for all tasks that are followed.
+ *
+ * A task that joins waits for a moment, for more may come, and the next
+ * subscription opens before the last one ends. A server that hangs up or refuses
+ * is asked again, but not at once. Whether a legacy server will say anything
+ * nobody knows.
+ */
+export function createTaskNews({ send, clock, isModern }: Pick<FollowLine, "send" | "clock" | "isModern">): TaskNews {
+  const followers = createFollowers();
+  let current: Listening | undefined;
+  let closedUntil = Number.NEGATIVE_INFINITY;
+  let stopTimer: (() => void) | undefined;
+
+  const open = (): void => {
+    stopTimer?.();
+    stopTimer = undefined;
+    if (followers.ids.length === 0 || clock.now() < closedUntil) return;
+    const before = current?.abort;
+    const listening = { ids: new Set(followers.ids), abort: new AbortController() };
+    current = listening;
+
+    const end = (pauseMs: number): void => {
+      before?.abort();
+      if (current !== listening) return;
+      current = undefined;
+      closedUntil = clock.now() + pauseMs;
+    };
+    const hear: Hear = (method, params) => {
+      const change = notificationToChange(method, params);
+      if (change?.kind === "task") followers.tell(change.task);
+      if (method !== "notifications/subscriptions/acknowledged") return;
+      before?.abort();
+      if (isModern && !hasTasks(params)) listening.abort.abort();
+    };
+    const { signal } = listening.abort;
+    const params = { notifications: { taskIds: followers.ids } };
+    send("subscriptions/listen", params, { signal, timeoutMs: 0, maxTotalMs: 0 }, { aside: true, hear }).then(
+      () => end(restMs),
+      (error: unknown) => end(signal.aborted || isPassing(error) ? restMs : refusedMs),
+    );
+  };
+
+  return {
+    follow(taskId, tell) {
+      const leave = followers.add(taskId, tell);
+      if (current === undefined) open();
+      else if (!current.ids.has(taskId)) stopTimer ??= clock.after(joinMs, open);
+      return () => {
+        leave();
+        if (followers.ids.length > 0) return;
+        stopTimer?.();
+        stopTimer = undefined;
+        current?.abort.abort();
+        current = undefined;
+      };
+    },
+    renew() {
+      if (current === undefined) open();
+    },
+  };
+}
+
+const joinMs = 250;
+const restMs = 5_000;
+const refusedMs = 60_000;
+
+function hasTasks({ notifications }: JsonObject): boolean {
+  return isObject(notifications) && Array.isArray(notifications.taskIds) && notifications.taskIds.length > 0;
+}
+
+/** Who follows which task. Two may follow the same. */
+function createFollowers() {
+  const tells = new Map<string, Set<Tell>>();
+  return {
+    get ids(): readonly string[] {
+      return [...tells.keys()];
+    },
+    add(taskId: string, tell: Tell): () => void {
+      const same = tells.get(taskId) ?? new Set();
+      tells.set(taskId, same.add(tell));
+      return () => {
+        if (same.delete(tell) && same.size === 0) tells.delete(taskId);
+      };
+    },
+    tell(task: DetailedTask): void {
+      for (const tell of tells.get(task.taskId) ?? []) tell(task);
+    },
+  };
+}

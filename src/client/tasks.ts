@@ -1,0 +1,77 @@
+import type { JsonObject } from "../json/json.ts";
+import type { DetailedTask, Task } from "../model/task.ts";
+import type { CallToolResult } from "../model/tool.ts";
+import type { CallOptions, ToolCallOptions } from "./call-options.ts";
+import type { TaskDesk, TaskDeskParts } from "./task-desk.ts";
+
+/** How a task is followed. It starts when somebody waits for the result or reads the changes, and ends with the last of them. */
+export interface FollowOptions extends Pick<ToolCallOptions, "onTask"> {
+  /** The server may owe an answer for this long. Default: the client's. */
+  readonly timeoutMs?: number | undefined;
+  /** Who waits gives up after this long. Default 0, which is off. */
+  readonly maxTotalMs?: number | undefined;
+}
+
+export interface StartOptions extends ToolCallOptions {
+  /** How long the server is to keep the task. Only 2025-11-25 has a place to say so. */
+  readonly ttlMs?: number | undefined;
+}
+
+/**
+ * A task of a server.
+ *
+ * Reading it gives how it stands, then every change, up to the last, and throws
+ * when the task is lost from sight. A state that nobody has read gives way to
+ * the next. Nothing but `cancel` ends the task itself.
+ */
+export interface TaskHandle extends AsyncIterable<DetailedTask> {
+  /** Keep it to {@link Tasks.resume} the task. Undefined when the server answered at once, without a task. */
+  readonly id: string | undefined;
+  /** How it stood when last heard of. */
+  readonly task: Task;
+  /**
+   * Waits for the result, answering what is asked meanwhile. Rejects with the
+   * failure of the task, with `cancelled` when it was cancelled, or when it is
+   * lost from sight: then it can be called again.
+   */
+  result(options?: Pick<CallOptions, "signal">): Promise<CallToolResult>;
+  /** Asks the server how it stands. */
+  status(options?: CallOptions): Promise<DetailedTask>;
+  /** Asks the server to end it. No error when it is over. */
+  cancel(options?: CallOptions): Promise<void>;
+}
+
+/** Work that goes on when the call that started it is over, also when the client is. */
+export interface Tasks {
+  /** Starts a tool. The handle is a finished one if the server gave the result at once. */
+  start(name: string, args?: JsonObject, options?: StartOptions): Promise<TaskHandle>;
+  /** Takes up a task of an earlier connection or process. Rejects when the server does not know it. */
+  resume(taskId: string, options?: FollowOptions): Promise<TaskHandle>;
+  /** All tasks on all pages. Only 2025-11-25 has it; elsewhere it fails with `unsupported`. */
+  list(options?: CallOptions): Promise<readonly Task[]>;
+}
+
+/** The tasks of one client. What deals with them is loaded when first used. */
+export function createTasks(parts: TaskDeskParts): Tasks {
+  let loading: Promise<TaskDesk> | undefined;
+
+  const load = async (): Promise<TaskDesk> => {
+    try {
+      const { createTaskDesk } = await import("./task-desk.ts");
+      return createTaskDesk(parts);
+    } catch (error) {
+      loading = undefined;
+      throw error;
+    }
+  };
+  const desk = (): Promise<TaskDesk> => {
+    loading ??= load();
+    return loading;
+  };
+
+  return {
+    start: async (name, args, options) => (await desk()).start(name, args, options),
+    resume: async (taskId, options) => (await desk()).resume(taskId, options),
+    list: async (options) => (await desk()).list(options),
+  };
+}

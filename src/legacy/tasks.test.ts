@@ -1,0 +1,119 @@
+import { describe, expect, it, vi } from "vitest";
+import { answerOpening, opening } from "../../test/support/connected.ts";
+import { request, serveLegacy } from "../../test/support/served.ts";
+import type { JsonObject } from "../json/json.ts";
+import { metaKeys } from "../model/meta.ts";
+import type { Method, Params } from "../model/methods.ts";
+import { type Call, createCall, type Outcome, type Service } from "../model/service.ts";
+import { type Task, tasksExtension } from "../model/task.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
+import { createManualClock } from "../testing/clock.ts";
+import { createFakePeer } from "../testing/fake-peer.ts";
+import { openChannel } from "../transport/open-channel.ts";
+
+const task: Task = { taskId: "t", status: "working", createdAt: "c", lastUpdatedAt: "l", ttlMs: null };
+const legacyTask = { taskId: "t", status: "working", createdAt: "c", lastUpdatedAt: "l", ttl: null };
+const related = { [metaKeys.relatedTask]: { taskId: "t" } };
+const capabilities = { tools: {}, extensions: { [tasksExtension]: {} } };
+const inCore = { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } };
+
+/** A service with tasks, of which the test says how it answers. */
+function withTasks(answer: (call: Call) => Promise<Outcome>): Service {
+  const serverInfo = { name: "s", version: "1" };
+  const discovery = { kind: "complete", result: { supportedVersions: [], capabilities, serverInfo } } as const;
+  return (async (call: Call) => (call.method === "server/discover" ? discovery : answer(call))) as Service;
+}
+
+describe("a server of 2025-11-25", () => {
+  it("says what it asks for a task, and for no other call, whose it is", async () => {
+    const question = { method: "roots/list", params: { _meta: { own: 1, ...related } } } as const;
+    const service = withTasks(async ({ ask }) => {
+      await ask?.(question);
+      return { kind: "complete", result: { content: [] } };
+    });
+    const { client } = await serveLegacy(service, { capabilities: { roots: {} } });
+    client.say(request("r", "tasks/result", { taskId: "t" }));
+    const asked = await client.expect("roots/list");
+    expect(asked.params).toEqual({ _meta: { own: 1, ...related } });
+    client.reply(asked, { roots: [] });
+    expect(await client.next()).toMatchObject({ id: "r", result: { content: [], _meta: related } });
+
+    client.say(request("c", "tools/call", { name: "buy" }));
+    expect((await client.expect("roots/list")).params).toEqual({ _meta: { own: 1 } });
+  });
+
+  it("hears that a task is wanted, and answers with one", async () => {
+    const heard = vi.fn();
+    const service = withTasks(async ({ tasks }) => {
+      heard(tasks);
+      return { kind: "task", task };
+    });
+    const { client } = await serveLegacy(service);
+    const reply = await client.request("tools/call", { name: "buy", task: { ttl: 5 } });
+    expect(reply).toMatchObject({ result: { task: legacyTask } });
+    expect(heard).toHaveBeenCalledExactlyOnceWith({ wanted: true, ttlMs: 5 });
+  });
+});
+
+describe("a client of 2025-11-25", () => {
+  async function open(answer: () => Promise<JsonObject> = async () => ({ roots: [] })) {
+    const clock = createManualClock();
+    const server = createFakePeer();
+    const notified = vi.fn();
+    const given = opening(clock, { answer, notified, revision: "2025-11-25" });
+    const opened = openChannel(server.channel, given);
+    await answerOpening(server, "2025-11-25", inCore);
+    const { service, peer } = await opened;
+    const heard: [string, JsonObject][] = [];
+    const call = <M extends Method>(method: M, params: Params<M>) =>
+      service(
+        createCall<M>({
+          method,
+          params,
+          peer,
+          abort: new LazyAbort(),
+          notify: (name, content) => void heard.push([name, content]),
+          tasks: { wanted: true },
+        }),
+      );
+    return { server, notified, heard, call, settled: () => clock.advanceAsync(0) };
+  }
+
+  it("knows that the server has tasks", async () => {
+    const { call } = await open();
+    expect(await call("server/discover", {})).toMatchObject({ result: { capabilities } });
+  });
+
+  it("asks for a task, and reads it", async () => {
+    const { server, call } = await open();
+    const outcome = call("tools/call", { name: "buy" });
+    const asked = await server.expect("tools/call");
+    expect(asked.params).toEqual({ name: "buy", task: {} });
+    server.reply(asked, { task: legacyTask });
+    expect(await outcome).toEqual({ kind: "task", task });
+  });
+
+  it("answers for the task that it was asked for", async () => {
+    const { server } = await open();
+    expect(await server.request("roots/list", { _meta: related })).toMatchObject({
+      result: { roots: [], _meta: related },
+    });
+    expect((await server.request("roots/list", {})).result).toEqual({ roots: [] });
+  });
+
+  it("tells in one name of tasks, to who listens for them or else to everybody", async () => {
+    const { server, notified, heard, call, settled } = await open();
+    void call("subscriptions/listen", { notifications: { taskIds: ["t"] } });
+    await settled();
+    server.notify("notifications/tasks/status", legacyTask);
+    server.notify("notifications/tasks/status", { ...legacyTask, taskId: "other" });
+    server.notify("notifications/tasks/status", {});
+    await settled();
+    // That a server tells of tasks cannot be confirmed.
+    expect(heard).toEqual([
+      ["notifications/subscriptions/acknowledged", { notifications: {} }],
+      ["notifications/tasks", task],
+    ]);
+    expect(notified.mock.calls).toEqual([["notifications/tasks", { ...task, taskId: "other" }]]);
+  });
+});

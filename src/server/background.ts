@@ -1,0 +1,115 @@
+import type { Call, Outcome } from "../model/service.ts";
+import { type Change, changeToNotification } from "../model/subscription.ts";
+import type { Store } from "../store/store.ts";
+import { acknowledge, type Listened, type Listener, untilAborted } from "./changes.ts";
+import type { Environment } from "./environment.ts";
+import type { Job } from "./execution.ts";
+import type { TaskLimits } from "./options.ts";
+import type { SharedChanges } from "./shared-changes.ts";
+import type { TaskEngine } from "./tasks/engine.ts";
+import { type Prepared, taskJob } from "./tasks/job.ts";
+import { refusedTerms } from "./tasks/terms.ts";
+import { type ReadyTool, refuse, ToolJob } from "./tools.ts";
+
+type ToolCall = Call<"tools/call">;
+type ToolOutcome = Outcome<"tools/call">;
+
+/** What goes on between calls, and between processes. Each part is loaded when it is first needed. */
+export interface Background {
+  /** There are tools that run as tasks: looks after those that other processes have left behind. */
+  begin(): void;
+  /** Runs a tool for a caller that knows tasks. */
+  callTask(call: ToolCall, tool: ReadyTool, job: Job): Promise<ToolOutcome>;
+  /** What a caller is told that wants a task where there is none, or cannot follow one where there always is. */
+  refuseTerms(call: ToolCall, tool: ReadyTool): ToolOutcome;
+  /** Answers a method of tasks. */
+  answer(call: Call): Promise<Outcome>;
+  /** Tells all processes of a change. */
+  publish(change: Change): void;
+  /** Listens to tasks, and where there are other processes to them; else as `join` does. */
+  listen(listener: Listener, join: (listener: Listener) => () => void): Promise<Listened>;
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+export interface BackgroundOptions {
+  readonly env: Environment;
+  readonly limits: TaskLimits | undefined;
+  /** A tool, if there is one by this name. */
+  tool(name: string): ReadyTool | undefined;
+  hasTasks(): boolean;
+}
+
+const RETRY_MS = 15_000;
+
+export function createBackground({ env, limits, tool, hasTasks }: BackgroundOptions): Background {
+  let engine: Promise<TaskEngine> | undefined;
+  let changes: Promise<SharedChanges> | undefined;
+  let isBegun = false;
+  let isClosed = false;
+
+  const prepare = async (name: string, input: object): Promise<Prepared | undefined> => {
+    const known = tool(name);
+    if (known === undefined || known.task === "never") return undefined;
+    const checked = known.input === undefined ? { ok: true as const, value: input } : await known.input.check(input);
+    if (!checked.ok) return { kind: "over", outcome: refuse(known, checked.issues, env) };
+    return { kind: "job", job: taskJob(known, new ToolJob(known, checked.value, env)) };
+  };
+
+  const load = async (): Promise<TaskEngine> => {
+    const { createTaskEngine } = await import("./tasks/engine.ts");
+    return createTaskEngine({ env, limits, prepare: (params) => prepare(params.name, params.arguments ?? {}) });
+  };
+
+  /** A store that is away now may be back later. */
+  const tasks = (): Promise<TaskEngine> => {
+    engine ??= load().catch((error: unknown) => {
+      engine = undefined;
+      throw error;
+    });
+    return engine;
+  };
+
+  const shared = async (store: () => Promise<Store>): Promise<SharedChanges> => {
+    changes ??= import("./shared-changes.ts").then(({ createSharedChanges }) => createSharedChanges({ ...env, store }));
+    return changes;
+  };
+
+  const look = (): void => {
+    if (isClosed) return;
+    tasks().catch((error: unknown) => {
+      env.faults.failureOf(error, "tasks/get");
+      env.clock.after(RETRY_MS, look);
+    });
+  };
+
+  return {
+    begin() {
+      if (!isBegun) look();
+      isBegun = true;
+    },
+    callTask: async (call, known, job) => (await tasks()).call(call, taskJob(known, job), known.task),
+    refuseTerms: (call, { task }) => refusedTerms(task, call),
+    answer: async (call) => (await tasks()).answer(call),
+    publish: (change) => void (env.store && shared(env.store).then((all) => all.publish(change))),
+    async listen({ call, filter }, join) {
+      const wanted = (hasTasks() && call.params.notifications.taskIds) || [];
+      const watching = wanted.length > 0 ? await (await tasks()).watch(call, wanted) : undefined;
+      const listener = { call, filter: watching === undefined ? filter : { ...filter, taskIds: watching.ids } };
+      const leave =
+        env.store !== undefined
+          ? await (await shared(env.store)).join(listener, () => acknowledge(listener))
+          : join(listener);
+      const unwatch = watching?.begin((task) => call.notify(...changeToNotification({ kind: "task", task })));
+      return untilAborted(call, () => {
+        leave();
+        unwatch?.();
+      });
+    },
+    async close() {
+      isClosed = true;
+      const parts = await Promise.allSettled([engine, changes]);
+      await Promise.allSettled(parts.map((part) => part.status === "fulfilled" && part.value?.close()));
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import type { JsonObject } from "../json/json.ts";
+import { type Call, type Outcome, signalOf } from "../model/service.ts";
+import type { Store } from "../store/store.ts";
+import type { Arrival, Recollection, Told } from "./dialogue.ts";
+import { createDurableRuns, type DurableRun, type DurableRuns } from "./durable-run.ts";
+import { compareAnswers, type Rest, undoEntry } from "./durable-run-history.ts";
+import { Execution, type Job } from "./execution.ts";
+import { answersEntry, stepEntry, takenOver } from "./journal.ts";
+import { createParking, type Parked, type Place } from "./parking.ts";
+import { issue, type Rounds, withAnswers } from "./rounds.ts";
+import type { RunnerOptions } from "./runner.ts";
+import { createSealer } from "./seal.ts";
+import { answersTo, bindingOf, newId, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
+
+/** Rounds that any process can go on with, also when the one before was killed. */
+export interface DurableRounds extends Rounds {
+  /** Runs what a caller named, or goes on with it, or gives the outcome it had. */
+  start(call: Call, job: Job, key: string): Promise<Outcome>;
+}
+
+export interface DurableRoundsOptions extends RunnerOptions {
+  store(): Promise<Store>;
+  readonly leaseMs: number;
+}
+
+/** A call that goes on with a run, and what it goes on from. */
+interface Round {
+  readonly run: DurableRun;
+  readonly call: Call;
+  readonly job: Job;
+  /** What is known besides the journal. */
+  readonly known: Recollection;
+  /** Answers that are new. */
+  readonly fresh: ReadonlyMap<string, Told>;
+}
+
+const nothing: Recollection = { answers: {}, results: {} };
+
+export function createDurableRounds(options: DurableRoundsOptions): DurableRounds {
+  const { deadlines, stateTtlMs, now } = options;
+  const sealer = createSealer(options.stateKeys);
+  const runs = createDurableRuns(options);
+  const { park, unpark } = createParking({ ...options, hasMoved: runs.hasMoved });
+  const places = new WeakMap<Execution, Place>();
+  const warn = keyWarning(options);
+
+  const suspend = async (execution: Execution): Promise<Outcome> => {
+    warn();
+    const place = places.get(execution) ?? newPlace(execution, runs);
+    const { ticket, outcome } = await issue(execution, { sealer, id: place.id, expires: now() + stateTtlMs });
+    park(ticket.run, { execution, place });
+    return outcome;
+  };
+
+  /** Does what only the holder of a run may do. */
+  const holding = async (id: string, call: Call, work: (run: DurableRun) => Promise<Outcome>): Promise<Outcome> => {
+    const run = await runs.take(id, call);
+    if (run === undefined) return signalOf(call).aborted ? cancelled("the call was cancelled") : busy;
+    try {
+      return await work(run);
+    } finally {
+      await run.release();
+    }
+  };
+
+  const resume = async (call: Call, job: Job): Promise<Outcome> => {
+    const ticket = await openTicket(sealer, call, now());
+    const fresh = answersTo(ticket, call);
+    return holding(ticket.id, call, async (run) => {
+      const comparison = compareAnswers(run.history, fresh);
+      if (comparison === "other") throw refusedTicket("it was used already");
+      if (comparison === "known" && run.history.rest !== undefined) return tell(run.history.rest, call);
+      const round: Round = { run, call, job, known: ticket, fresh };
+      const parked = unpark(ticket.run);
+      // One that is behind its journal would do again what another process has done.
+      return parked?.place?.position === run.position ? goOn(parked, ticket, round) : runAgain(round);
+    });
+  };
+
+  /** A malformed answer leaves the run where it was, and the ticket good. */
+  const goOn = async (parked: Parked, ticket: Ticket, { run, call, job, fresh }: Round): Promise<Outcome> => {
+    const { execution } = parked;
+    let arrivals: readonly Arrival[];
+    try {
+      arrivals = await execution.dialogue.read(fresh);
+      await run.add(...doneMeanwhile(execution, ticket), ...answerEntries(arrivals));
+    } catch (error) {
+      park(ticket.run, parked);
+      throw error;
+    }
+    follow(run, execution);
+    execution.dialogue.keepIn(run.journal);
+    return settle(run, await execution.resume(call, arrivals), { execution, job, expires: now() + stateTtlMs });
+  };
+
+  const runAgain = async ({ run, call, job, known, fresh }: Round): Promise<Outcome> => {
+    if (fresh.size > 0) await run.add(answersEntry(Object.fromEntries(fresh)));
+    const past = { ...withAnswers(merged(known, run.history), fresh), journal: run.journal };
+    const execution = new Execution(call, job, { deadlines, suspend }, past);
+    follow(run, execution);
+    return settle(run, await execution.run(), { execution, job, expires: now() + stateTtlMs });
+  };
+
+  const follow = (run: DurableRun, execution: Execution): void => {
+    places.set(execution, run);
+    run.execution = execution;
+  };
+
+  const start = async (call: Call, job: Job, key: string): Promise<Outcome> => {
+    const id = await bindingOf(call, key);
+    return holding(id, call, (run) => {
+      const { rest } = run.history;
+      if (rest !== undefined && isGood(rest, call, now() + stateTtlMs / 2)) return Promise.resolve(tell(rest, call));
+      return runAgain({ run, call, job, known: nothing, fresh: new Map() });
+    });
+  };
+
+  return { suspend, resume, start };
+}
+
+const busy: Outcome = {
+  kind: "failed",
+  failure: { code: "limit-reached", message: "this call is still being worked on: try again later" },
+};
+
+function cancelled(message: string): Outcome {
+  return { kind: "failed", failure: { code: "cancelled", message } };
+}
+
+/** A run that nobody else knows of yet. Its steps are written down with the answers; none may begin once others have those. */
+function newPlace(execution: Execution, runs: DurableRuns): Place {
+  const place = { id: newId(), position: 0 };
+  const ready = async (): Promise<void> => {
+    if (await runs.hasMoved(place)) throw takenOver();
+  };
+  execution.dialogue.keepIn({ ready, step: async () => {} });
+  return place;
+}
+
+interface Ending {
+  readonly execution: Execution;
+  readonly job: Job;
+  /** When a state in the outcome is good no more. */
+  readonly expires: number;
+}
+
+/** Writes down how a round ended before anybody is told. A failure is no end: whoever tries again goes on. */
+async function settle(run: DurableRun, outcome: Outcome, { execution, job, expires }: Ending): Promise<Outcome> {
+  try {
+    if (execution.refused) await run.add(undoEntry);
+    else if (outcome.kind !== "failed") await run.end({ outcome, expires });
+  } catch (error) {
+    // What was done is done: the caller is told, and who looks after the server hears that it was not kept.
+    if (!run.isLost) job.fail(error);
+  }
+  return run.isLost ? cancelled(takenOver().message) : outcome;
+}
+
+/** How a round ended, to who asks again. A task is nothing for who cannot follow it. */
+function tell({ outcome }: Rest, call: Call): Outcome {
+  return outcome.kind === "task" && call.tasks === undefined ? busy : outcome;
+}
+
+/** Questions are good for who can be asked so, has not answered yet, and has time until then. */
+function isGood({ outcome, expires }: Rest, { ask, answers = {} }: Call, until: number): boolean {
+  if (outcome.kind !== "input-required") return true;
+  return ask === undefined && Object.keys(answers).length === 0 && expires > until;
+}
+
+/** The journal is as new as any ticket, so what it says counts. */
+function merged(known: Recollection, history: Recollection): Recollection {
+  return {
+    answers: { ...known.answers, ...history.answers },
+    results: { ...known.results, ...history.results },
+  };
+}
+
+/** Steps that ended while the run waited: neither the ticket nor a journal has them. */
+function doneMeanwhile(execution: Execution, { results }: Recollection): readonly JsonObject[] {
+  const all = Object.entries(execution.dialogue.recollection().results);
+  return all.filter(([key]) => !Object.hasOwn(results, key)).map(([key, result]) => stepEntry(key, result));
+}
+
+function answerEntries(arrivals: readonly Arrival[]): readonly JsonObject[] {
+  if (arrivals.length === 0) return [];
+  return [answersEntry(Object.fromEntries(arrivals.map(({ key, told }) => [key, told])))];
+}
+
+/** Says once that others cannot go on with calls, where they are meant to. */
+function keyWarning({ stateKeys = [], store }: DurableRoundsOptions): () => void {
+  let isDue = stateKeys.length === 0;
+  return () => {
+    if (!isDue) return;
+    isDue = false;
+    void store().then(
+      ({ durable }) => durable && console.warn(noKeys),
+      () => {},
+    );
+  };
+}
+
+const noKeys =
+  "plugbay: no other process can go on with a call that asks, nor can this one after a restart: " +
+  "give createServer the same stateKeys everywhere, or set PLUGBAY_STATE_KEYS";

@@ -1,0 +1,110 @@
+import { asJson } from "../../json/json.ts";
+import { McpError, toFailure } from "../../model/errors.ts";
+import type { Answer, Question } from "../../model/input.ts";
+import { metaKeys, withMeta } from "../../model/meta.ts";
+import { type Ask, abortReason, type Call, type Outcome, onAbort } from "../../model/service.ts";
+import { isAbort } from "../faults.ts";
+import type { TaskDesk } from "./desk.ts";
+import { answerTask, findTask, type Local } from "./methods.ts";
+import { openQuestions, type TaskRecord } from "./record.ts";
+
+type ResultOutcome = Outcome<"tasks/result">;
+
+/** Waits for the end of a task; meanwhile puts its questions to the client, where that can be asked. */
+export function createTaskResult(desk: TaskDesk, local: Local): (call: Call<"tasks/result">) => Promise<ResultOutcome> {
+  const { records, news } = desk;
+  /** Questions that some call is putting to its client: one is enough. */
+  const asking = new Set<string>();
+
+  const askOne = async (id: string, name: string, question: Question, ask: Ask): Promise<void> => {
+    const claim = `${id} ${name}`;
+    asking.add(claim);
+    let answer: Answer;
+    try {
+      answer = await ask(related(question, id));
+    } catch (error) {
+      asking.delete(claim);
+      // Another call of the same client may put it.
+      if (isAbort(error)) return news.publish(id, "changed");
+      const failure = error instanceof McpError ? toFailure(error) : desk.env.faults.failureOf(error, "tasks/result");
+      const { kind } = await records.change(id, { type: "fail", failure });
+      if (kind !== "changed") return;
+      local.ended(id);
+      return news.publish(id, "cancelled");
+    }
+    await answerTask(desk, local, id, { [name]: answer });
+    asking.delete(claim);
+  };
+
+  /** Puts what is open and was not put by this call, and is not being put by another. */
+  const askOpen = (call: Call<"tasks/result">, record: TaskRecord, asked: Set<string>): void => {
+    const { ask } = call;
+    if (ask === undefined) return;
+    for (const [name, { question }] of openQuestions(record)) {
+      if (asked.has(name) || asking.has(`${record.id} ${name}`)) continue;
+      asked.add(name);
+      void askOne(record.id, name, question, ask).catch((error) => desk.env.faults.failureOf(error, call.method));
+    }
+  };
+
+  return async (call) => {
+    const { taskId } = call.params;
+    await findTask(desk, call, taskId);
+    const bell = createBell();
+    const asked = new Set<string>();
+    const stops = [news.watch(taskId, bell.ring), onAbort(call, bell.ring)];
+    try {
+      for (;;) {
+        if (abortReason(call) !== undefined) return cancelled("the call was cancelled");
+        const rung = bell.next();
+        const record = await findTask(desk, call, taskId);
+        const outcome = outcomeOf(record);
+        if (outcome !== undefined) return outcome;
+        askOpen(call, record, asked);
+        await rung;
+      }
+    } finally {
+      for (const stop of stops) stop();
+    }
+  };
+}
+
+function outcomeOf({ id, state }: TaskRecord): ResultOutcome | undefined {
+  switch (state.stage) {
+    case "open":
+      return undefined;
+    case "completed": {
+      const result = withMeta(asJson(state.result), metaKeys.relatedTask, { taskId: id });
+      return { kind: "complete", result: { ...state.result, ...result } };
+    }
+    case "failed":
+      return { kind: "failed", failure: state.failure };
+    case "cancelled":
+      return cancelled("the task was cancelled");
+  }
+}
+
+function cancelled(message: string): ResultOutcome {
+  return { kind: "failed", failure: { code: "cancelled", message } };
+}
+
+/** All messages about a task say so. */
+function related({ method, params }: Question, taskId: string): Question {
+  return { method, params: withMeta(asJson(params), metaKeys.relatedTask, { taskId }) } as unknown as Question;
+}
+
+/** Something to wait for again and again. */
+function createBell() {
+  let ring = (): void => {};
+  let rung = Promise.resolve();
+  return {
+    ring: () => ring(),
+    /** Resolves when it rings after this. */
+    next(): Promise<void> {
+      rung = new Promise((resolve) => {
+        ring = resolve;
+      });
+      return rung;
+    },
+  };
+}

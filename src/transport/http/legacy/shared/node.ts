@@ -1,0 +1,123 @@
+import type { JsonObject } from "../../../../json/json.ts";
+import type { Clock } from "../../../../std/clock.ts";
+import type { Lease, Store, Subscription } from "../../../../store/store.ts";
+import { randomName } from "./random-name.ts";
+
+/** What one process tells all others of a session, and hears itself. */
+export type Telling = { readonly session: string } & (
+  | { readonly kind: "closed" }
+  /** The client cancelled a request. Not heard by who tells it. */
+  | { readonly kind: "cancelled"; readonly params: JsonObject; readonly by: string }
+  /** Something of what is kept of it is different. */
+  | { readonly kind: "changed" }
+  /** There is more in what belongs to no call. */
+  | { readonly kind: "aside" }
+  /** The events of a POST are read elsewhere now. */
+  | { readonly kind: "taken"; readonly stream: string; readonly reader: string }
+  /** The news are read elsewhere now. */
+  | { readonly kind: "moved"; readonly owner: string }
+  /** Nobody reads the news. */
+  | { readonly kind: "free" }
+);
+
+/** An answer of a client to a question that another process asked. */
+export interface Relayed {
+  readonly session: string;
+  readonly text: string;
+}
+
+export interface NodeHandlers {
+  told(telling: Telling): void;
+  answered(relayed: Relayed): void;
+  /** Something was told that this process did not hear. */
+  missed(): void;
+}
+
+/** One of the processes that serve the same sessions. */
+export interface Node {
+  /** Nobody can guess it. */
+  readonly id: string;
+  /** Resolves when this process hears the others, and they know that it lives. Rejects when the store is away. */
+  join(): Promise<void>;
+  /** Resolves when all will hear it. */
+  tell(telling: Telling): Promise<void>;
+  /** Hands an answer to the process that waits for it. */
+  relay(node: string, relayed: Relayed): Promise<void>;
+  isAlive(node: string): Promise<boolean>;
+  leave(): Promise<void>;
+}
+
+export interface NodeOptions extends NodeHandlers {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** How long a process counts as alive without a sign of life. */
+const LEASE_MS = 6_000;
+const RENEWALS = 3;
+/** What all processes hear. */
+const ALL = "sessions";
+
+export function createNode({ store, clock, told, answered, missed }: NodeOptions): Node {
+  const id = randomName();
+  const name = nameOf(id);
+  let lease: Lease | undefined;
+  let subscriptions: readonly Subscription[] = [];
+  let joined: Promise<void> | undefined;
+  let left = false;
+  let disarm = (): void => {};
+
+  const read = async (subscription: Subscription, hear: (text: string) => void): Promise<void> => {
+    for await (const message of subscription) {
+      if (message.kind === "gap") missed();
+      else hear(message.text);
+    }
+  };
+
+  /** A store that was away has forgotten that we live: then it is told anew. */
+  const renew = async (): Promise<void> => {
+    try {
+      if ((await lease?.renew()) !== true) lease = await store.leases.acquire(name, LEASE_MS);
+    } catch {
+      // The next time will do.
+    }
+    if (!left) disarm = clock.after(LEASE_MS / RENEWALS, () => void renew());
+  };
+
+  const start = async (): Promise<void> => {
+    subscriptions = await Promise.all([store.topics.subscribe(ALL), store.topics.subscribe(name)]);
+    const [all, own] = subscriptions as [Subscription, Subscription];
+    void read(all, (text) => told(JSON.parse(text)));
+    void read(own, (text) => answered(JSON.parse(text)));
+    lease = await store.leases.acquire(name, LEASE_MS);
+    if (!left) disarm = clock.after(LEASE_MS / RENEWALS, () => void renew());
+  };
+
+  const end = async (): Promise<void> => {
+    disarm();
+    await Promise.allSettled([...subscriptions.map((each) => each.close()), lease?.release()]);
+  };
+
+  return {
+    id,
+    join() {
+      joined ??= start().catch(async (error) => {
+        joined = undefined;
+        await end();
+        throw error;
+      });
+      return joined;
+    },
+    tell: (telling) => store.topics.publish(ALL, JSON.stringify(telling)),
+    relay: (node, relayed) => store.topics.publish(nameOf(node), JSON.stringify(relayed)),
+    isAlive: (node) => (node === id ? Promise.resolve(true) : store.leases.held(nameOf(node))),
+    leave() {
+      left = true;
+      return end();
+    },
+  };
+}
+
+function nameOf(node: string): string {
+  return `node:${node}`;
+}

@@ -1,0 +1,118 @@
+import type { SessionRecord } from "../../../../legacy/session-record.ts";
+import type { Store } from "../../../../store/store.ts";
+
+/** What all processes know of a session. */
+export interface KeptSession extends Omit<SessionRecord, "nextId" | "subscriptions"> {
+  /** Whose it is. Nobody else finds it. */
+  readonly principal?: string | undefined;
+  /** The position of the last change before the client was ready: it hears of what followed. */
+  readonly since: number;
+}
+
+/** A session as it was read. */
+export interface Kept {
+  readonly session: KeptSession;
+  readonly version: string;
+}
+
+/**
+ * Sessions in a store. Each is a value that is forgotten when nobody uses the
+ * session; what it subscribed to is another one, so that the first stays small.
+ */
+export interface SessionShelf {
+  open(id: string, session: KeptSession): Promise<Kept>;
+  /** `known` saves reading what has not changed since. */
+  find(id: string, known?: Kept): Promise<Kept | undefined>;
+  /** Changes what is there now. Undefined when there is no such session. */
+  change(id: string, change: (session: KeptSession) => KeptSession): Promise<Kept | undefined>;
+  /** Gives it another time to live. False when there is no such session. */
+  touch(id: string, session: KeptSession): Promise<boolean>;
+  /** False when there was none. */
+  delete(id: string): Promise<boolean>;
+  /** The resources that a session subscribed to. */
+  uris(id: string): Promise<readonly string[]>;
+  subscribe(id: string, uri: string): Promise<void>;
+  unsubscribe(id: string, uri: string): Promise<void>;
+  /** The position of the last change of the service. */
+  lastChange(): Promise<number>;
+}
+
+/** How long a client has to say that it is ready. */
+const GREETING_MS = 60_000;
+/** Where servers keep what changed. */
+const CHANGES = "changes";
+
+/** The name of a session in the store. */
+export function sessionName(id: string): string {
+  return `session:${id}`;
+}
+
+/** The name of something that belongs to a session. No event id of one session names anything of another. */
+export function partName(id: string, part: string): string {
+  return `session:${id}/${part}`;
+}
+
+/** Sessions live for `ttlMs` without use; 0 is for ever. */
+export function createSessionShelf({ values, streams }: Store, ttlMs: number): SessionShelf {
+  const ttlOf = ({ ready }: KeptSession): { readonly ttl?: number } => {
+    if (ttlMs <= 0) return {};
+    return { ttl: ready ? ttlMs : Math.min(ttlMs, GREETING_MS) };
+  };
+  const partTtl = ttlMs > 0 ? { ttl: ttlMs } : {};
+
+  const update = async (id: string, change: (uris: Set<string>) => unknown): Promise<void> => {
+    const name = partName(id, "uris");
+    for (;;) {
+      const value = await values.get(name);
+      const uris = new Set<string>(value === undefined ? [] : JSON.parse(value.text));
+      change(uris);
+      const put = { version: value?.version ?? null, ...partTtl };
+      if ((await values.put(name, JSON.stringify([...uris]), put)) !== undefined) return;
+    }
+  };
+
+  return {
+    async open(id, session) {
+      const version = await values.put(sessionName(id), JSON.stringify(session), ttlOf(session));
+      return { session, version: version ?? "" };
+    },
+    async find(id, known) {
+      const value = await values.get(sessionName(id));
+      if (value === undefined || value.version === known?.version) return value && known;
+      return { session: JSON.parse(value.text), version: value.version };
+    },
+    async change(id, change) {
+      const name = sessionName(id);
+      for (;;) {
+        const value = await values.get(name);
+        if (value === undefined) return undefined;
+        const session = change(JSON.parse(value.text));
+        const version = await values.put(name, JSON.stringify(session), { version: value.version, ...ttlOf(session) });
+        if (version !== undefined) return { session, version };
+      }
+    },
+    async touch(id, session) {
+      const { ttl } = ttlOf(session);
+      if (ttl === undefined) return (await values.get(sessionName(id))) !== undefined;
+      const parts = ["uris", "news"].map((part) => values.touch(partName(id, part), ttlMs));
+      const [there] = await Promise.all([values.touch(sessionName(id), ttl), ...parts]);
+      return there === true;
+    },
+    async delete(id) {
+      const was = await values.delete(sessionName(id));
+      await Promise.all([
+        values.delete(partName(id, "uris")),
+        values.delete(partName(id, "news")),
+        streams.delete(partName(id, "aside")),
+      ]);
+      return was;
+    },
+    async uris(id) {
+      const value = await values.get(partName(id, "uris"));
+      return value === undefined ? [] : JSON.parse(value.text);
+    },
+    subscribe: (id, uri) => update(id, (uris) => uris.add(uri)),
+    unsubscribe: (id, uri) => update(id, (uris) => uris.delete(uri)),
+    lastChange: async () => (await streams.read(CHANGES, 0, 1)).last,
+  };
+}

@@ -1,0 +1,251 @@
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { connect } from "../../src/connect/index.ts";
+import type { JsonObject } from "../../src/json/json.ts";
+import { callOf, modernRequest } from "../support/fake-endpoint.ts";
+import { type ServerNodes, startNodes } from "../support/nodes.ts";
+import { createRawClient, openRawSession, type RawAnswer, type RawStream } from "../support/raw-http.ts";
+import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+import { hello, notification, request } from "../support/served.ts";
+import { createLog } from "./support/events.ts";
+import { openV1 } from "./support/official-v1.ts";
+
+// Three processes on one Redis, and something in front of them that gives each
+// request to the next. Sessions of older clients do not notice.
+
+let redis: TestRedis;
+let served: ServerNodes;
+
+const start = async (): Promise<void> => {
+  redis = await startRedis();
+  served = await startNodes(redis.url);
+};
+const stop = async (): Promise<void> => {
+  await served?.[Symbol.asyncDispose]();
+  await redis?.[Symbol.asyncDispose]();
+};
+
+const portOf = (url: string): number => Number(new URL(url).port);
+const front = () => createRawClient(portOf(served.front.url));
+const patiently = { timeout: 40_000, interval: 50 };
+const uriOf = ({ params }: JsonObject): unknown => (params as JsonObject | undefined)?.uri;
+
+/** What a session is told of, over as many connections as it takes. */
+async function follow(session: Awaited<ReturnType<typeof openRawSession>>, heard: unknown[]) {
+  const client = front();
+  let stream: RawStream | undefined;
+  let over = false;
+  let connections = 0;
+  const run = async (): Promise<void> => {
+    let last: string | undefined;
+    while (!over) {
+      const headers = { ...session.headers, ...(last !== undefined && { "last-event-id": last }) };
+      stream = await client.stream({ method: "GET", headers });
+      connections++;
+      if (stream.status === 200) await stream.over;
+      for (const message of stream.messages.items) heard.push(uriOf(message) ?? message.method);
+      last = stream.lastId ?? last;
+    }
+  };
+  const ended = run();
+  return {
+    connections: () => connections,
+    /** How much was heard, with what the open connection has brought. */
+    count: () => heard.length + (stream?.messages.items.length ?? 0),
+    cut: () => stream?.destroy(),
+    async end() {
+      over = true;
+      stream?.destroy();
+      await ended;
+    },
+  };
+}
+
+describe.skipIf(redisProgram === undefined)("sessions that three processes serve", () => {
+  beforeAll(start, 60_000);
+  afterAll(stop);
+
+  describe.each(["2025-06-18", "2025-11-25"] as const)("our client, %s", (revision) => {
+    it("is served by all of them, in one session", async () => {
+      await using client = await connect(served.front.url, { revision });
+      const places = new Set<unknown>();
+      for (let n = 0; n < 30; n++) places.add(await client.tools.where?.({}));
+      expect([...places].toSorted()).toEqual(["one", "three", "two"]);
+    });
+
+    it("answers what another process asked", async () => {
+      await using client = await connect(served.front.url, { revision, onElicit: () => ({ reply: "me" }) });
+      const answers = await Promise.all(Array.from({ length: 12 }, () => client.tools.ask?.({ text: "who" })));
+      for (const answer of answers) expect(answer).toMatch(/^who: me at (one|two|three)$/);
+      expect(new Set(answers).size).toBeGreaterThan(1);
+    });
+
+    it("cancels what another process runs", async () => {
+      await using client = await connect(served.front.url, { revision });
+      const said = served.nodes.map(({ said }) => said.items.length);
+      const all = () => served.nodes.flatMap((node, at) => node.said.items.slice(said[at]));
+      const calls = Array.from({ length: 4 }, () => {
+        const controller = new AbortController();
+        const call = client.callTool("hold", {}, { signal: controller.signal }).catch((error: unknown) => error);
+        return { controller, call };
+      });
+      await vi.waitFor(() => expect(all().filter(({ held }) => held)).toHaveLength(4), patiently);
+      for (const { controller } of calls) controller.abort();
+      await Promise.all(calls.map(({ call }) => call));
+      await vi.waitFor(() => expect(all().filter(({ cancelled }) => cancelled)).toHaveLength(4), patiently);
+    });
+
+    it("hears what changed in any of them", async () => {
+      await using client = await connect(served.front.url, { revision });
+      const heard = createLog<string>();
+      const watches = Array.from({ length: 3 }, (_, n) => client.watch(`test://${n}`));
+      for (const watch of watches) {
+        await watch.ready;
+        void (async () => {
+          for await (const { uri } of watch) heard.add(uri);
+        })();
+      }
+      for (const node of served.nodes) await node.announce(3);
+      await vi.waitFor(() => expect(new Set(heard.items).size).toBe(3), patiently);
+      await Promise.all(watches.map((watch) => watch[Symbol.asyncDispose]()));
+    });
+
+    it("hears of all steps of a call, and its result", async () => {
+      await using client = await connect(served.front.url, { revision });
+      const heard: unknown[] = [];
+      const onProgress = ({ progress }: { progress: number }) => heard.push(progress);
+      const { content } = await client.callTool("steps", { n: 50 }, { onProgress });
+      expect(content).toEqual([{ type: "text", text: "50 steps" }]);
+      expect(heard).toEqual(Array.from({ length: 50 }, (_, n) => n + 1));
+    });
+  });
+
+  it("the official client, version 1, notices nothing", async () => {
+    const session = await openV1(new StreamableHTTPClientTransport(new URL(served.front.url)));
+    session.fill = () => ({ action: "accept", content: { reply: "me" } });
+    const places = new Set<string>();
+    for (let n = 0; n < 12; n++) places.add(await session.call("where"));
+    expect(places.size).toBe(3);
+    for (let n = 0; n < 6; n++) expect(await session.call("ask", { text: "who" })).toMatch(/^who: me at/);
+    const progress: object[] = [];
+    await session.callTool({ name: "steps", arguments: { n: 20 } }, { onprogress: (step) => progress.push(step) });
+    expect(progress).toHaveLength(20);
+    await session.client.subscribeResource({ uri: "test://0" });
+    for (const node of served.nodes) await node.announce(1);
+    await vi.waitFor(() => expect(session.changes.items).toEqual(["test://0", "test://0", "test://0"]), patiently);
+    await session.client.close();
+  });
+
+  it("C105: a session that was ended is ended in all of them", async () => {
+    const session = await openRawSession(front());
+    expect((await front().request({ method: "DELETE", headers: session.headers })).status).toBe(204);
+    for (const { port } of served.nodes) {
+      const ping = { headers: session.headers, body: request(1, "ping") };
+      expect((await createRawClient(port).request(ping)).status).toBe(404);
+    }
+  });
+});
+
+describe.skipIf(redisProgram === undefined)("R-20: a process that is killed", () => {
+  beforeAll(start, 60_000);
+  afterAll(stop);
+
+  it("loses nothing: each of 10,000 updates is heard once, and in order", async () => {
+    const session = await openRawSession(front());
+    for (let n = 0; n < 50; n++) {
+      const answer = await session.post(request(n, "resources/subscribe", { uri: `test://${n}` }));
+      expect(answer.messages).toMatchObject([{ id: n, result: {} }]);
+    }
+    const [one, two, three] = served.nodes;
+    const total = 10_000;
+    const heard: unknown[] = [];
+    // The first connection leads to the one that will be killed.
+    served.front.ports = [two.port];
+    const reader = await follow(session, heard);
+    await vi.waitFor(() => expect(reader.connections()).toBe(1), patiently);
+    served.front.ports = [one.port, two.port, three.port];
+    const announced = three.announce(total);
+    await vi.waitFor(() => expect(reader.count()).toBeGreaterThan(500), patiently);
+    await two.kill();
+    served.front.ports = [one.port, three.port];
+    await vi.waitFor(() => expect(reader.count()).toBeGreaterThan(2_000), patiently);
+    reader.cut();
+    await announced;
+    await vi.waitFor(() => expect(reader.count()).toBeGreaterThanOrEqual(total), patiently);
+    await reader.end();
+    expect(reader.connections()).toBeGreaterThanOrEqual(3);
+    expect(heard).toEqual(Array.from({ length: total }, (_, n) => `test://${n % 50}`));
+  });
+
+  it("leaves no client waiting: what it ran is answered with an error", async () => {
+    const [one, , three] = served.nodes;
+    const client = createRawClient(one.port);
+    const session = await openRawSession(client);
+    const held = one.said.items.length;
+    const params = { name: "hold", arguments: {}, _meta: { progressToken: 1 } };
+    const stream = await client.stream({ headers: session.headers, body: request(7, "tools/call", params) });
+    await stream.messages.count(1);
+    await vi.waitFor(() => expect(one.said.items.length).toBeGreaterThan(held), patiently);
+    await one.kill();
+    served.front.ports = [three.port];
+    const headers = { ...session.headers, "last-event-id": stream.lastId };
+    const resumed = await front().stream({ method: "GET", headers });
+    const error = { code: -32603, message: "the process that ran it is gone" };
+    const answer = await resumed.messages.find(({ id }) => id === 7);
+    expect(answer).toEqual({ jsonrpc: "2.0", id: 7, error });
+    expect(await resumed.over).toBe("ended");
+    expect((await front().request({ headers: session.headers, body: request(8, "ping") })).status).toBe(200);
+  });
+});
+
+describe.skipIf(redisProgram === undefined)("Redis", () => {
+  beforeAll(start, 60_000);
+  afterAll(stop);
+
+  const modern = modernRequest(1, "tools/call", { name: "where", arguments: {} });
+
+  it("R-21: that stops for a moment costs no session, and no call that needs none", async () => {
+    const sessions = await Promise.all(Array.from({ length: 5 }, () => openRawSession(front())));
+    const statuses = new Map<string, number>();
+    const note = (kind: string, { status }: RawAnswer): void => {
+      statuses.set(`${kind} ${status}`, (statuses.get(`${kind} ${status}`) ?? 0) + 1);
+    };
+    let going = true;
+    const load = [
+      ...sessions.map(async (session, at) => {
+        for (let id = at; going; id += 10) note("session", await session.post(callOf(id, "echo", { text: "x" })));
+      }),
+      (async () => {
+        while (going) note("modern", await front().request(modern));
+      })(),
+    ];
+    await vi.waitFor(() => expect(statuses.get("session 200")).toBeGreaterThan(20), patiently);
+    await redis.stop("SIGKILL");
+    const before = statuses.get("modern 200") ?? 0;
+    await vi.waitFor(() => expect(statuses.get("session 503")).toBeGreaterThan(3), patiently);
+    expect(statuses.get("modern 200")).toBeGreaterThan(before + 20);
+    await redis.start();
+    const after = statuses.get("session 200") ?? 0;
+    await vi.waitFor(() => expect(statuses.get("session 200")).toBeGreaterThan(after + 50), patiently);
+    going = false;
+    await Promise.all(load);
+    expect([...statuses.keys()].toSorted()).toEqual(["modern 200", "session 200", "session 503"]);
+    for (const session of sessions) expect((await session.post(request(1, "ping"))).status).toBe(200);
+  });
+
+  it("R-23: that has lost its data makes clients open their sessions anew, once", async () => {
+    await using client = await connect(served.front.url, { revision: "2025-11-25" });
+    expect(await client.tools.echo?.({ text: "before" })).toBe("before");
+    const raw = await openRawSession(front());
+    const { Redis } = await import("ioredis");
+    const admin = new Redis(redis.url);
+    await admin.flushall();
+    admin.disconnect();
+    expect((await raw.post(request(1, "ping"))).status).toBe(404);
+    for (let n = 0; n < 6; n++) expect(await client.tools.echo?.({ text: "after" })).toBe("after");
+    const opened = await front().request({ body: request(0, "initialize", hello("2025-11-25")) });
+    expect(opened.status).toBe(200);
+    const headers = { "mcp-session-id": String(opened.headers["mcp-session-id"]) };
+    expect((await front().request({ headers, body: notification("notifications/initialized") })).status).toBe(202);
+  });
+});
