@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 const withProcesses = [
   "src/transport/node/**/*.test.ts",
   "src/store/node/**/*.test.ts",
+  "src/auth/node/**/*.test.ts",
   "src/connect/every-way.test.ts",
   "src/testing/matrix.test.ts",
 ];

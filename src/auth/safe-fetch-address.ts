@@ -99,7 +99,9 @@ function readGroups(text: string): readonly number[] {
 
 /** The address with its last four bytes as groups, where they were written as in IPv4. */
 function withoutDots(text: string): string {
-  return text.replace(/(?<=:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) =>
-    [Number(a) * 256 + Number(b), Number(c) * 256 + Number(d)].map((group) => group.toString(16)).join(":"),
-  );
+  const [dotted] = /(?<=:)\d+(?:\.\d+){3}$/.exec(text) ?? [];
+  if (dotted === undefined) return text;
+  const [a = 0, b = 0, c = 0, d = 0] = dotted.split(".").map(Number);
+  const groups = [a * 256 + b, c * 256 + d].map((group) => group.toString(16));
+  return `${text.slice(0, -dotted.length)}${groups.join(":")}`;
 }

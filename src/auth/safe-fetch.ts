@@ -91,7 +91,8 @@ const fetchHop: Hop = ({ url, method, headers, body, signal }) =>
   fetch(url, { method, headers, signal, redirect: "manual", ...(body !== undefined && { body }) });
 
 function readUrl(url: string | URL): URL {
-  if (typeof url === "string" && !URL.canParse(url)) throw new McpError("invalid-response", "what should be a URL is none");
+  if (typeof url === "string" && !URL.canParse(url))
+    throw new McpError("invalid-response", "what should be a URL is none");
   return new URL(url);
 }
 

@@ -627,3 +627,26 @@ describe("tasks of 2025-11-25", () => {
     expect(calls.find(({ method }) => method === "tasks/result")?.signal.aborted).toBe(true);
   });
 });
+
+describe("a process", () => {
+  it.each(["ends", "is left"])("is kept alive by a task that is followed, until it %s", async (how) => {
+    let held = 0;
+    const clock = createManualClock();
+    const hold = (): (() => void) => {
+      held++;
+      return () => void held--;
+    };
+    const { become, client } = setUp({ clock: { ...clock, hold } });
+    const handle = await client.tasks.start("bake");
+    expect(held).toBe(0);
+    const abort = new AbortController();
+    const seen = outcomeOf(handle.result(abort));
+    await settled();
+    expect(held).toBe(1);
+    if (how === "ends") become(completed);
+    else abort.abort();
+    await clock.advanceAsync(1_000);
+    expect(held).toBe(0);
+    expect(how === "ends" ? seen.value : seen.error?.code).toEqual(how === "ends" ? result : "cancelled");
+  });
+});

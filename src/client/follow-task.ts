@@ -39,6 +39,8 @@ class Following {
   /** What is to happen later, by how not to do it. */
   readonly #timers = new Set<() => void>();
   #leaveNews = (): void => {};
+  /** Between two questions to the server nothing else keeps a process alive that waits for the answer. */
+  #letGo: (() => void) | undefined;
   #last: Task;
   /** How often the task was seen. */
   #seen = 0;
@@ -62,6 +64,7 @@ class Following {
     const task = this.#last;
     watcher.abort.onAbort(() => this.#leave(watcher.abort.reason));
     if (this.#isOver) return;
+    this.#letGo = line.clock.hold?.();
     watcher.tell(task);
     this.#leaveNews = news.follow(this.#taskId, (state) => this.#take(state));
     if (isDetailed(task)) this.#take(task);
@@ -180,6 +183,7 @@ class Following {
 
   #end(settle: () => void): void {
     this.#isOver = true;
+    this.#letGo?.();
     this.#leaveNews();
     for (const stop of this.#timers) stop();
     this.#questions.list({});

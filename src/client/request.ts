@@ -105,7 +105,7 @@ export function createRequests(options: RequestsOptions): Requests {
     deadlines: createDeadlines(clock),
     maxRounds,
     tasks: knowsTasks && isModern ? takesTasks : undefined,
-    follow: knowsTasks ? createFollow({ send, desk, clock, maxRounds, isModern }) : undefined,
+    follow: knowsTasks ? createFollow({ send, desk, clock: options.clock, maxRounds, isModern }) : undefined,
     open,
     aside,
   };

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../model/input.ts";
 import { isAtLeast, type LogLevel } from "../model/logging.ts";
-import type { Peer } from "../model/peer.ts";
+import type { Auth, Peer } from "../model/peer.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
 import { redact } from "../std/redact.ts";
@@ -15,6 +15,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Who calls: revision, name, capabilities, verified identity. */
   readonly peer: Peer;
+  /** Who calls, where somebody has checked: principal, scopes, claims. Never the credentials. The same as `peer.auth`. */
+  readonly auth: Auth | undefined;
   /** `_meta` of the request. */
   readonly meta: JsonObject;
   /** The HTTP request that brought the call, where it came by HTTP. Headers are unverified. */
@@ -84,6 +86,10 @@ export class RunContext implements Context {
 
   get peer(): Peer {
     return this.#run.call.peer;
+  }
+
+  get auth(): Auth | undefined {
+    return this.#run.call.peer.auth;
   }
 
   get meta(): JsonObject {

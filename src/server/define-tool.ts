@@ -12,6 +12,12 @@ export interface ToolDescription {
   readonly icons?: readonly Icon[];
   readonly annotations?: ToolAnnotations;
   readonly meta?: JsonObject;
+  /**
+   * Scopes that callers need, all of them. Who lacks one is refused with
+   * `forbidden`; over HTTP with 403, so that clients can ask for more. Lists
+   * show the tool all the same. Default none.
+   */
+  readonly scopes?: readonly string[];
   /** How long the handler may go on without a result or progress. Default: the server's. 0 is off. */
   readonly timeoutMs?: number;
   /**

@@ -32,6 +32,7 @@ const tellable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "rejected",
   "application",
   "timeout",
+  "forbidden",
 ]);
 
 export function createFaults(hook: FaultHook = report): Faults {

@@ -32,6 +32,12 @@ export function answersEntry(answers: Readonly<Record<string, Told>>): JsonObjec
   return { answers: asJson(answers) };
 }
 
+/** What says all that is known; nothing when that is nothing. */
+export function entriesOf({ answers, results }: Recollection): readonly JsonObject[] {
+  const steps = Object.entries(results).map(([key, result]) => stepEntry(key, result));
+  return Object.keys(answers).length === 0 ? steps : [...steps, answersEntry(answers)];
+}
+
 /** What a journal says of steps and answers. Of two with the same key, the later counts. */
 export async function readJournal(store: Store, name: string): Promise<Recollection> {
   return recollect(await readEntries(store, name));

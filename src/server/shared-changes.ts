@@ -25,7 +25,6 @@ interface Joined extends SharedListener {
 
 const NAME = "changes";
 const KEEP = 20_000;
-const TTL_MS = 3_600_000;
 const RETRY_MS = 1_000;
 
 /** Of `_meta`: where a change stands among all, what is to be told first, and that some are known no longer. */
@@ -51,7 +50,7 @@ export function createSharedChanges(env: Parts): SharedChanges {
   const send = async (change: Change): Promise<void> => {
     try {
       const { streams, topics } = await env.store();
-      const last = await streams.append(NAME, [JSON.stringify(change)], { keep: KEEP, ttl: TTL_MS });
+      const last = await streams.append(NAME, [JSON.stringify(change)], { keep: KEEP });
       await topics.publish(NAME, String(last));
     } catch (error) {
       report(error);

@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { McpError, toFailure } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
 import { newest } from "../model/revision.ts";
+import { hasScopes, isScope } from "../model/scopes.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
@@ -87,6 +88,8 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
       const { name, arguments: input = {} } = call.params;
       const tool = registry.get(name);
       if (tool === undefined) return unknownTool(name);
+      const { scopes } = tool.definition;
+      if (scopes !== undefined && !hasScopes(call.peer.auth, scopes)) return forbidden(tool.name, scopes);
       const { repeated, task } = tool;
       if (hasTasks && (task === "never" ? call.tasks?.wanted : task === "required" && call.tasks === undefined)) {
         return background().then((it) => it.refuseTerms(call, tool));
@@ -110,6 +113,7 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
   if (!isObject(definition)) throw badDefinition(owner, "it must be an object with run");
   const { annotations, timeoutMs = env.timeoutMs, task = "never" } = definition;
   if (typeof definition.run !== "function") throw badDefinition(owner, "run must be a function");
+  if (definition.scopes?.every(isScope) === false) throw badDefinition(owner, "scopes must be texts without spaces");
   if (!/^(auto|required|never)$/.test(task)) throw badDefinition(owner, "task must be auto, required or never");
   const input = readSchema(`${owner}: input`, definition.input);
   const output = readSchema(`${owner}: output`, definition.output, { direction: "output" });
@@ -191,6 +195,12 @@ export function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Envir
 
 function unknownTool(name: string): Outcome<"tools/call"> {
   return { kind: "failed", failure: { code: "invalid-params", message: `unknown tool ${name}`, data: { name } } };
+}
+
+/** Told before anything is looked at: what the arguments should be is for those who may call. */
+function forbidden(name: string, scopes: readonly string[]): Outcome<"tools/call"> {
+  const message = `tool ${name} takes scopes that were not granted`;
+  return { kind: "failed", failure: { code: "forbidden", message, data: { reason: "forbidden", scopes } } };
 }
 
 /** Who looks at headers only must not see another call than the tool. */

@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Runs `task` once after `ms`, unless the returned function is called first. Keeps no process alive. */
   after(ms: number, task: () => void): () => void;
+  /** Keeps the process alive until the returned function is called, where a platform has such a thing. */
+  hold?(): () => void;
 }
 
 /** The clock of the platform. Monotonic: a change of the time of day fires no timer. */
@@ -18,6 +20,10 @@ export const systemClock: Clock = {
     };
     arm(ms);
     return () => clearTimeout(timer as number);
+  },
+  hold() {
+    const timer = setInterval(() => {}, longestTimerMs);
+    return () => clearInterval(timer);
   },
 };
 

@@ -18,6 +18,7 @@ export function createOutlet(channel: Channel): Outlet {
 
   return {
     incoming: channel.incoming,
+    http: channel.http,
     send(message) {
       const written = channel.send(message);
       if (written !== undefined && written !== slow) void watch(written);

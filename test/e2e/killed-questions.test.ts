@@ -1,20 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/connect/index.ts";
-import { hasSqlite, node22 } from "../store/node22.ts";
-import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
-import { start } from "./support/run.ts";
+import { first, onEveryStore, type Serving, second, steps } from "./support/mortal-server.ts";
 
 // A tool with three steps and two questions. Its process is killed at each of its points in turn, and the client tries
 // again with another process: every step is done once, no question is put again that was answered, and the result is
 // right.
-
-const first = "Charge the card?";
-const second = "Send a receipt?";
 
 /** Where the process is killed, which steps it has done by then, and what the user has to be asked after that. */
 const points: readonly Point[] = [
@@ -28,8 +18,6 @@ const points: readonly Point[] = [
   { name: "after the last step", done: 3, asked: [] },
 ];
 
-const steps = ["hold", "charge", "mail"] as const;
-
 interface Point {
   readonly name: string;
   /** The client kills the process when it hears this. Else the process tells when it is there. */
@@ -38,46 +26,15 @@ interface Point {
   readonly asked: readonly string[];
 }
 
-interface Place {
-  readonly node: string;
-  readonly url: string;
-}
-
-const folder = mkdtempSync(join(tmpdir(), "plugbay-killed-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const newer = hasSqlite ? process.execPath : node22();
-
-describe.skipIf(newer === undefined)("a server that is killed, with a store in SQLite", () => {
-  survives(() => ({ node: newer ?? "", url: `sqlite:${join(folder, "store.db")}` }));
-});
-
-describe.skipIf(redisProgram === undefined)("a server that is killed, with a store in Redis", () => {
-  let redis: TestRedis;
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis[Symbol.asyncDispose]());
-  survives(() => ({ node: process.execPath, url: redis.url }));
-});
-
-function survives(place: () => Place): void {
+onEveryStore("a server that is killed", (servers) => {
   let other: Serving;
-  let effects = "";
   beforeAll(async () => {
-    effects = join(mkdtempSync(join(folder, "effects-")), "log");
-    writeFileSync(effects, "");
-    other = await serve(place(), effects);
+    other = await servers().serve();
   });
-
-  const doneFor = (to: string): readonly string[] =>
-    readFileSync(effects, "utf8")
-      .split("\n")
-      .filter((line) => line.startsWith(`${to}: `))
-      .map((line) => line.slice(to.length + 2));
 
   it.each(points)("$name: another one goes on, and repeats nothing", async ({ name, question, done, asked }) => {
-    const killed = await serve(place(), effects, name);
+    const { serve, doneFor } = servers();
+    const killed = await serve(name);
     const cutOff = travel(killed.url, name, (message) => (message === question ? killed.kill() : undefined));
     const failed = expect(cutOff).rejects.toMatchObject({ name: "McpError" });
     if (question === undefined) {
@@ -100,9 +57,9 @@ function survives(place: () => Place): void {
     const heard: string[] = [];
     expect(await travel(other.url, "once", (message) => void heard.push(message))).toEqual(result);
     expect(heard).toEqual([]);
-    expect(doneFor("once")).toEqual(steps);
+    expect(servers().doneFor("once")).toEqual(steps);
   });
-}
+});
 
 type Hear = (message: string) => void | Promise<void>;
 
@@ -116,35 +73,4 @@ async function travel(url: string, to: string, hear: Hear): Promise<Record<strin
   const { content } = await client.callTool("trip", { to }, { key: `the trip ${to}` });
   const [block] = content;
   return JSON.parse(block?.type === "text" ? block.text : "");
-}
-
-interface Serving {
-  readonly url: string;
-  readonly pid: number;
-  /** The next thing it says. */
-  read(): Promise<string>;
-  /** Ends it at once, without a chance to finish anything. */
-  kill(): Promise<void>;
-}
-
-async function serve({ node, url }: Place, effects: string, stop = ""): Promise<Serving> {
-  const program = fileURLToPath(new URL("../fixtures/children/killed-server.ts", import.meta.url));
-  const args = ["--import", import.meta.resolve("tsx"), program, url, effects, stop];
-  const { child, pid, ended } = await start({ command: node, args });
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    said += chunk;
-  });
-  const read = async (): Promise<string> => {
-    const { value, done } = await lines.next();
-    if (done === true) throw new Error(`the process has ended: ${said}`);
-    return value;
-  };
-  const kill = async (): Promise<void> => {
-    child.kill("SIGKILL");
-    child.stdout.resume();
-    await ended;
-  };
-  return { url: `http://127.0.0.1:${await read()}/mcp`, pid, read, kill };
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { connect } from "../../src/connect/index.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import { callOf, modernRequest } from "../support/fake-endpoint.ts";
-import { type ServerNodes, startNodes } from "../support/nodes.ts";
+import { type ServerNodes, startNode, startNodes } from "../support/nodes.ts";
 import { createRawClient, openRawSession, type RawAnswer, type RawStream } from "../support/raw-http.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { hello, notification, request } from "../support/served.ts";
@@ -120,6 +120,28 @@ describe.skipIf(redisProgram === undefined)("sessions that three processes serve
     });
   });
 
+  it.each(["2025-06-18", "2025-11-25"])("C108: a call is picked up anywhere by a client of %s", async (revision) => {
+    const session = await openRawSession(front(), { revision });
+    const steps = 300;
+    const params = { name: "steps", arguments: { n: steps }, _meta: { progressToken: 1 } };
+    const heard: JsonObject[] = [];
+    let stream = await session.call(request(9, "tools/call", params));
+    let connections = 1;
+    for (let last = stream.lastId; !heard.some(({ id }) => id === 9); connections++) {
+      // The connection breaks behind some events; a few more may have come by then.
+      await Promise.race([stream.messages.count(25), stream.over]);
+      stream.destroy();
+      await stream.over;
+      heard.push(...stream.messages.items);
+      last = stream.lastId ?? last;
+      if (!heard.some(({ id }) => id === 9)) stream = await session.get(last);
+    }
+    const progress = heard.slice(0, -1).map(({ params: told }) => (told as JsonObject).progress);
+    expect(progress).toEqual(Array.from({ length: steps }, (_, n) => n + 1));
+    expect(heard.at(-1)).toMatchObject({ id: 9, result: { content: [{ text: "300 steps" }] } });
+    expect(connections).toBeGreaterThan(3);
+  });
+
   it("the official client, version 1, notices nothing", async () => {
     const session = await openV1(new StreamableHTTPClientTransport(new URL(served.front.url)));
     session.fill = () => ({ action: "accept", content: { reply: "me" } });
@@ -149,6 +171,31 @@ describe.skipIf(redisProgram === undefined)("sessions that three processes serve
 describe.skipIf(redisProgram === undefined)("R-20: a process that is killed", () => {
   beforeAll(start, 60_000);
   afterAll(stop);
+
+  it("costs no session: only calls that it was answering fail, and no answer comes twice", async () => {
+    const sessions = await Promise.all(Array.from({ length: 40 }, () => openRawSession(front())));
+    let going = true;
+    let failed = 0;
+    let answered = 0;
+    const load = sessions.map(async (session) => {
+      for (let id = 1; going; id++) {
+        const reply = await session.post(callOf(id, "echo", { text: `${id}` })).catch(() => undefined);
+        if (reply === undefined) failed++;
+        else expect(reply.messages).toMatchObject([{ id, result: { content: [{ text: `${id}` }] } }]);
+        answered += reply === undefined ? 0 : 1;
+      }
+    });
+    await vi.waitFor(() => expect(answered).toBeGreaterThan(200), patiently);
+    const spare = await startNode(redis.url, "spare");
+    served.front.ports = [...served.front.ports, spare.port];
+    await vi.waitFor(() => expect(served.front.handed.get(spare.port)).toBeGreaterThan(20), patiently);
+    await spare.kill();
+    const before = answered;
+    await vi.waitFor(() => expect(answered).toBeGreaterThan(before + 400), patiently);
+    going = false;
+    await Promise.all(load);
+    expect(failed).toBeLessThanOrEqual(sessions.length);
+  });
 
   it("loses nothing: each of 10,000 updates is heard once, and in order", async () => {
     const session = await openRawSession(front());
@@ -231,6 +278,17 @@ describe.skipIf(redisProgram === undefined)("Redis", () => {
     await Promise.all(load);
     expect([...statuses.keys()].toSorted()).toEqual(["modern 200", "session 200", "session 503"]);
     for (const session of sessions) expect((await session.post(request(1, "ping"))).status).toBe(200);
+  });
+
+  it("R-22: that says nothing makes requests of sessions end with 503, and nothing else", async () => {
+    const session = await openRawSession(front());
+    redis.pause();
+    const refused = await Promise.all([1, 2, 3].map((id) => session.post(request(id, "ping"))));
+    expect(refused.map(({ status }) => status)).toEqual([503, 503, 503]);
+    expect(refused[0]?.headers["retry-after"]).toBe("1");
+    expect((await front().request(modern)).status).toBe(200);
+    redis.resume();
+    await vi.waitFor(async () => expect((await session.post(request(4, "ping"))).status).toBe(200), patiently);
   });
 
   it("R-23: that has lost its data makes clients open their sessions anew, once", async () => {

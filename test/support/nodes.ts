@@ -48,7 +48,8 @@ export async function startNodes(redisUrl: string): Promise<ServerNodes> {
   };
 }
 
-async function startNode(redisUrl: string, name: string): Promise<ServerNode> {
+/** Starts one more. */
+export async function startNode(redisUrl: string, name: string): Promise<ServerNode> {
   const path = fileURLToPath(new URL("../fixtures/children/node-server.ts", import.meta.url));
   const child: ChildProcess = fork(path, [redisUrl, name], { execArgv: ["--import", import.meta.resolve("tsx")] });
   const end = (): void => void child.kill("SIGKILL");

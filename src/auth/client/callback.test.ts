@@ -5,7 +5,10 @@ const issuer = "https://as.example/t1";
 const redirectUri = "http://127.0.0.1:4000/callback";
 
 function read(callback: string, advertised?: boolean): string {
-  const server = { issuer, ...(advertised !== undefined && { authorization_response_iss_parameter_supported: advertised }) };
+  const server = {
+    issuer,
+    ...(advertised !== undefined && { authorization_response_iss_parameter_supported: advertised }),
+  };
   return readCallback(callback, { server, state: "s1", redirectUri });
 }
 
@@ -45,7 +48,9 @@ describe("a user who comes back", () => {
     ["a refusal", at("error=access_denied&state=s1"), "denied"],
     ["an error", at("error=server_error&error_description=down&state=s1"), "token-refused"],
   ])("is not taken with %s", (_what, callback, reason) => {
-    expect(() => read(callback)).toThrow(expect.objectContaining({ code: "unauthorized", data: expect.objectContaining({ reason }) }));
+    expect(() => read(callback)).toThrow(
+      expect.objectContaining({ code: "unauthorized", data: expect.objectContaining({ reason }) }),
+    );
   });
 
   it("is not taken without an issuer where there should be one", () => {

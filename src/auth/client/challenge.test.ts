@@ -20,13 +20,37 @@ describe("WWW-Authenticate", () => {
     ['Bearer realm = "x" , scope\t=\ta', [["bearer", { realm: "x", scope: "a" }]]],
     ['Bearer realm="a \\"b\\" \\\\", scope="c, d=e"', [["bearer", { realm: 'a "b" \\', scope: "c, d=e" }]]],
     ['Bearer a="", b=c', [["bearer", { a: "", b: "c" }]]],
-    ["Basic, Bearer", [["basic", {}], ["bearer", {}]]],
-    ['Basic realm="x", Bearer scope="a b", error=e', [["basic", { realm: "x" }], ["bearer", { scope: "a b", error: "e" }]]],
-    ["Negotiate dGVzdA==, Bearer a=b", [["negotiate", "dGVzdA=="], ["bearer", { a: "b" }]]],
+    [
+      "Basic, Bearer",
+      [
+        ["basic", {}],
+        ["bearer", {}],
+      ],
+    ],
+    [
+      'Basic realm="x", Bearer scope="a b", error=e',
+      [
+        ["basic", { realm: "x" }],
+        ["bearer", { scope: "a b", error: "e" }],
+      ],
+    ],
+    [
+      "Negotiate dGVzdA==, Bearer a=b",
+      [
+        ["negotiate", "dGVzdA=="],
+        ["bearer", { a: "b" }],
+      ],
+    ],
     ["Negotiate abc", [["negotiate", "abc"]]],
-    ["Newauth realm=\"apps\", type=1, title=\"Login to \\\"apps\\\"\", Basic realm=\"simple\"", [["newauth", { realm: "apps", type: "1", title: 'Login to "apps"' }], ["basic", { realm: "simple" }]]],
+    [
+      'Newauth realm="apps", type=1, title="Login to \\"apps\\"", Basic realm="simple"',
+      [
+        ["newauth", { realm: "apps", type: "1", title: 'Login to "apps"' }],
+        ["basic", { realm: "simple" }],
+      ],
+    ],
     ['Bearer scope="a", scope="b"', [["bearer", { scope: "a" }]]],
-    ['Bearer ,, a=b,,c=d', [["bearer", { a: "b", c: "d" }]]],
+    ["Bearer ,, a=b,,c=d", [["bearer", { a: "b", c: "d" }]]],
     ['Bearer scope="open', [["bearer", {}]]],
     ['Bearer a=b, "garbage"', [["bearer", { a: "b" }]]],
     ["\u0000\u0001", []],
@@ -37,7 +61,10 @@ describe("WWW-Authenticate", () => {
 
   it("never throws, whatever it is", () => {
     const piece = fc.constantFrom("Bearer", " ", ",", "=", '"', "\\", "a", "scope", "==", "\t", "é", "DPoP", "\n");
-    const header = fc.oneof(fc.string(), fc.array(piece).map((pieces) => pieces.join("")));
+    const header = fc.oneof(
+      fc.string(),
+      fc.array(piece).map((pieces) => pieces.join("")),
+    );
     fc.assert(
       fc.property(header, (text) => {
         for (const { scheme } of parseChallenges(text)) expect(scheme).toMatch(/^[!-~]+$/);

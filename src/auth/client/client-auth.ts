@@ -36,7 +36,8 @@ export async function clientAuthOf(identity: ClientIdentity, server: Authorizati
     case "client_secret_post":
       return ClientSecretPost(clientSecret);
     case "private_key_jwt":
-      if (privateKey === undefined) throw new McpError("unsupported", "the client was registered with a key it has not");
+      if (privateKey === undefined)
+        throw new McpError("unsupported", "the client was registered with a key it has not");
       return PrivateKeyJwt(await importKey(privateKey));
     case "none":
       return None();
@@ -48,7 +49,9 @@ export async function clientAuthOf(identity: ClientIdentity, server: Authorizati
 /** Form-encoded as RFC 6749 wants it, and no more than that: many servers do not decode what they get. */
 function basic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _body, headers) => {
-    const [name, secret] = [clientId, clientSecret].map((text) => new URLSearchParams({ "": text }).toString().slice(1));
+    const [name, secret] = [clientId, clientSecret].map((text) =>
+      new URLSearchParams({ "": text }).toString().slice(1),
+    );
     headers.set("authorization", `Basic ${btoa(`${name}:${secret}`)}`);
   };
 }

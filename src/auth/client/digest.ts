@@ -13,6 +13,7 @@ export async function nameOf(...parts: readonly string[]): Promise<string> {
 /** Compares two texts in a time that does not tell where they differ. */
 export function equalsInConstantTime(a: string, b: string): boolean {
   let difference = a.length ^ b.length;
-  for (let index = 0; index < a.length; index++) difference |= a.charCodeAt(index) ^ b.charCodeAt(index % (b.length || 1));
+  for (let index = 0; index < a.length; index++)
+    difference |= a.charCodeAt(index) ^ b.charCodeAt(index % (b.length || 1));
   return difference === 0;
 }

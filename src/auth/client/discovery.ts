@@ -124,6 +124,10 @@ function asServer({ document }: Found): AuthorizationServer {
   const lists = ["scopes_supported", "code_challenge_methods_supported", "token_endpoint_auth_methods_supported"];
   const broken = lists.find((name) => document[name] !== undefined && !isTexts(document[name]));
   if (broken !== undefined) throw unauthorized("invalid-metadata", `${broken} of the authorization server is no list`);
+  const { token_endpoint: endpoint } = document;
+  if (typeof endpoint !== "string" || !URL.canParse(endpoint)) {
+    throw unauthorized("invalid-metadata", "the authorization server has no token endpoint");
+  }
   return asObject<AuthorizationServer>(document);
 }
 

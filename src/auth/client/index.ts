@@ -7,17 +7,17 @@ import { createTokenExchange, type TokenExchangeOptions } from "./token-exchange
 
 export type { AuthorizedAnswer, AuthorizedRequest, Authorizer } from "../../model/authorizer.ts";
 export type { AuthOptions, TokenAuthorizer } from "./authorizer.ts";
-export type { ClientKey } from "./client-auth.ts";
+export type { AuthMethod, ClientKey } from "./client-auth.ts";
 export type { ClientCredentialsOptions } from "./client-credentials.ts";
 export type { EnterpriseManagedOptions, IdentityProvider } from "./enterprise-managed.ts";
 export type { AssertionContext, JwtBearerOptions } from "./jwt-bearer.ts";
+export type { AuthEvent } from "./keeper-parts.ts";
 export type { OAuthOptions, RegisteredClient } from "./oauth.ts";
 export type { AuthProblem } from "./problems.ts";
 export type { Authorize, AuthorizeContext, OpenRedirect, Redirect } from "./redirect.ts";
 export { type StoreTokensOptions, storeTokens } from "./store-tokens.ts";
 export type { SubjectToken, SubjectTokenType } from "./subject-token.ts";
 export type { TokenExchangeOptions } from "./token-exchange.ts";
-export type { AuthEvent } from "./token-keeper.ts";
 export { memoryTokens, type TokenStore } from "./token-store.ts";
 
 /**

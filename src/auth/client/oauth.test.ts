@@ -1,7 +1,17 @@
 import { describe, expect, it, vi } from "vitest";
-import { challenge, createWorld, metadataOf, refusal, request, takes, takesOr, type World, type WorldOptions } from "../../../test/support/auth-world.ts";
+import {
+  challenge,
+  createWorld,
+  metadataOf,
+  refusal,
+  request,
+  takes,
+  takesOr,
+  type World,
+  type WorldOptions,
+} from "../../../test/support/auth-world.ts";
 import { createManualClock } from "../../testing/clock.ts";
-import { memoryTokens, oauth, type OAuthOptions } from "./index.ts";
+import { memoryTokens, type OAuthOptions, oauth, type TokenStore } from "./index.ts";
 
 function signingIn(options: OAuthOptions = {}, world: World = createWorld()) {
   const { fetch, authorize, redirectUri } = world;
@@ -57,17 +67,24 @@ describe("signing in", () => {
 
   it("that fails, fails all requests that wait for it, and asks nobody twice", async () => {
     const world = createWorld();
-    const authorize = vi.fn(async (url: URL) => `${world.redirectUri}?error=access_denied&state=${url.searchParams.get("state")}`);
+    const authorize = vi.fn(
+      async (url: URL) => `${world.redirectUri}?error=access_denied&state=${url.searchParams.get("state")}`,
+    );
     const { auth } = signingIn({ authorize }, world);
     const all = await Promise.allSettled(Array.from({ length: 5 }, () => request(auth, world.server, takes("t1"))));
-    expect(all.map((one) => one.status === "rejected" && one.reason)).toEqual(Array.from({ length: 5 }, () => expect.objectContaining(failing("denied"))));
+    expect(all.map((one) => one.status === "rejected" && one.reason)).toEqual(
+      Array.from({ length: 5 }, () => expect.objectContaining(failing("denied"))),
+    );
     expect(authorize).toHaveBeenCalledOnce();
     expect(world.to("/token")).toEqual([]);
   });
 
   it("does not happen again when the token it brought is refused", async () => {
     const { world, auth } = signingIn();
-    await expect(request(auth, world.server, () => challenge('Bearer error="invalid_token"'))).rejects.toMatchObject(failing("invalid-token"));
+    await expect(request(auth, world.server, () => challenge('Bearer error="invalid_token"'))).rejects.toMatchObject(
+      failing("invalid-token"),
+    );
+    expect(world.to("/token")).toHaveLength(1);
     expect(world.visited).toHaveLength(1);
   });
 
@@ -76,7 +93,9 @@ describe("signing in", () => {
     await request(auth, world.server, takes("t1"));
     const other = new URL("https://other.example/mcp");
     expect(await auth.headers({ method: "POST", url: other, server: other })).toEqual({});
-    await expect(auth.headers({ method: "POST", url: other, server: world.server })).rejects.toMatchObject({ code: "internal" });
+    await expect(auth.headers({ method: "POST", url: other, server: world.server })).rejects.toMatchObject({
+      code: "internal",
+    });
   });
 
   it("sends `resource` byte for byte as the metadata has it", async () => {
@@ -93,8 +112,6 @@ describe("signing in", () => {
 
   it("takes a minute at most, unless told otherwise", async () => {
     const clock = createManualClock();
-    const sent = Promise.withResolvers?.() ?? undefined;
-    void sent;
     const world = createWorld();
     let reached = (): void => {};
     const arrived = new Promise<void>((resolve) => {
@@ -105,7 +122,9 @@ describe("signing in", () => {
       return new Promise<string>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     });
     const { auth } = signingIn({ authorize, clock }, world);
-    const failed = expect(request(auth, world.server, takes("t1"))).rejects.toMatchObject(failing("interaction-timeout"));
+    const failed = expect(request(auth, world.server, takes("t1"))).rejects.toMatchObject(
+      failing("interaction-timeout"),
+    );
     await arrived;
     await clock.advanceAsync(60_000);
     await failed;
@@ -132,7 +151,11 @@ describe("V12: what is not trusted", () => {
     ["metadata without an issuer", { resource: { authorization_servers: [] } }, "no-authorization-server"],
     ["metadata of another issuer", { metadata: { issuer: "https://as.example/" } }, "issuer-mismatch"],
     ["an issuer without S256", { metadata: { code_challenge_methods_supported: ["plain"] } }, "pkce-unsupported"],
-    ["an issuer that does not speak of PKCE", { metadata: { code_challenge_methods_supported: undefined } }, "pkce-unsupported"],
+    [
+      "an issuer that does not speak of PKCE",
+      { metadata: { code_challenge_methods_supported: undefined } },
+      "pkce-unsupported",
+    ],
     ["javascript:", { metadata: { authorization_endpoint: "javascript:alert(1)" } }, "invalid-metadata"],
     ["a file", { metadata: { authorization_endpoint: "file:///etc/passwd" } }, "invalid-metadata"],
     ["http", { metadata: { authorization_endpoint: "http://as.example/authorize" } }, "invalid-metadata"],
@@ -145,18 +168,21 @@ describe("V12: what is not trusted", () => {
     const { world, auth } = inWorld(options);
     await expect(request(auth, world.server, takes("t1"))).rejects.toMatchObject(failing(reason));
     expect(world.to("/token")).toEqual([]);
-    if (reason !== "invalid-metadata" || options.metadata?.token_endpoint !== undefined) expect(world.visited.length).toBeLessThan(2);
+    expect(world.visited).toEqual([]);
   });
 
-  it.each(["http://169.254.169.254/x", "https://10.0.0.1/x", "http://localhost:9/x", "file:///x", "https://[::ffff:a00:1]/x"])(
-    "CL-20: metadata at %s is not fetched",
-    async (place) => {
-      const { world, auth } = signingIn();
-      const refused = () => challenge(`Bearer resource_metadata="${place}"`);
-      await expect(request(auth, world.server, refused)).rejects.toMatchObject({ code: "invalid-response" });
-      expect(world.heard).toEqual([]);
-    },
-  );
+  it.each([
+    "http://169.254.169.254/x",
+    "https://10.0.0.1/x",
+    "http://localhost:9/x",
+    "file:///x",
+    "https://[::ffff:a00:1]/x",
+  ])("CL-20: metadata at %s is not fetched", async (place) => {
+    const { world, auth } = signingIn();
+    const refused = () => challenge(`Bearer resource_metadata="${place}"`);
+    await expect(request(auth, world.server, refused)).rejects.toMatchObject({ code: "invalid-response" });
+    expect(world.heard).toEqual([]);
+  });
 
   it("an issuer on this machine, of a server that is not", async () => {
     const { world, auth } = inWorld({ resource: { authorization_servers: ["http://localhost:9"] } });
@@ -197,7 +223,10 @@ describe("V12: what is not trusted", () => {
       Response.json({ error: "invalid_grant", error_description: `bad ${fields.code_verifier}` }, { status: 400 });
     world.change({ "https://as.example/token": echo as never });
     const failure = await request(auth, world.server, takes("t1")).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ message: "https://as.example refuses: invalid_grant", data: { error: "invalid_grant" } });
+    expect(failure).toMatchObject({
+      message: "https://as.example refuses: invalid_grant",
+      data: { error: "invalid_grant" },
+    });
     expect(failure).not.toHaveProperty("cause");
   });
 });
@@ -205,7 +234,12 @@ describe("V12: what is not trusted", () => {
 describe("where to look", () => {
   it("is what the challenge says, and nowhere else", async () => {
     const { world, auth } = inWorld({
-      documents: { "https://mcp.example/custom.json": { resource: "https://mcp.example/mcp", authorization_servers: ["https://as.example"] } },
+      documents: {
+        "https://mcp.example/custom.json": {
+          resource: "https://mcp.example/mcp",
+          authorization_servers: ["https://as.example"],
+        },
+      },
     });
     const judge = takesOr(challenge('Bearer resource_metadata="https://mcp.example/custom.json"'), "t1");
     await request(auth, world.server, judge);
@@ -223,7 +257,10 @@ describe("where to look", () => {
     const { world, auth } = inWorld({
       documents: {
         "https://mcp.example/.well-known/oauth-protected-resource/mcp": undefined,
-        "https://mcp.example/.well-known/oauth-protected-resource": { resource: "https://mcp.example", authorization_servers: ["https://as.example"] },
+        "https://mcp.example/.well-known/oauth-protected-resource": {
+          resource: "https://mcp.example",
+          authorization_servers: ["https://as.example"],
+        },
       },
     });
     await request(auth, world.server, takes("t1"));
@@ -234,13 +271,18 @@ describe("where to look", () => {
     const { world, auth } = inWorld({
       documents: {
         "https://mcp.example/.well-known/oauth-protected-resource/mcp": undefined,
-        "https://mcp.example/.well-known/oauth-authorization-server": metadataOf("https://mcp.example", { token_endpoint: "https://mcp.example/oauth/token" }),
+        "https://mcp.example/.well-known/oauth-authorization-server": metadataOf("https://mcp.example", {
+          token_endpoint: "https://mcp.example/oauth/token",
+        }),
         "https://mcp.example/register": { client_id: "old" },
         "https://mcp.example/oauth/token": { access_token: "old1", token_type: "bearer" },
       },
     });
     await request(auth, world.server, takes("old1"));
-    expect(world.to("/oauth/token")[0]?.fields).toMatchObject({ client_id: "old", resource: "https://mcp.example/mcp" });
+    expect(world.to("/oauth/token")[0]?.fields).toMatchObject({
+      client_id: "old",
+      resource: "https://mcp.example/mcp",
+    });
   });
 
   it("is the server itself, for 2025-03-26: without any", async () => {
@@ -287,7 +329,10 @@ describe("the client", () => {
     const { world, auth } = inWorld({}, { client: { clientId: "a", clientSecret: "s" } });
     await request(auth, world.server, takes("t1"));
     world.change({
-      "https://mcp.example/.well-known/oauth-protected-resource/mcp": { resource: "https://mcp.example/mcp", authorization_servers: ["https://evil.example"] },
+      "https://mcp.example/.well-known/oauth-protected-resource/mcp": {
+        resource: "https://mcp.example/mcp",
+        authorization_servers: ["https://evil.example"],
+      },
       "https://evil.example/.well-known/oauth-authorization-server": metadataOf("https://evil.example"),
     });
     await expect(request(auth, world.server, takes("t2"))).rejects.toMatchObject(failing("issuer-mismatch"));
@@ -296,7 +341,10 @@ describe("the client", () => {
 
   it("is its published description, where such are taken", async () => {
     const clientMetadataUrl = "https://app.example/client.json";
-    const { world, auth } = inWorld({ metadata: { client_id_metadata_document_supported: true } }, { clientMetadataUrl });
+    const { world, auth } = inWorld(
+      { metadata: { client_id_metadata_document_supported: true } },
+      { clientMetadataUrl },
+    );
     await request(auth, world.server, takes("t1"));
     expect(world.visited[0]?.searchParams.get("client_id")).toBe(clientMetadataUrl);
     expect(world.paths()).not.toContain("/register");
@@ -305,38 +353,68 @@ describe("the client", () => {
     expect(other.world.paths()).toContain("/register");
   });
 
-  it.each(["http://app.example/c.json", "https://app.example/", "https://app.example", "x", "https://a:b@app.example/c"])(
-    "has no description at %s",
-    (clientMetadataUrl) => {
-      expect(() => oauth({ clientMetadataUrl })).toThrow(expect.objectContaining({ code: "invalid-params" }));
-    },
-  );
+  it.each([
+    "http://app.example/c.json",
+    "https://app.example/",
+    "https://app.example",
+    "x",
+    "https://a:b@app.example/c",
+  ])("has no description at %s", (clientMetadataUrl) => {
+    expect(() => oauth({ clientMetadataUrl })).toThrow(expect.objectContaining({ code: "invalid-params" }));
+  });
 
   it("registers as one of the web, when users come back to the web", async () => {
     const redirectUri = "https://app.example/cb";
     const { world, auth } = inWorld({}, { redirectUri });
     await request(auth, world.server, takes("t1"));
-    expect(world.to("/register")[0]?.fields).toMatchObject({ application_type: "web", token_endpoint_auth_method: "client_secret_basic" });
+    expect(world.to("/register")[0]?.fields).toMatchObject({
+      application_type: "web",
+      token_endpoint_auth_method: "client_secret_basic",
+    });
+  });
+
+  it("registers again when users come back to another place, or to ask for more", async () => {
+    const world = createWorld();
+    const { fetch, authorize } = world;
+    const tokens = memoryTokens();
+    const signIn = async (redirectUri: string, scope: string, token: string): Promise<void> => {
+      const auth = oauth({ fetch, authorize, redirectUri, scope, tokens: withoutTokens(tokens) });
+      await request(auth, world.server, takes(token));
+    };
+    await signIn("http://127.0.0.1:4000/callback", "a b", "t1");
+    await signIn("http://127.0.0.1:4000/callback", "a", "t2");
+    expect(world.to("/register")).toHaveLength(1);
+    await signIn("http://127.0.0.1:4001/callback", "a", "t3");
+    await signIn("http://127.0.0.1:4001/callback", "c", "t4");
+    expect(world.to("/register").map(({ fields }) => [fields.redirect_uris, fields.scope])).toEqual([
+      [["http://127.0.0.1:4000/callback"], "a b"],
+      [["http://127.0.0.1:4001/callback"], "a"],
+      [["http://127.0.0.1:4001/callback"], "c"],
+    ]);
   });
 
   it("registers without scopes where they are not known", async () => {
     const { world, auth } = inWorld({ resource: { scopes_supported: ["a"] } });
     const judgeScopes = ({ fields }: { fields: Readonly<Record<string, unknown>> }) =>
-      fields.scope === undefined ? Response.json({ client_id: "plain" }, { status: 201 }) : Response.json({ error: "invalid_client_metadata" }, { status: 400 });
+      fields.scope === undefined
+        ? Response.json({ client_id: "plain" }, { status: 201 })
+        : Response.json({ error: "invalid_client_metadata" }, { status: 400 });
     world.change({ "https://as.example/register": judgeScopes as never });
     await request(auth, world.server, takes("t1"));
     expect(world.to("/register").map(({ fields }) => fields.scope)).toEqual(["a", undefined]);
   });
 
   it("says why it was not registered", async () => {
-    const { world, auth } = inWorld({ documents: { "https://as.example/register": Response.json({ error: "invalid_redirect_uri" }, { status: 400 }) } });
+    const { world, auth } = inWorld({
+      documents: { "https://as.example/register": Response.json({ error: "invalid_redirect_uri" }, { status: 400 }) },
+    });
     await expect(request(auth, world.server, takes("t1"))).rejects.toMatchObject({
       ...failing("registration-refused"),
       message: "https://as.example does not register the client: invalid_redirect_uri",
     });
   });
 
-  it.each([
+  it.each<[options: OAuthOptions]>([
     [{ authorize: async () => "" }],
     [{ authorize: async () => "", redirectUri: "http://evil.example/cb" }],
     [{ authorize: async () => "", redirectUri: "javascript:alert(1)" }],
@@ -362,8 +440,18 @@ describe("tokens", () => {
     await request(auth, world.server, takes("t1"));
     await Promise.all(Array.from({ length: 10 }, () => request(auth, world.server, takes("t2"))));
     expect(world.visited).toHaveLength(1);
-    expect(world.to("/token").slice(1).map(({ fields }) => fields)).toEqual([
-      { grant_type: "refresh_token", refresh_token: "r1", resource: "https://mcp.example/mcp", client_id: expect.any(String) },
+    expect(
+      world
+        .to("/token")
+        .slice(1)
+        .map(({ fields }) => fields),
+    ).toEqual([
+      {
+        grant_type: "refresh_token",
+        refresh_token: "r1",
+        resource: "https://mcp.example/mcp",
+        client_id: expect.any(String),
+      },
     ]);
   });
 
@@ -377,6 +465,17 @@ describe("tokens", () => {
     expect(await request(auth, world.server, takes("t1", "t2"))).toEqual({ authorization: "Bearer t2" });
   });
 
+  it("are used a while longer when nobody can be asked for others", async () => {
+    let now = 1e12;
+    const { world, auth } = signingIn({ now: () => now });
+    await request(auth, world.server, takes("t1"));
+    now += 3_590_000;
+    world.change({ "https://as.example/.well-known/oauth-authorization-server": new Response("", { status: 503 }) });
+    expect(await request(auth, world.server, takes("t1"))).toEqual({ authorization: "Bearer t1" });
+    await expect(request(auth, world.server, takes("t2"))).rejects.toMatchObject({ code: "http-error" });
+    expect(world.visited).toHaveLength(1);
+  });
+
   it("keep the old refresh token where there is no new one", async () => {
     const { world, auth } = inWorld({
       tokens: [undefined, { access_token: "t2", token_type: "bearer" }, { access_token: "t3", token_type: "bearer" }],
@@ -387,16 +486,27 @@ describe("tokens", () => {
 
   it("are asked for anew when they cannot be refreshed, and it is told", async () => {
     const onEvent = vi.fn();
-    const { world, auth } = inWorld({ tokens: [undefined, Response.json({ error: "invalid_grant" }, { status: 400 })] }, { onEvent });
+    const { world, auth } = inWorld(
+      { tokens: [undefined, Response.json({ error: "invalid_grant" }, { status: 400 })] },
+      { onEvent },
+    );
     await request(auth, world.server, takes("t1"));
     await request(auth, world.server, takes("t3"));
     expect(world.visited).toHaveLength(2);
-    expect(onEvent.mock.calls.map(([{ kind }]) => kind)).toEqual(["authorizing", "authorized", "refresh-refused", "authorizing", "authorized"]);
+    expect(onEvent.mock.calls.map(([{ kind }]) => kind)).toEqual([
+      "authorizing",
+      "authorized",
+      "refresh-refused",
+      "authorizing",
+      "authorized",
+    ]);
     expect(JSON.stringify(onEvent.mock.calls)).not.toMatch(/t1|r1|c1/);
   });
 
   it("are asked for with a new registration when the client was forgotten", async () => {
-    const { world, auth } = inWorld({ tokens: [undefined, Response.json({ error: "invalid_client" }, { status: 401 })] });
+    const { world, auth } = inWorld({
+      tokens: [undefined, Response.json({ error: "invalid_client" }, { status: 401 })],
+    });
     await request(auth, world.server, takes("t1"));
     await request(auth, world.server, takes("t3"));
     expect(world.to("/register")).toHaveLength(2);
@@ -416,16 +526,41 @@ describe("tokens", () => {
     await request(auth, world.server, takes("t1"));
     const old = world.visited[0]?.searchParams.get("client_id");
     world.change({
-      "https://mcp.example/.well-known/oauth-protected-resource/mcp": { resource: "https://mcp.example/mcp", authorization_servers: ["https://new.example"] },
+      "https://mcp.example/.well-known/oauth-protected-resource/mcp": {
+        resource: "https://mcp.example/mcp",
+        authorization_servers: ["https://new.example"],
+      },
       "https://new.example/.well-known/oauth-authorization-server": metadataOf("https://new.example"),
       "https://new.example/register": { client_id: "new" },
       "https://new.example/token": { access_token: "n1", token_type: "Bearer" },
     });
     await request(auth, world.server, takes("n1"));
     const there = world.heard.filter(({ url }) => url.host === "new.example");
-    expect(there.map(({ url }) => url.pathname)).toEqual(["/.well-known/oauth-authorization-server", "/register", "/token"]);
+    expect(there.map(({ url }) => url.pathname)).toEqual([
+      "/.well-known/oauth-authorization-server",
+      "/register",
+      "/token",
+    ]);
     expect(JSON.stringify(there)).not.toContain(old);
     expect(JSON.stringify(there)).not.toContain("r1");
+  });
+
+  it("of one issuer are not shown to another, also where the client goes by the same name", async () => {
+    const clientMetadataUrl = "https://app.example/client.json";
+    const taken = { client_id_metadata_document_supported: true };
+    const { world, auth } = inWorld({ metadata: taken }, { clientMetadataUrl });
+    await request(auth, world.server, takes("t1"));
+    world.change({
+      "https://mcp.example/.well-known/oauth-protected-resource/mcp": {
+        resource: "https://mcp.example/mcp",
+        authorization_servers: ["https://new.example"],
+      },
+      "https://new.example/.well-known/oauth-authorization-server": metadataOf("https://new.example", taken),
+      "https://new.example/token": { access_token: "n1", token_type: "Bearer" },
+    });
+    await request(auth, world.server, takes("n1"));
+    const there = world.heard.filter(({ url }) => url.host === "new.example" && url.pathname === "/token");
+    expect(there.map(({ fields }) => fields.grant_type)).toEqual(["authorization_code"]);
   });
 
   it("are given back, and forgotten", async () => {
@@ -446,7 +581,8 @@ describe("tokens", () => {
 });
 
 describe("scopes", () => {
-  const wants = (scope: string, status = 403) => challenge(`Bearer error="insufficient_scope", scope="${scope}"`, status);
+  const wants = (scope: string, status = 403) =>
+    challenge(`Bearer error="insufficient_scope", scope="${scope}"`, status);
 
   it("grow: what was asked for before is asked for again", async () => {
     const { world, auth } = signingIn();
@@ -455,17 +591,31 @@ describe("scopes", () => {
     expect(world.visited.map(({ searchParams }) => searchParams.get("scope"))).toEqual(["a", "a b"]);
   });
 
+  it("are not forgotten when somebody has to sign in again", async () => {
+    const refused = Response.json({ error: "invalid_grant" }, { status: 400 });
+    const { world, auth } = inWorld({ tokens: [undefined, undefined, refused] });
+    await request(auth, world.server, takesOr(challenge('Bearer scope="a"'), "t1"));
+    await request(auth, world.server, takesOr(wants("b"), "t2"));
+    await request(auth, world.server, takesOr(challenge('Bearer scope="a"'), "t4"));
+    expect(world.visited.map(({ searchParams }) => searchParams.get("scope"))).toEqual(["a", "a b", "a b"]);
+  });
+
   it("are asked for once, and then never again", async () => {
     const { world, auth } = signingIn();
-    const always = (headers: Readonly<Record<string, string>>) => (headers.authorization === undefined ? challenge("Bearer") : wants("b"));
-    await expect(request(auth, world.server, always)).rejects.toMatchObject({ code: "forbidden", data: { scope: "b" } });
+    const always = (headers: Readonly<Record<string, string>>) =>
+      headers.authorization === undefined ? challenge("Bearer") : wants("b");
+    await expect(request(auth, world.server, always)).rejects.toMatchObject({
+      code: "forbidden",
+      data: { scope: "b" },
+    });
     await expect(request(auth, world.server, always)).rejects.toMatchObject({ code: "forbidden" });
     expect(world.visited).toHaveLength(2);
   });
 
   it("do not grow for ever: three authorizations for one request", async () => {
     const { world, auth } = signingIn();
-    const greedy = (headers: Readonly<Record<string, string>>, attempt: number) => (headers.authorization === undefined ? challenge("Bearer") : wants(`s${attempt}`));
+    const greedy = (headers: Readonly<Record<string, string>>, attempt: number) =>
+      headers.authorization === undefined ? challenge("Bearer") : wants(`s${attempt}`);
     await expect(request(auth, world.server, greedy)).rejects.toMatchObject({ code: "forbidden" });
     expect(world.visited).toHaveLength(3);
   });
@@ -485,10 +635,21 @@ describe("scopes", () => {
   });
 
   it("include offline access only where it is listed", async () => {
-    for (const [listed, expected] of [[["a", "offline_access"], "a offline_access"], [["a"], "a"]] as const) {
-      const { world, auth } = inWorld({ metadata: { scopes_supported: listed }, resource: { scopes_supported: ["a", "offline_access"] } });
+    for (const [listed, expected] of [
+      [["a", "offline_access"], "a offline_access"],
+      [["a"], "a"],
+    ] as const) {
+      const { world, auth } = inWorld({
+        metadata: { scopes_supported: listed },
+        resource: { scopes_supported: ["a", "offline_access"] },
+      });
       await request(auth, world.server, takes("t1"));
       expect(world.visited[0]?.searchParams.get("scope")).toBe(expected);
     }
   });
 });
+
+/** Keeps registrations, and nothing else. */
+function withoutTokens(tokens: TokenStore): TokenStore {
+  return { ...tokens, set: async (name, text) => (text.includes("redirectUri") ? tokens.set(name, text) : undefined) };
+}

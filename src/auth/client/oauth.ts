@@ -1,10 +1,10 @@
 import { McpError } from "../../model/errors.ts";
 import { systemClock } from "../../std/clock.ts";
 import { type AuthOptions, type AuthPlatform, createAuthorizer, isLocal, type TokenAuthorizer } from "./authorizer.ts";
-import type { ClientIdentity, ClientKey } from "./client-auth.ts";
+import type { AuthMethod, ClientIdentity, ClientKey } from "./client-auth.ts";
 import { askUser, checkPkce } from "./code-flow.ts";
 import type { Grant, GrantContext, Granted } from "./grant.ts";
-import { checkBrowsable, checkRedirectUri, noRedirect, type Authorize, type Redirect, redirectBy } from "./redirect.ts";
+import { type Authorize, checkBrowsable, checkRedirectUri, noRedirect, type Redirect, redirectBy } from "./redirect.ts";
 import { type ClientDescription, identify } from "./registration.ts";
 import { union, withOfflineAccess } from "./scopes.ts";
 
@@ -14,7 +14,7 @@ export interface RegisteredClient {
   readonly clientSecret?: string;
   readonly privateKey?: ClientKey;
   /** How it authenticates. Default: by what the authorization server says it takes. */
-  readonly authMethod?: "client_secret_basic" | "client_secret_post" | "private_key_jwt" | "none";
+  readonly authMethod?: AuthMethod;
   /** Who knows it. Nobody else is shown its credentials. Default: the first issuer that the server names. */
   readonly issuer?: string;
 }

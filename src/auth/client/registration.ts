@@ -57,7 +57,11 @@ export async function identify(place: RegistrationPlace, options: RegistrationOp
 }
 
 /** A client that was registered for some scopes has to register again for others. */
-function isUsable({ redirectUri, secretExpiresAt, scopes }: Registration, place: RegistrationPlace, now: number): boolean {
+function isUsable(
+  { redirectUri, secretExpiresAt, scopes }: Registration,
+  place: RegistrationPlace,
+  now: number,
+): boolean {
   const reaches = scopes === undefined || includesAll(scopes, place.scopes);
   return redirectUri === place.redirectUri && reaches && (secretExpiresAt === undefined || secretExpiresAt > now);
 }
@@ -128,7 +132,10 @@ function descriptionOf({ server, redirectUri }: RegistrationPlace, description: 
 }
 
 /** A program on a user's machine has no secrets from the user, so it wants none if it may. */
-function chooseMethod({ token_endpoint_auth_methods_supported: listed }: AuthorizationServer, isNative: boolean): string {
+function chooseMethod(
+  { token_endpoint_auth_methods_supported: listed }: AuthorizationServer,
+  isNative: boolean,
+): string {
   const order = ["client_secret_basic", "client_secret_post"];
   const preferred = isNative ? ["none", ...order] : [...order, "none"];
   return preferred.find((method) => listed === undefined || listed.includes(method)) ?? "client_secret_basic";

@@ -35,10 +35,7 @@ const offline = "offline_access";
  * is a refresh token, where it says it has them. Who asks for nothing in
  * particular asks for no less than the default.
  */
-export function withOfflineAccess(
-  scopes: readonly string[],
-  listed: readonly string[] | undefined,
-): readonly string[] {
+export function withOfflineAccess(scopes: readonly string[], listed: readonly string[] | undefined): readonly string[] {
   const others = scopes.filter((scope) => scope !== offline);
   return others.length > 0 && listed?.includes(offline) ? [...others, offline] : others;
 }

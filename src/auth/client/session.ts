@@ -1,9 +1,10 @@
-import { McpError } from "../../model/errors.ts";
 import type { AuthorizedAnswer, AuthorizedRequest } from "../../model/authorizer.ts";
+import { McpError } from "../../model/errors.ts";
 import { type TokenChallenge, tokenChallenge } from "./challenge.ts";
+import type { KeeperParts } from "./keeper-parts.ts";
 import { unauthorized } from "./problems.ts";
 import { includesAll, readScopes } from "./scopes.ts";
-import { createTokenKeeper, type KeeperParts, type TokenKeeper } from "./token-keeper.ts";
+import { createTokenKeeper } from "./token-keeper.ts";
 import { createTurns } from "./turns.ts";
 
 /** The tokens of one server, and what to do when it refuses them. */
@@ -29,7 +30,7 @@ const maxStepUps = 2;
 
 export function createSession(parts: KeeperParts): Session {
   const { server, grant } = parts;
-  const keeper: TokenKeeper = createTokenKeeper(parts);
+  const keeper = createTokenKeeper(parts);
   const turns = createTurns();
   const tries = new WeakMap<AuthorizedRequest, Tries>();
 
@@ -107,7 +108,9 @@ export function createSession(parts: KeeperParts): Session {
 }
 
 function notTaken({ origin }: URL, challenge: TokenChallenge): McpError {
-  return unauthorized("invalid-token", `${origin} does not take the token it was given`, { challenge: { ...challenge } });
+  return unauthorized("invalid-token", `${origin} does not take the token it was given`, {
+    challenge: { ...challenge },
+  });
 }
 
 function notEnough({ origin }: URL, { scope }: TokenChallenge): McpError {

@@ -1,7 +1,13 @@
 import { type AuthOptions, type AuthPlatform, createAuthorizer, type TokenAuthorizer } from "./authorizer.ts";
 import type { ClientKey } from "./client-auth.ts";
 import { commonParameters, machineGrant } from "./machine-grant.ts";
-import { type SubjectToken, type SubjectTokenType, subjectExpired, subjectParameters, tokenExchangeType } from "./subject-token.ts";
+import {
+  type SubjectToken,
+  type SubjectTokenType,
+  subjectExpired,
+  subjectParameters,
+  tokenExchangeType,
+} from "./subject-token.ts";
 import { errorCodeOf, requestTokens } from "./token-request.ts";
 
 /** How a token of a user becomes one for a server (RFC 8693). */
@@ -18,7 +24,15 @@ export interface TokenExchangeOptions extends AuthOptions {
 }
 
 export function createTokenExchange(options: TokenExchangeOptions, platform: AuthPlatform): TokenAuthorizer {
-  const { clientId, clientSecret, privateKey, subjectToken, subjectTokenType = "access-token", audience, issuer } = options;
+  const {
+    clientId,
+    clientSecret,
+    privateKey,
+    subjectToken,
+    subjectTokenType = "access-token",
+    audience,
+    issuer,
+  } = options;
   const client = { clientId, clientSecret, privateKey };
   const grant = machineGrant({
     client,

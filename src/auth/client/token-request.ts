@@ -51,16 +51,20 @@ export async function requestTokens(request: TokenRequest): Promise<TokenAnswer>
 const nameless: ClientAuth = () => {};
 
 function send({ server, client, grant, parameters, fetch, dpop }: TokenRequest, auth: ClientAuth): Promise<Response> {
-  if (typeof server.token_endpoint !== "string" || !URL.canParse(server.token_endpoint)) {
-    throw unauthorized("invalid-metadata", "the authorization server has no token endpoint");
-  }
   const name = { client_id: client?.clientId ?? "nameless" };
-  return genericTokenEndpointRequest(server, name, auth, grant, { ...parameters }, {
-    // Whether a URL may be asked is decided by what fetches it.
-    [allowInsecureRequests]: true,
-    [customFetch]: (url, { headers, body }) => fetch(url, { method: "POST", headers, body: String(body) }),
-    ...(dpop !== undefined && { DPoP: dpop.handle }),
-  });
+  return genericTokenEndpointRequest(
+    server,
+    name,
+    auth,
+    grant,
+    { ...parameters },
+    {
+      // Whether a URL may be asked is decided by what fetches it.
+      [allowInsecureRequests]: true,
+      [customFetch]: (url, { headers, body }) => fetch(url, { method: "POST", headers, body: String(body) }),
+      ...(dpop !== undefined && { DPoP: dpop.handle }),
+    },
+  );
 }
 
 /** What is not used is not looked at: an ID token says nothing to us. */
@@ -94,7 +98,10 @@ function refusal(request: TokenRequest, { status }: Response, problem: JsonObjec
   const error = typeof problem?.error === "string" && isErrorCode.test(problem.error) ? problem.error : undefined;
   const detail = typeof problem?.error_description === "string" ? quoted(problem.error_description, secrets) : "";
   const told = error === undefined ? `answered ${status}` : `refuses: ${error}${detail}`;
-  return unauthorized("token-refused", `${originOf(request)} ${told}`, { status, ...(error !== undefined && { error }) });
+  return unauthorized("token-refused", `${originOf(request)} ${told}`, {
+    status,
+    ...(error !== undefined && { error }),
+  });
 }
 
 /** What a code of an error looks like, and nothing that holds a token does. */

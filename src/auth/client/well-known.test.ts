@@ -46,12 +46,15 @@ describe("metadata of an issuer", () => {
 describe("a resource", () => {
   const server = new URL("https://x.example/a/mcp");
 
-  it.each(["https://x.example/a/mcp", "https://x.example/a/mcp/", "https://x.example/a", "https://x.example", "HTTPS://X.example:443/"])(
-    "is this server, or above it: %s",
-    (resource) => {
-      expect(isResourceOf(resource, server)).toBe(true);
-    },
-  );
+  it.each([
+    "https://x.example/a/mcp",
+    "https://x.example/a/mcp/",
+    "https://x.example/a",
+    "https://x.example",
+    "HTTPS://X.example:443/",
+  ])("is this server, or above it: %s", (resource) => {
+    expect(isResourceOf(resource, server)).toBe(true);
+  });
 
   it.each([
     "https://evil.example/a/mcp",

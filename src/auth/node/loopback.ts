@@ -71,7 +71,8 @@ function opened(server: Server, uri: string, send: (url: URL) => Promise<void>):
     if (url?.pathname !== pathname) return answer(response, 404, "Not found.");
     if (request.method !== "GET") return answer(response, 405, "Not allowed.");
     const states = url.searchParams.getAll("state");
-    const isExpected = expected !== undefined && states.length === 1 && equalsInConstantTime(states[0] ?? "", expected.state);
+    const isExpected =
+      expected !== undefined && states.length === 1 && equalsInConstantTime(states[0] ?? "", expected.state);
     if (!isExpected) return answer(response, 400, "This is not the sign-in that was waited for.");
     const { received } = expected ?? {};
     expected = undefined;

@@ -16,13 +16,20 @@ export function firstOf(...authenticators: readonly Authenticator[]): Authentica
 
   const authenticate = async (http: HttpFacts): Promise<Authentication> => {
     const refusals: AuthRefusal[] = [];
+    const failures: unknown[] = [];
     let anonymous: Authentication | undefined;
     for (const ask of authenticators) {
-      const answer = await ask(http);
-      if (!answer.ok) refusals.push(answer);
-      else if (answer.auth !== undefined) return answer;
-      else anonymous ??= answer;
+      try {
+        const answer = await ask(http);
+        if (!answer.ok) refusals.push(answer);
+        else if (answer.auth !== undefined) return answer;
+        else anonymous ??= answer;
+      } catch (error) {
+        failures.push(error);
+      }
     }
+    // One that cannot tell might have known who it is.
+    if (failures.length > 0) throw failures[0];
     const told = refusals.find(({ status }) => status === 403) ?? refusals.find(({ error }) => error !== undefined);
     return told ?? anonymous ?? refusals[0] ?? { ok: false, status: 401 };
   };

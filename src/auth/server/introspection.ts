@@ -12,9 +12,9 @@ import type { Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import { clientAuthOf } from "../client/client-auth.ts";
 import { nameOf } from "../client/digest.ts";
-import { findIssuer } from "../client/discovery.ts";
 import type { SafeFetch } from "../safe-fetch.ts";
 import { fetchFor } from "./fetch-for.ts";
+import { fetchIssuer, urlIn } from "./issuer-metadata.ts";
 import { defaultPrincipal } from "./jwt.ts";
 import { createRecent } from "./recent.ts";
 import { scopesOf } from "./scopes.ts";
@@ -95,17 +95,16 @@ function createAsking(
   let server: Promise<{ readonly as: AuthorizationServer; readonly auth: ClientAuth }> | undefined;
 
   const find = async (): Promise<{ as: AuthorizationServer; auth: ClientAuth }> => {
-    const as =
-      endpoint === undefined
-        ? await findIssuer(issuer ?? "", fetch)
-        : { issuer: issuer ?? endpoint, introspection_endpoint: endpoint };
-    if (typeof as.introspection_endpoint !== "string") throw unclear(as, "names no place to ask about tokens");
-    const { introspection_endpoint_auth_methods_supported: methods = ["client_secret_basic"] } = as;
-    const auth = await clientAuthOf(
-      { clientId, clientSecret },
-      { ...as, token_endpoint_auth_methods_supported: methods },
-    );
-    return { as, auth };
+    const found = issuer === undefined || endpoint !== undefined ? {} : await fetchIssuer(issuer, fetch);
+    const place = endpoint ?? urlIn(found, "introspection_endpoint", new URL(issuer ?? "").origin);
+    const { introspection_endpoint_auth_methods_supported: listed } = found;
+    const methods = Array.isArray(listed) ? listed.map(String) : ["client_secret_basic"];
+    const as: AuthorizationServer = {
+      issuer: issuer ?? place,
+      introspection_endpoint: place,
+      token_endpoint_auth_methods_supported: methods,
+    };
+    return { as, auth: await clientAuthOf({ clientId, clientSecret }, as) };
   };
 
   return async (token) => {

@@ -1,4 +1,4 @@
-import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
+import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
 import type { JsonObject } from "../../json/json.ts";
 import type { Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
@@ -57,6 +57,8 @@ export function createJwt(options: JwtOptions, means: Time & { readonly fetch: S
 
   const verify = async (token: string): Promise<Verified> => {
     try {
+      // Nobody's keys are looked for because of tokens of others.
+      if (decodeJwt(token).iss !== issuer) return no("the token is of another issuer");
       const { payload, protectedHeader } = await verifyWith(keys, token, rules());
       if (!isAccessToken(protectedHeader.typ)) return no("the token is no access token");
       if ((payload.iat ?? 0) > means.now() / 1_000 + clockToleranceS) return no("the token is not valid yet");

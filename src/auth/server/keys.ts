@@ -1,7 +1,7 @@
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { McpError } from "../../model/errors.ts";
-import { findIssuer } from "../client/discovery.ts";
 import type { SafeFetch } from "../safe-fetch.ts";
+import { fetchIssuer, urlIn } from "./issuer-metadata.ts";
 
 /** Where the keys of an issuer are, or the keys themselves. */
 export type Keys = string | URL | JSONWebKeySet;
@@ -24,10 +24,8 @@ export function createKeys({ issuer, jwks, fetch, now }: KeysOptions): JWTVerify
   let retryAt = 0;
 
   const search = async (): Promise<JWTVerifyGetKey> => {
-    const { jwks_uri: place } = await findIssuer(issuer, fetch);
-    if (typeof place !== "string" || !URL.canParse(place))
-      throw new McpError("invalid-response", `${new URL(issuer).origin} names no keys`);
-    return remoteKeys(place, fetch);
+    const metadata = await fetchIssuer(issuer, fetch);
+    return remoteKeys(urlIn(metadata, "jwks_uri", new URL(issuer).origin), fetch);
   };
 
   const searchAgain = (): Promise<JWTVerifyGetKey> => {

@@ -16,7 +16,8 @@ export interface PasswordHash {
 }
 
 /** A password in a form that is slow to guess from: PBKDF2 with SHA-256, 600,000 iterations and a salt of its own. */
-export async function hashPassword(password: string, { iterations = MIN_ITERATIONS } = {}): Promise<string> {
+export async function hashPassword(password: string, options: { readonly iterations?: number } = {}): Promise<string> {
+  const { iterations = MIN_ITERATIONS } = options;
   checkIterations("hashPassword", iterations);
   const salt = crypto.getRandomValues(new Uint8Array(16));
   return [NAME, iterations, toBase64Url(salt), await derive(password, salt, iterations)].join("$");

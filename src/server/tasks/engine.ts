@@ -10,7 +10,7 @@ import { limitsOf, type TaskDesk } from "./desk.ts";
 import { every } from "./every.ts";
 import type { Prepared, TaskJob } from "./job.ts";
 import { createTaskMethods, type Local, type TaskMethods } from "./methods.ts";
-import { taskNames } from "./names.ts";
+import { isNamed, taskNames } from "./names.ts";
 import { createTaskNews } from "./news.ts";
 import { createPromotion } from "./promotion.ts";
 import { brief, type TaskRecord, untouched } from "./record.ts";
@@ -57,30 +57,50 @@ export async function createTaskEngine({ env, limits: given, prepare }: TaskEngi
     return running.add({ desk, record, lease, http: call.http });
   };
 
-  const atOnce = async (call: ToolCall, job: TaskJob): Promise<ToolOutcome> => {
-    const names = await taskNames(desk, call);
-    const known = await names?.find();
-    if (known !== undefined) return { kind: "task", task: brief(known, limits.pollIntervalMs) };
-    const run = await running.reserve(() => begin(call));
-    if (run === undefined) return tooMany;
-    const first = await names?.claim(run.task).catch(async (error: unknown) => {
+  const asTask = (record: TaskRecord): ToolOutcome => ({ kind: "task", task: brief(record, limits.pollIntervalMs) });
+
+  /** The task that the same call began before, by its name. */
+  const earlier = async (call: ToolCall): Promise<TaskRecord | undefined> => (await taskNames(desk, call))?.find();
+
+  /** Gives a task the name of its call, if that has one. Resolves to another that has it. */
+  const nameAfter = async (call: ToolCall, run: TaskRun): Promise<TaskRecord | undefined> => {
+    try {
+      return await (await taskNames(desk, call))?.claim(run.task);
+    } catch (error) {
       await run.discard();
       throw error;
-    });
+    }
+  };
+
+  const atOnce = async (call: ToolCall, job: TaskJob): Promise<ToolOutcome> => {
+    const known = await earlier(call);
+    if (known !== undefined) return asTask(known);
+    const run = await running.reserve(() => begin(call));
+    if (run === undefined) return tooMany;
+    const first = await nameAfter(call, run);
     if (first === undefined) run.start(job);
     else await run.discard();
-    return { kind: "task", task: first === undefined ? run.task : brief(first, limits.pollIntervalMs) };
+    return first === undefined ? { kind: "task", task: run.task } : asTask(first);
   };
 
   const firstAsItIs = createPromotion({
     env,
     afterMs: limits.afterMs,
     async promote(execution, job) {
+      const call = execution.call as ToolCall;
       // A call that cannot become a task stays what it is.
-      const run = await running.reserve(() => begin(execution.call as ToolCall));
-      if (run !== undefined && !run.takeOver(execution, job)) await run.discard();
+      const run = await running.reserve(() => begin(call));
+      if (run === undefined) return;
+      // From the moment on that others can go on with the task, who repeats the call has to find it.
+      const first = await nameAfter(call, run);
+      if (first !== undefined || !run.takeOver(execution, job)) await run.discard();
     },
   });
+
+  const asItIs = async (call: ToolCall, job: TaskJob): Promise<ToolOutcome> => {
+    const known = await earlier(call);
+    return known === undefined ? firstAsItIs(call, job) : asTask(known);
+  };
 
   const recover = createRecovery({
     desk,
@@ -100,7 +120,10 @@ export async function createTaskEngine({ env, limits: given, prepare }: TaskEngi
       if (method === undefined) throw new McpError("method-not-found", `unknown method ${call.method}`);
       return method(call as never);
     },
-    call: (call, job, mode) => (mode === "required" || call.tasks?.wanted ? atOnce(call, job) : firstAsItIs(call, job)),
+    call(call, job, mode) {
+      if (mode === "required" || call.tasks?.wanted) return atOnce(call, job);
+      return isNamed(call) ? asItIs(call, job) : firstAsItIs(call, job);
+    },
     watch: (call, ids) => watchTasks(desk, call, ids),
     async close() {
       stop();

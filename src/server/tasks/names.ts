@@ -15,6 +15,11 @@ export interface TaskNames {
   claim(task: Task): Promise<TaskRecord | undefined>;
 }
 
+/** Whether its caller may have to repeat it. */
+export function isNamed({ meta }: Call): boolean {
+  return typeof meta[KEY] === "string";
+}
+
 /** Undefined for a call without a name. */
 export async function taskNames({ store, records }: TaskDesk, call: Call): Promise<TaskNames | undefined> {
   const key = call.meta[KEY];

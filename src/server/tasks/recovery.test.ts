@@ -5,6 +5,7 @@ import { gate } from "../../../test/support/served.ts";
 import {
   type ClusterOptions,
   form,
+  modern,
   never,
   type Run,
   taskCluster,
@@ -12,6 +13,7 @@ import {
   textOf,
   yes,
 } from "../../../test/support/task-cluster.ts";
+import type { Outcome } from "../../model/service.ts";
 import type { DetailedTask } from "../../model/task.ts";
 import { StoreError } from "../../store/store.ts";
 import { tool } from "../define-tool.ts";
@@ -83,6 +85,66 @@ describe("a process that ends at any moment", () => {
       }
     }
     expect([...ends]).toEqual(expect.arrayContaining(["completed", "none"]));
+  }, 60_000);
+});
+
+/** A named call that becomes a task after a while on `a`, is tried again on `b` when that has died, and ends. */
+async function repeat(fate: Fate = {}) {
+  const done: string[] = [];
+  const system = taskCluster(
+    async ({ step }, node) => {
+      for (const key of ["one", "two", "three", "four"]) {
+        // Who is dead does nothing any more.
+        if (system.node(node).process.dead) await never();
+        await step(key, () => done.push(key));
+        await new Promise<void>((resolve) => system.clock.after(node === "a" ? 100 : 0, resolve));
+      }
+      return "done";
+    },
+    { mode: "auto", fates: { a: fate } },
+  );
+  const { node, call, clock, get } = system;
+  const { process } = node("a");
+  const named = { ...modern, meta: { "plugbay/key": "order 1" } };
+  const settle = async <T>(promise: Promise<T>): Promise<T | undefined> => {
+    let value: T | undefined;
+    void promise.then((settled) => {
+      value = settled;
+    });
+    for (let turns = 0; value === undefined && !process.dead && turns < 100; turns++) await clock.advanceAsync(50);
+    return value;
+  };
+  await settle(call("a", named));
+  for (let turns = 0; !process.dead && turns < 20; turns++) await clock.advanceAsync(50);
+  process.kill();
+  let outcome: Outcome | undefined;
+  void call("b", named).then((settled) => {
+    outcome = settled;
+  });
+  for (let turns = 0; turns < 100; turns++) {
+    await clock.advanceAsync(1_000);
+    if (outcome?.kind === "task") {
+      const { status } = await get(outcome.task.taskId, "b");
+      if (status !== "working") break;
+    } else if (outcome !== undefined) break;
+  }
+  // Others may still find something to go on with.
+  await clock.advanceAsync(60_000);
+  return { process, done, outcome };
+}
+
+describe("a named call whose process ends at any moment", () => {
+  it("is repeated elsewhere without a step being done twice", async () => {
+    const { calls } = (await repeat()).process;
+    expect(calls).toBeGreaterThan(15);
+    for (let at = 1; at <= calls; at++) {
+      for (const carriedOut of [true, false]) {
+        const { done, outcome } = await repeat({ at, carriedOut });
+        const repeated = done.filter((key, index) => done.indexOf(key) !== index);
+        expect(repeated.length, `at ${at} ${carriedOut}: ${done}`).toBeLessThanOrEqual(carriedOut ? 0 : 1);
+        expect(outcome?.kind, `at ${at} ${carriedOut}`).toMatch(/complete|task/);
+      }
+    }
   }, 60_000);
 });
 

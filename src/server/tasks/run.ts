@@ -10,7 +10,7 @@ import { type Lease, StoreError } from "../../store/store.ts";
 import type { Arrival, Journal, Recollection } from "../dialogue.ts";
 import { digestOf } from "../digest.ts";
 import { Execution, type Reach } from "../execution.ts";
-import { appendEntries, stepEntry, takenOver } from "../journal.ts";
+import { appendEntries, entriesOf, stepEntry, takenOver } from "../journal.ts";
 import { keepLease } from "../journal-lease.ts";
 import type { TaskDesk } from "./desk.ts";
 import { every } from "./every.ts";
@@ -86,11 +86,9 @@ export class TaskRun {
     this.#cleanup.push(desk.news.watch(this.id, (what) => what !== "changed" && this.look()));
     if (lease !== undefined) {
       const kept = keepLease(lease, { leaseMs, deadlines, now, onLost: () => this.#end("lost") });
-      this.#journal = {
-        // Adding nothing tells whether something could be added.
-        ready: () => (kept.isSure ? undefined : this.#keep([])),
-        step: (key, result) => this.#keep([stepEntry(key, result)]),
-      };
+      // Adding nothing tells whether something could be added.
+      const ready = (): Promise<void> | undefined => (kept.isSure ? undefined : this.#keep([]));
+      this.#journal = { ready, step: (key, result) => this.#keep([stepEntry(key, result)]) };
       this.#cleanup.push(kept.letRunOut);
       // News of it may have been lost with the store.
       this.#cleanup.push(every(clock, leaseMs, () => this.#inTurn(() => this.#see())));
@@ -230,10 +228,9 @@ export class TaskRun {
   }
 
   /** Keeps what is known where another process finds it. */
-  async #remember({ results, answers }: Recollection): Promise<void> {
-    const steps = Object.entries(results).map(([key, result]) => stepEntry(key, result));
-    const told = Object.keys(answers).length === 0 ? [] : [{ answers: asJson(answers) }];
-    if (steps.length + told.length > 0) await this.#keep([...steps, ...told]).catch(() => {});
+  async #remember(known: Recollection): Promise<void> {
+    const entries = entriesOf(known);
+    if (entries.length > 0) await this.#keep(entries).catch(() => {});
   }
 
   async #keep(entries: readonly JsonObject[]): Promise<void> {

@@ -9,7 +9,7 @@ import {
   parseText,
   type Request,
 } from "../../jsonrpc/message.ts";
-import { McpError } from "../../model/errors.ts";
+import { AuthenticatedHttp } from "../../model/authenticator.ts";
 import { metaKeys } from "../../model/meta.ts";
 import { methodRow } from "../../model/methods.ts";
 import { isLegacy, isRevision, newest, revisions } from "../../model/revision.ts";
@@ -91,6 +91,7 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
       return (besides.size > 0 ? (besides.get(pathOf(head.url)) ?? admission) : admission).admit(head);
     },
     handle(head, body, reply) {
+      if (guard !== undefined && !(head instanceof AuthenticatedHttp)) return sendAnswer(reply, unidentified);
       if (besides.size > 0 && besides.has(pathOf(head.url))) return sse?.handle(head, body, reply);
       if (head.method === "POST") post(head, body, reply);
       else other(head, reply);
@@ -102,13 +103,19 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
   };
 }
 
-function guardOf({ auth, path, allowedHosts = loopbackHosts, sse = false, onWarning }: HttpOptions): Guard | undefined {
+function guardOf({ auth, path, allowedHosts = loopbackHosts, onWarning }: HttpOptions): Guard | undefined {
   if (auth === undefined) return undefined;
-  if (sse !== false) throw new McpError("invalid-definition", "sse cannot be served with auth: it knows no senders");
-  const tell = (message: string): void => warn(onWarning, { kind: "authenticator-failed", message });
+  let last: string | undefined;
+  /** Where nobody listens, the same is not said again and again. */
+  const tell = (message: string): void => {
+    if (onWarning !== undefined) return void warn(onWarning, { kind: "authenticator-failed", message });
+    if (message !== last) console.error(`plugbay: ${message}`);
+    last = message;
+  };
   return createGuard({ auth, path, hosts: allowedHosts, warn: tell });
 }
 
+const unidentified: HttpAnswer = refusal(401, "authentication is needed");
 const busy: HttpAnswer = refusal(503, "the server is closing", { "retry-after": "1", connection: "close" });
 const accepted: HttpAnswer = { status: 202, headers: {}, body: "" };
 const noBatch: HttpAnswer = refusal(400, "batches are not supported; send one message a request");

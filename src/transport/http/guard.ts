@@ -1,7 +1,13 @@
 import { modernServer } from "../../codec/modern-server.ts";
 import { isObject, type Json } from "../../json/json.ts";
 import { encodeMessage, type Id } from "../../jsonrpc/message.ts";
-import { AuthenticatedHttp, type Authenticator, type AuthRefusal, authOf } from "../../model/authenticator.ts";
+import {
+  AuthenticatedHttp,
+  type Authentication,
+  type Authenticator,
+  type AuthRefusal,
+  authOf,
+} from "../../model/authenticator.ts";
 import { type Failure, McpError } from "../../model/errors.ts";
 import { type Service, withCall } from "../../model/service.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
@@ -45,7 +51,11 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
   const denied = new WeakMap<HttpFacts, Failure>();
 
   const challenge = (head: HttpHead, refused: Partial<AuthRefusal>): HttpHeaders => {
-    const text = challengeHeader(schemes, { scopes: requiredScopes, ...refused, metadataUrl: desk?.urlFor(head) });
+    const text = challengeHeader(schemes, {
+      ...refused,
+      scopes: refused.scopes ?? requiredScopes,
+      metadataUrl: desk?.urlFor(head),
+    });
     return text === "" ? {} : { "www-authenticate": text };
   };
 
@@ -56,7 +66,8 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
 
   /** The answer to who may not do what it asked for. Who has not said who it is may be allowed to when it does. */
   const forbid = (id: Id, head: HttpHead, failure: Failure): HttpAnswer => {
-    const scopes = [...new Set([...requiredScopes, ...scopesIn(failure.data)])];
+    const wanted = scopesIn(failure.data);
+    const scopes = wanted.length === 0 ? [] : [...new Set([...requiredScopes, ...wanted])];
     const body = encodeMessage({ kind: "failure", id, error: modernServer.encodeFailure(failure) });
     if (authOf(head) === undefined)
       return { status: 401, headers: { ...jsonHeaders, ...challenge(head, { scopes }) }, body };
@@ -69,8 +80,8 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
     tell: (head) => desk?.answer(head),
     async identify(head, cors) {
       try {
-        const found = await auth(head);
-        if (found.ok === true) return { ok: true, head: new AuthenticatedHttp(head, found.auth, hidden) };
+        const found = checked(await auth(head));
+        if (found.ok) return { ok: true, head: new AuthenticatedHttp(head, found.auth, hidden) };
         return { ok: false, answer: withHeaders(refuse(head, found), cors) };
       } catch (error) {
         warn(`cannot tell who sends a request: ${reasonOf(error)}`);
@@ -136,6 +147,17 @@ function withHeaders({ status, headers, body }: HttpAnswer, more: HttpHeaders): 
 function scopesIn(data: Json | undefined): readonly string[] {
   const scopes = isObject(data) ? data.scopes : undefined;
   return Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
+}
+
+/** What a function of somebody else gives is not always what its type says. */
+function checked(found: Authentication): Authentication {
+  if (found.ok === true && (found.auth === undefined || isPrincipal(found.auth.principal))) return found;
+  if (found.ok === false && (found.status === 401 || found.status === 403)) return found;
+  throw new McpError("invalid-response", "an authenticator must say who it is, or refuse");
+}
+
+function isPrincipal(principal: unknown): boolean {
+  return typeof principal === "string" && principal !== "";
 }
 
 /** Errors of others may repeat credentials. */

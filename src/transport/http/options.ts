@@ -35,7 +35,8 @@ export interface HttpOptions {
   readonly sessions?: boolean;
   /**
    * Where sessions are kept, so that every process with the same store can go on
-   * with them. Default: the store that the server was given, else in memory.
+   * with them. Default: the store that the server was given, else in memory. Give
+   * it to the server, so that what changes reaches the clients of all processes.
    */
   readonly store?: Store | Promise<Store>;
   /** Whether older revisions are served at all. Default true. */

@@ -70,8 +70,7 @@ const preflight: HttpHeaders = {
 /** What clients call the server by. Only this machine may be reached without TLS; who ends that in front is not seen here. */
 function originFrom(host = ""): string {
   const { name = "" } = parseAuthority(host) ?? {};
-  const isLocal = isLoopback(name.replace(/^\[|\]$/g, ""));
-  return `${isLocal ? "http" : "https"}://${host}`;
+  return `${isLoopback(name) ? "http" : "https"}://${host}`;
 }
 
 function withoutSlash(path: string | undefined): string | undefined {

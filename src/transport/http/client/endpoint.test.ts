@@ -1,5 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createFakeHttp } from "../../../../test/support/fake-http.ts";
+import type { Authorizer } from "../../../model/authorizer.ts";
+import { McpError } from "../../../model/errors.ts";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
 import { createEndpoint } from "./endpoint.ts";
 import type { HeaderSource } from "./user-headers.ts";
@@ -147,3 +149,105 @@ describe("a server that does not answer", () => {
 function coded(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
+
+describe("an authorizer", () => {
+  const refuse401 = { "www-authenticate": "Bearer" };
+
+  function authorized(auth: Partial<Authorizer>, headers?: HeaderSource) {
+    const http = createFakeHttp();
+    const url = new URL("https://x.example/mcp");
+    const all = { headers: async () => ({ authorization: "Bearer a" }), refused: async () => false, ...auth };
+    const endpoint = createEndpoint({ url, send: http.send, headers, auth: all });
+    const go = (method: "POST" | "GET" | "DELETE" = "POST", abort = new LazyAbort(), at = endpoint) => {
+      const answer = at.send({ method, headers: {} }, abort);
+      answer.catch(() => {});
+      return answer;
+    };
+    return { http, endpoint, go };
+  }
+
+  it("C135: is not asked when the headers of the user say who it is", async () => {
+    const headers = vi.fn();
+    const { http, go } = authorized({ headers }, { Authorization: "Basic mine" });
+    void go();
+    expect((await http.expect("POST")).headers).toEqual({ authorization: "Basic mine" });
+    expect(headers).not.toHaveBeenCalled();
+  });
+
+  it("has its headers sent beside those of the user", async () => {
+    const { http, go } = authorized({}, () => ({ "x-a": "1" }));
+    void go();
+    expect((await http.expect("POST")).headers).toEqual({ authorization: "Bearer a", "x-a": "1" });
+  });
+
+  it.each([401, 403])("is told of %i, and has it sent again while it is worth it", async (status) => {
+    const requests: unknown[] = [];
+    let count = 0;
+    const { http, go } = authorized({
+      headers: async (request) => {
+        requests.push(request);
+        return { authorization: `Bearer ${++count}` };
+      },
+      refused: async (request, answer) => {
+        requests.push(request);
+        return answer.header("www-authenticate") === "Bearer" && count < 2;
+      },
+    });
+    const answer = go();
+    (await http.expect("POST")).reply(status, refuse401);
+    const second = await http.expect("POST");
+    expect(second.headers.authorization).toBe("Bearer 2");
+    second.reply(status, refuse401);
+    expect((await answer).status).toBe(status);
+    expect(new Set(requests).size).toBe(1);
+  });
+
+  it("is not told of other answers, nor bothered at the end", async () => {
+    const refused = vi.fn(async () => true);
+    const { http, go } = authorized({ refused });
+    const [first, last] = [go(), go("DELETE")];
+    (await http.expect("POST")).reply(404);
+    (await http.expect("DELETE")).reply(401, refuse401);
+    expect([(await first).status, (await last).status]).toEqual([404, 401]);
+    expect(refused).not.toHaveBeenCalled();
+  });
+
+  it("fails the request when it fails", async () => {
+    const { http, go } = authorized({ refused: () => Promise.reject(new McpError("unauthorized", "no")) });
+    const answer = go();
+    (await http.expect("POST")).reply(401, refuse401);
+    await expect(answer).rejects.toMatchObject({ code: "unauthorized" });
+    const other = authorized({ headers: () => Promise.reject(new McpError("unauthorized", "no")) });
+    await expect(other.go()).rejects.toMatchObject({ code: "unauthorized" });
+    expect(other.http.requests).toEqual([]);
+  });
+
+  it("is not waited for by who gives up", async () => {
+    const abort = new LazyAbort();
+    const { http, go } = authorized({ refused: () => new Promise(() => {}) });
+    const answer = go("POST", abort);
+    (await http.expect("POST")).reply(401, refuse401);
+    await Promise.resolve();
+    abort.abort("cancelled");
+    await expect(answer).rejects.toMatchObject({ code: "cancelled" });
+  });
+
+  it("does not have it sent for ever", async () => {
+    const { http, go } = authorized({ refused: async () => true });
+    const answer = go();
+    for (let count = 0; count < 6; count++) (await http.expect("POST")).reply(401, refuse401);
+    expect((await answer).status).toBe(401);
+  });
+
+  it("knows which server another URL is of", async () => {
+    const headers = vi.fn(async () => ({}));
+    const { http, endpoint, go } = authorized({ headers });
+    void go("POST", new LazyAbort(), endpoint.at(new URL("https://x.example/messages")));
+    await http.expect("POST");
+    expect(headers).toHaveBeenCalledWith({
+      method: "POST",
+      url: new URL("https://x.example/messages"),
+      server: new URL("https://x.example/mcp"),
+    });
+  });
+});

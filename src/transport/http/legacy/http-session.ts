@@ -2,6 +2,7 @@ import type { Parsed, Request } from "../../../jsonrpc/message.ts";
 import type { Feed, FeedOptions } from "../../../legacy/feed.ts";
 import type { SessionRecord } from "../../../legacy/session-record.ts";
 import type { NewsReader, SharedFeed } from "../../../legacy/shared-feed.ts";
+import type { Auth } from "../../../model/peer.ts";
 import { isSince } from "../../../model/revision.ts";
 import type { HttpFacts } from "../../../std/http-facts.ts";
 import { refusal } from "../http-message.ts";
@@ -24,6 +25,8 @@ export interface SessionRules extends CallRules, StreamsOptions {
 /** One client between its `initialize` and its DELETE. */
 export interface HttpSession {
   readonly id: string;
+  /** Who opened it. It is there for nobody else. */
+  readonly principal: string | undefined;
   /** When the client was last heard of. */
   seen: number;
   /** Takes what a POST brought. */
@@ -42,8 +45,8 @@ export interface HttpSession {
   drain(): Promise<void>;
 }
 
-export function createHttpSession(id: string, rules: SessionRules): HttpSession {
-  return new RestingSession(id, rules);
+export function createHttpSession(id: string, rules: SessionRules, auth?: Auth): HttpSession {
+  return new RestingSession(id, rules, auth);
 }
 
 /**
@@ -57,16 +60,22 @@ class RestingSession implements HttpSession, SessionHome, NewsReader, Beating {
   readonly id: string;
   seen: number;
   readonly #rules: SessionRules;
+  readonly #auth: Auth | undefined;
   #active: ActiveSession | undefined;
   #record: SessionRecord | undefined;
   #feed: Feed | undefined;
   #streams: Streams | undefined;
   #closed = false;
 
-  constructor(id: string, rules: SessionRules) {
+  constructor(id: string, rules: SessionRules, auth: Auth | undefined) {
     this.id = id;
     this.#rules = rules;
+    this.#auth = auth;
     this.seen = rules.clock.now();
+  }
+
+  get principal(): string | undefined {
+    return this.#auth?.principal;
   }
 
   get busy(): boolean {
@@ -156,8 +165,8 @@ class RestingSession implements HttpSession, SessionHome, NewsReader, Beating {
     return this.#feed;
   }
 
-  createFeed({ codec, capabilities, peer }: FeedOptions): Feed {
-    this.#feed = this.#rules.feed.join({ codec, capabilities, auth: peer.auth, reader: this });
+  createFeed({ codec, capabilities }: FeedOptions): Feed {
+    this.#feed = this.#rules.feed.join({ codec, capabilities, auth: this.#auth, reader: this });
     return this.#feed;
   }
 

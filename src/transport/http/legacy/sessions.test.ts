@@ -1,9 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { callOf, type FakeEndpoint, messagesOf, serveFake } from "../../../../test/support/fake-endpoint.ts";
+import { createFakeReply, fakeHead } from "../../../../test/support/fake-reply.ts";
 import { createHttpService } from "../../../../test/support/http-service.ts";
 import { gate, hello, notification, request } from "../../../../test/support/served.ts";
 import { readBlocks } from "../../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../../json/json.ts";
+import { AuthenticatedHttp } from "../../../model/authenticator.ts";
 import type { Service } from "../../../model/service.ts";
 import type { HttpOptions } from "../options.ts";
 
@@ -318,6 +320,28 @@ describe("V25: bounds", () => {
   });
 });
 
+it("V5, AU-07: nobody finds the session of another, and hears no difference to one that is not there", async () => {
+  const { endpoint } = serve();
+  const as = (principal: string | undefined, headers: Record<string, string>, method = "POST") => {
+    const head = fakeHead(headers, method);
+    const reply = createFakeReply();
+    const known = principal === undefined ? head : new AuthenticatedHttp(head, { principal }, new Set());
+    const message = "mcp-session-id" in headers ? request(1, "ping") : initialize();
+    endpoint.handle(known, method === "POST" ? JSON.stringify(message) : "", reply);
+    return reply;
+  };
+  const opened = as("ann", {});
+  await opened.begun;
+  const session = { "mcp-session-id": opened.sent?.headers["mcp-session-id"] ?? "" };
+  const none = { "mcp-session-id": "x".repeat(43) };
+  for (const method of ["POST", "GET", "DELETE"]) {
+    expect(as("bob", session, method).sent?.status).toBe(404);
+    expect(as("bob", session, method).sent).toEqual(as("bob", none, method).sent);
+    expect(as(undefined, session, method).sent).toEqual(as("bob", none, method).sent);
+  }
+  expect(as("ann", session).sent?.status).toBe(200);
+});
+
 describe("C107: sessions do not share", () => {
   it("ids of requests, or events", async () => {
     const { open, post, get } = serve();
@@ -363,9 +387,8 @@ describe("the streams of a session", () => {
   it("C105: a client that was gone before its stream could open does not keep its session", async () => {
     const served = serve({ keepAliveMs: 0 });
     const session = await served.open();
-    const reply = (await import("../../../../test/support/fake-reply.ts")).createFakeReply();
+    const reply = createFakeReply();
     reply.leave();
-    const { fakeHead } = await import("../../../../test/support/fake-reply.ts");
     served.endpoint.handle(fakeHead(session, "GET"), "", reply);
     await served.clock.advanceAsync(2 * TTL);
     expect(isThere(served, session)).toBe(false);

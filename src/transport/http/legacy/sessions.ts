@@ -1,5 +1,6 @@
 import type { Parsed, Request } from "../../../jsonrpc/message.ts";
 import { createSharedFeed } from "../../../legacy/shared-feed.ts";
+import { authOf } from "../../../model/authenticator.ts";
 import { type HttpAnswer, type HttpHead, refusal } from "../http-message.ts";
 import { type HttpReply, sendAnswer } from "../http-reply.ts";
 import { createPulse } from "../pulse.ts";
@@ -61,14 +62,14 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
     const id = head.header("mcp-session-id");
     if (id === undefined) return refusals.missing;
     const session = sessions.get(id);
-    if (session === undefined) return refusals.unknown;
+    if (session === undefined || session.principal !== authOf(head)?.principal) return refusals.unknown;
     session.seen = clock.now();
     return session;
   };
 
   const open = (message: Request, head: HttpHead, reply: HttpReply): void => {
     if (sessions.size + opening >= maxSessions) return void sendAnswer(reply, refusals.tooMany);
-    const session = createHttpSession(createSessionId(), rules);
+    const session = createHttpSession(createSessionId(), rules, authOf(head));
     opening++;
     session.open(message, { http: head, reply }, (ok) => {
       opening--;
@@ -105,13 +106,13 @@ export function createSessions(options: SessionsOptions): LegacyDoor {
   };
 }
 
-export const refusals = {
+export const refusals: Readonly<Record<"missing" | "unknown" | "tooMany", HttpAnswer>> = {
   missing: refusal(400, "header mcp-session-id is missing; open a session with initialize"),
   unknown: refusal(404, "there is no such session; open another one with initialize"),
   tooMany: refusal(429, "there are too many sessions", { "retry-after": "10" }),
 };
 
-export const noStream = {
+export const noStream: Readonly<Record<"too many" | "over", HttpAnswer>> = {
   "too many": refusal(429, "too many streams of this session are open", { "retry-after": "1" }),
   // Clients that wait for an answer to a cancelled call would come back for ever; this they take for an end.
   over: refusal(405, "nothing follows this event, and nothing will", { allow: "POST, DELETE, OPTIONS" }),

@@ -1,6 +1,7 @@
 import type { JsonLimits } from "../../../json/parse.ts";
 import type { Channel } from "../../../jsonrpc/channel.ts";
 import { encodeMessage, type Incoming, parseText } from "../../../jsonrpc/message.ts";
+import { authOf } from "../../../model/authenticator.ts";
 import type { Service } from "../../../model/service.ts";
 import { type AsyncQueue, asyncQueue } from "../../../std/async-queue.ts";
 import { sseEvent } from "../../../std/sse.ts";
@@ -28,6 +29,8 @@ export interface SseDoor {
 }
 
 interface Line {
+  /** Who opened it, where that was found out. Nobody else may post to it. */
+  readonly principal: string | undefined;
   readonly queue: AsyncQueue<readonly Incoming[]>;
   readonly serving: Serving;
 }
@@ -40,7 +43,7 @@ export function createSseDoor(options: SseDoorOptions): SseDoor {
   const lines = new Map<string, Line>();
   let draining = false;
 
-  const open = (reply: HttpReply): void => {
+  const open = (head: HttpHead, reply: HttpReply): void => {
     if (draining) return void refuse(reply, 503, "the server is closing", retrySoon);
     if (lines.size >= maxSessions)
       return void refuse(reply, 429, "there are too many sessions", { "retry-after": "10" });
@@ -50,6 +53,7 @@ export function createSseDoor(options: SseDoorOptions): SseDoor {
     sink.write(sseEvent({ event: "endpoint", data: `${messagesPath}?sessionId=${id}` }));
     const channel: Channel = {
       incoming: queue,
+      http: head,
       send: (message) => sink.write(sseEvent({ event: "message", data: encodeMessage(message) })),
       async close() {
         lines.delete(id);
@@ -58,13 +62,14 @@ export function createSseDoor(options: SseDoorOptions): SseDoor {
       },
     };
     const serving = serveChannel(channel, service, options);
-    lines.set(id, { queue, serving });
+    lines.set(id, { principal: authOf(head)?.principal, queue, serving });
     reply.onGone(() => void serving.close());
   };
 
   const post = (head: HttpHead, body: string, reply: HttpReply): void => {
     const line = lines.get(new URLSearchParams(head.url.split("?")[1]).get("sessionId") ?? "");
-    if (line === undefined) return void refuse(reply, 404, `there is no such session; open one at ${path}`);
+    if (line === undefined || line.principal !== authOf(head)?.principal)
+      return void refuse(reply, 404, `there is no such session; open one at ${path}`);
     if (line.queue.size >= MAX_WAITING)
       return void refuse(reply, 503, "too many messages of this session wait", retrySoon);
     line.queue.push([parseText(body, jsonLimits)]);
@@ -76,7 +81,7 @@ export function createSseDoor(options: SseDoorOptions): SseDoor {
     handle(head, body, reply) {
       const wanted = pathOf(head.url) === path ? "GET" : "POST";
       if (head.method !== wanted) return refuse(reply, 405, `use ${wanted} here`, { allow: wanted });
-      if (wanted === "GET") open(reply);
+      if (wanted === "GET") open(head, reply);
       else post(head, body, reply);
     },
     async drain() {

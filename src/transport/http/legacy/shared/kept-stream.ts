@@ -24,8 +24,6 @@ export interface KeptStreamOptions {
   over(): void;
 }
 
-/** Events that are kept at least, of those within the characters that are. */
-const KEEP = 4_096;
 /** How long a stream is kept after its end: clients that come back do so within seconds. */
 const AFTERLIFE_MS = 300_000;
 const DAY_MS = 86_400_000;
@@ -194,21 +192,21 @@ export class KeptStream implements AnswerStream {
       try {
         return await attempt(again);
       } catch (error) {
-        if (!isAway(error)) return false;
-        await new Promise<void>((resolve) => this.#options.rules.clock.after(LOOK_MS, resolve));
+        const { node, clock } = this.#options.rules;
+        if (!isAway(error) || node.left) return false;
+        await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
       }
     }
   }
 
   /** How many of the newest events are worth their room. */
   #keep(texts: readonly string[]): number {
-    const { replayChars, replayEvents } = this.#options.rules;
+    const { replayChars } = this.#options.rules;
     for (const { length } of texts) {
       this.#sizes.push(length);
       this.#chars += length;
     }
-    const most = Math.max(replayEvents, KEEP);
-    while (this.#sizes.length > texts.length && (this.#chars > replayChars || this.#sizes.length > most)) {
+    while (this.#sizes.length > texts.length && this.#chars > replayChars) {
       this.#chars -= this.#sizes.shift() ?? 0;
     }
     return this.#sizes.length;

@@ -5,6 +5,8 @@ import type { SharedRules } from "./shared-rules.ts";
 export interface NewsPlace {
   readonly position: number;
   readonly aside: number;
+  /** The stream it has come so far on, over however many connections. */
+  readonly tag: string;
 }
 
 /** Who tells the client of the news, and where that began, or stopped. */
@@ -15,10 +17,10 @@ interface Claim extends NewsPlace {
 /** Every message goes one way: however many streams wait for news, in whichever processes, one of them gets them. */
 export interface NewsClaim {
   /**
-   * Takes the news if nobody has them. Resolves to where to go on; undefined while somebody else tells them. Who knows
-   * where it stopped takes them in any case.
+   * Takes the news if nobody has them. Resolves to where to go on; undefined while another stream tells them. Who comes
+   * back to the stream that has them takes its place.
    */
-  take(place?: NewsPlace): Promise<NewsPlace | undefined>;
+  take(last?: NewsPlace): Promise<NewsPlace | undefined>;
   /** Gives them back: another goes on from this place. */
   release(place: NewsPlace): Promise<void>;
 }
@@ -32,25 +34,34 @@ export function createNewsClaim(rules: SharedRules, session: string, owner: stri
   const put = async (claim: Claim, version: string | null): Promise<boolean> =>
     (await store.values.put(name, JSON.stringify(claim), { version, ...ttl })) !== undefined;
 
-  /** Who has them now, if it is another that lives. */
-  const otherOf = async ({ owner: now }: Claim): Promise<string | undefined> =>
-    now !== null && now !== owner && (await node.isAlive(nodeOf(now))) ? now : undefined;
+  const isTold = async ({ owner: now }: Claim): Promise<boolean> =>
+    now !== null && now !== owner && (await node.isAlive(nodeOf(now)));
 
-  const moveFrom = async (other: string | undefined): Promise<void> => {
-    if (other !== undefined) await node.tell({ kind: "moved", session, owner: other });
+  /** Also who seems to be gone hears it: it may have been away. */
+  const moveFrom = async ({ owner: before }: Claim): Promise<void> => {
+    if (before !== null && before !== owner) await node.tell({ kind: "moved", session, owner: before });
   };
 
+  /** Where nobody ever told them, a client that says where it stopped is believed. */
+  const first = (last: NewsPlace | undefined): Claim => ({
+    owner: null,
+    position: since,
+    aside: 0,
+    tag: last?.tag ?? newTag(),
+  });
+
   return {
-    async take(place) {
+    async take(last) {
       for (;;) {
         const value = await store.values.get(name);
-        const now = readClaim(value?.text) ?? { owner: null, position: since, aside: 0 };
-        const other = await otherOf(now);
-        if (place === undefined && other !== undefined) return undefined;
-        const { position, aside } = place ?? now;
-        if (!(await put({ owner, position, aside }, value?.version ?? null))) continue;
-        await moveFrom(other);
-        return { position, aside };
+        const now = readClaim(value?.text) ?? first(last);
+        const isBack = last?.tag === now.tag;
+        if (!isBack && (await isTold(now))) return undefined;
+        const { position, aside } = isBack ? last : now;
+        const place = { position, aside, tag: last?.tag ?? newTag() };
+        if (!(await put({ owner, ...place }, value?.version ?? null))) continue;
+        await moveFrom(now);
+        return place;
       }
     },
     async release(place) {
@@ -63,6 +74,11 @@ export function createNewsClaim(rules: SharedRules, session: string, owner: stri
 
 function readClaim(text: string | undefined): Claim | undefined {
   return text === undefined ? undefined : JSON.parse(text);
+}
+
+/** Tells the streams of one session apart. */
+function newTag(): string {
+  return crypto.randomUUID().slice(0, 8);
 }
 
 function nodeOf(owner: string): string {

@@ -2,6 +2,7 @@ import { legacyServer } from "../../../../codec/legacy-server.ts";
 import { encodeMessage } from "../../../../jsonrpc/message.ts";
 import { allLists } from "../../../../legacy/feed.ts";
 import { type Listening, listenFrom, type News } from "../../../../legacy/listen-from.ts";
+import type { Auth } from "../../../../model/peer.ts";
 import { isLegacy, newestLegacy } from "../../../../model/revision.ts";
 import { honoured } from "../../../../model/subscription.ts";
 import type { EventSink } from "../../http-reply.ts";
@@ -18,6 +19,10 @@ export interface NewsOptions {
   readonly owner: string;
   readonly primes: boolean;
   readonly rules: SharedRules;
+  /** Where the client stopped, if it knows. */
+  readonly last: NewsPlace | undefined;
+  /** On whose behalf it is read. */
+  readonly auth: Auth | undefined;
   /** What is known of the session now. */
   kept(): KeptSession;
   /** Hears that it is over. */
@@ -25,13 +30,13 @@ export interface NewsOptions {
 }
 
 /** The id of an event that belongs to no call: all that a process needs to go on where another stopped. */
-export function newsId({ position, aside }: NewsPlace): string {
-  return `n-${position}-${aside}`;
+export function newsId({ position, aside, tag }: NewsPlace): string {
+  return `n-${position}-${aside}-${tag}`;
 }
 
 export function readNewsId(text: string): NewsPlace | undefined {
-  const [, position, aside] = /^n-(\d{1,15})-(\d{1,15})$/.exec(text) ?? [];
-  return position === undefined ? undefined : { position: Number(position), aside: Number(aside) };
+  const [, position, aside, tag] = /^n-(\d{1,15})-(\d{1,15})-([0-9a-f]{8})$/.exec(text) ?? [];
+  return tag === undefined ? undefined : { position: Number(position), aside: Number(aside), tag };
 }
 
 /**
@@ -70,9 +75,9 @@ export class NewsStream implements SinkUser, Beating {
   }
 
   /** Takes the news, if they are to be had. */
-  async take(place?: NewsPlace): Promise<void> {
+  async take(): Promise<void> {
     if (this.#place !== undefined || this.#over) return;
-    const taken = await this.#claim.take(place);
+    const taken = await this.#claim.take(this.#options.last);
     if (taken === undefined || this.#place !== undefined) return;
     this.#place = taken;
     if (this.#over) await this.#claim.release(taken);
@@ -147,11 +152,11 @@ export class NewsStream implements SinkUser, Beating {
 
   /** Listens anew, from where it is. What it does not know of any more, the service says. */
   async #listen(): Promise<void> {
-    const { rules, session, kept } = this.#options;
+    const { rules, session, auth, kept } = this.#options;
     const turn = ++this.#turn;
     this.#listening?.stop();
     this.#listening = undefined;
-    const { ready, capabilities, peer, since } = kept();
+    const { ready, capabilities, since } = kept();
     if (!ready || this.#place === undefined) return;
     if (this.#early) this.#place = { ...this.#place, position: Math.max(this.#place.position, since) };
     this.#early = false;
@@ -165,7 +170,7 @@ export class NewsStream implements SinkUser, Beating {
     const listening = listenFrom({
       service: rules.service,
       filter,
-      auth: peer.auth,
+      auth,
       after: this.#place.position,
       tell: (news) => this.#tell(news),
       ended: () => {

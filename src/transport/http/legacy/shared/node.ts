@@ -44,7 +44,9 @@ export interface Node {
   /** Hands an answer to the process that waits for it. */
   relay(node: string, relayed: Relayed): Promise<void>;
   isAlive(node: string): Promise<boolean>;
+  /** Hears nothing any more, and says that it does not live. */
   leave(): Promise<void>;
+  readonly left: boolean;
 }
 
 export interface NodeOptions extends NodeHandlers {
@@ -62,16 +64,27 @@ export function createNode({ store, clock, told, answered, missed }: NodeOptions
   const id = randomName();
   const name = nameOf(id);
   let lease: Lease | undefined;
-  let subscriptions: readonly Subscription[] = [];
+  const subscriptions: Subscription[] = [];
   let joined: Promise<void> | undefined;
   let left = false;
   let disarm = (): void => {};
 
   const read = async (subscription: Subscription, hear: (text: string) => void): Promise<void> => {
     for await (const message of subscription) {
-      if (message.kind === "gap") missed();
-      else hear(message.text);
+      try {
+        if (message.kind === "gap") missed();
+        else hear(message.text);
+      } catch (error) {
+        // What goes wrong with one session must not make this process deaf for all.
+        console.error("plugbay: a message of another process:", error);
+      }
     }
+  };
+
+  const listen = async (topic: string, hear: (text: string) => void): Promise<void> => {
+    const subscription = await store.topics.subscribe(topic);
+    subscriptions.push(subscription);
+    void read(subscription, hear);
   };
 
   /** A store that was away has forgotten that we live: then it is told anew. */
@@ -85,17 +98,15 @@ export function createNode({ store, clock, told, answered, missed }: NodeOptions
   };
 
   const start = async (): Promise<void> => {
-    subscriptions = await Promise.all([store.topics.subscribe(ALL), store.topics.subscribe(name)]);
-    const [all, own] = subscriptions as [Subscription, Subscription];
-    void read(all, (text) => told(JSON.parse(text)));
-    void read(own, (text) => answered(JSON.parse(text)));
+    await listen(ALL, (text) => told(JSON.parse(text)));
+    await listen(name, (text) => answered(JSON.parse(text)));
     lease = await store.leases.acquire(name, LEASE_MS);
     if (!left) disarm = clock.after(LEASE_MS / RENEWALS, () => void renew());
   };
 
   const end = async (): Promise<void> => {
     disarm();
-    await Promise.allSettled([...subscriptions.map((each) => each.close()), lease?.release()]);
+    await Promise.allSettled([...subscriptions.splice(0).map((each) => each.close()), lease?.release()]);
   };
 
   return {
@@ -114,6 +125,9 @@ export function createNode({ store, clock, told, answered, missed }: NodeOptions
     leave() {
       left = true;
       return end();
+    },
+    get left() {
+      return left;
     },
   };
 }

@@ -9,7 +9,8 @@ export interface RecordFeedOptions {
   readonly session: string;
   /** What the client was told in the handshake. */
   readonly capabilities: ServerCapabilities;
-  readonly auth?: Auth | undefined;
+  /** On whose behalf it subscribes. */
+  auth(): Auth | undefined;
   readonly rules: SharedRules;
 }
 
@@ -23,7 +24,7 @@ export function createRecordFeed({ session, capabilities, auth, rules }: RecordF
   const attempt = async (uri: string): Promise<Failure | undefined> => {
     const filter = honoured({ resourceSubscriptions: [uri] }, capabilities);
     if (Object.keys(filter).length === 0) return undefined;
-    const listening = listenFrom({ service, filter, auth, tell() {} });
+    const listening = listenFrom({ service, filter, auth: auth(), tell() {} });
     const failure = await listening.begun;
     listening.stop();
     return failure;

@@ -1,6 +1,10 @@
+import { authOf } from "../../../../model/authenticator.ts";
+import type { Auth } from "../../../../model/peer.ts";
+import type { HttpHead } from "../../http-message.ts";
 import type { HttpReply } from "../../http-reply.ts";
 import { openLiveSink } from "../../live-sink.ts";
 import { findKept, type KeptReader } from "./kept-reader.ts";
+import type { NewsPlace } from "./news-claim.ts";
 import { NewsStream, readNewsId } from "./news-stream.ts";
 import type { Telling } from "./node.ts";
 import { randomName } from "./random-name.ts";
@@ -33,10 +37,10 @@ export class SessionReaders {
   }
 
   /** Serves a GET: the rest of the answer to a POST, or what belongs to no call. */
-  async get(lastEventId: string | undefined, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
+  async get(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
     this.#opening++;
     try {
-      return await this.#find(lastEventId, reply);
+      return await this.#find(head, reply);
     } finally {
       this.#opening--;
     }
@@ -65,17 +69,18 @@ export class SessionReaders {
     await Promise.all([...this.#news].map((news) => news.end()));
   }
 
-  async #find(lastEventId: string | undefined, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
-    const place = lastEventId === undefined ? undefined : readNewsId(lastEventId);
-    const resumes = lastEventId !== undefined && place === undefined;
+  async #find(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
+    const lastEventId = head.header("last-event-id");
+    const last = lastEventId === undefined ? undefined : readNewsId(lastEventId);
+    const resumes = lastEventId !== undefined && last === undefined;
     const answers = resumes ? await this.#findAnswers(lastEventId) : undefined;
     if (answers === "over") return "over";
     if (answers !== undefined) return this.#open(reply, this.#answers, answers);
     if (this.#news.size >= this.#options.rules.maxStreams) return "too many";
-    const news = this.#createNews(resumes);
+    const news = this.#createNews(last, resumes, authOf(head));
     this.#news.add(news);
     try {
-      await news.take(place);
+      await news.take();
     } catch (error) {
       await news.end();
       throw error;
@@ -99,9 +104,10 @@ export class SessionReaders {
     return findKept({ ...this.#options, stream, after: Number(after), left });
   }
 
-  #createNews(lost: boolean): NewsStream {
+  #createNews(last: NewsPlace | undefined, lost: boolean, auth: Auth | undefined): NewsStream {
     const owner = `${this.#options.rules.node.id}.${randomName()}`;
-    return new NewsStream({ ...this.#options, owner, left: (news) => void this.#news.delete(news) }, lost);
+    const left = (news: NewsStream): void => void this.#news.delete(news);
+    return new NewsStream({ ...this.#options, owner, last, auth, left }, lost);
   }
 }
 

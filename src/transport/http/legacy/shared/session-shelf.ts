@@ -1,12 +1,19 @@
 import type { SessionRecord } from "../../../../legacy/session-record.ts";
+import type { Auth } from "../../../../model/peer.ts";
 import type { Store } from "../../../../store/store.ts";
 
 /** What all processes know of a session. */
 export interface KeptSession extends Omit<SessionRecord, "nextId" | "subscriptions"> {
-  /** Whose it is. Nobody else finds it. */
-  readonly principal?: string | undefined;
   /** The position of the last change before the client was ready: it hears of what followed. */
   readonly since: number;
+}
+
+/** What there is to keep of a session that was just opened. Claims may say more of somebody than others need to know. */
+export function toKept({ peer, capabilities, ready, logLevel }: SessionRecord, auth: Auth | undefined): KeptSession {
+  const known = { peer, capabilities, ready, logLevel, since: 0 };
+  if (auth === undefined) return known;
+  const { principal, scopes } = auth;
+  return { ...known, peer: { ...peer, auth: scopes === undefined ? { principal } : { principal, scopes } } };
 }
 
 /** A session as it was read. */

@@ -1,4 +1,5 @@
 import type { Parsed, Request } from "../../../../jsonrpc/message.ts";
+import { authOf } from "../../../../model/authenticator.ts";
 import type { Store } from "../../../../store/store.ts";
 import type { HttpHead } from "../../http-message.ts";
 import { type HttpReply, sendAnswer } from "../../http-reply.ts";
@@ -48,7 +49,7 @@ class StoreDoor implements SharedDoor {
       },
     });
     this.#options = options;
-    this.#rest = createPulse(clock, REST_MS);
+    this.#rest = createPulse(clock, sessionTtlMs > 0 ? Math.min(REST_MS, sessionTtlMs / 4) : REST_MS);
     const shelf = createSessionShelf(store, sessionTtlMs);
     this.#rules = { ...options, store, node, shelf, looks: createPulse(clock, LOOK_MS) };
   }
@@ -64,7 +65,7 @@ class StoreDoor implements SharedDoor {
   async get(head: HttpHead, reply: HttpReply): Promise<void> {
     await this.#rules.node.join();
     const session = await this.#find(head, reply);
-    const got = (await session?.get(head.header("last-event-id"), reply)) ?? "opened";
+    const got = (await session?.get(head, reply)) ?? "opened";
     if (got !== "opened") sendAnswer(reply, noStream[got]);
   }
 
@@ -93,10 +94,10 @@ class StoreDoor implements SharedDoor {
     const known = this.#here.get(id);
     const kept = isSessionId(id) ? await this.#rules.shelf.find(id, known?.kept) : undefined;
     if (kept === undefined) this.#here.get(id)?.close();
-    if (kept === undefined || kept.session.principal !== this.#principal(head)) {
+    if (kept === undefined || kept.session.peer.auth?.principal !== authOf(head)?.principal) {
       return void sendAnswer(reply, refusals.unknown);
     }
-    const session = this.#here.get(id) ?? this.#keep(id, head);
+    const session = this.#here.get(id) ?? this.#keep(id);
     session.adopt(kept);
     session.touch();
     return session;
@@ -105,7 +106,7 @@ class StoreDoor implements SharedDoor {
   #open(hello: Request, head: HttpHead, reply: HttpReply): void {
     if (this.#here.size + this.#opening >= this.#options.maxSessions) return void sendAnswer(reply, refusals.tooMany);
     const id = createSessionId();
-    const session = this.#create(id, head);
+    const session = this.#create(id);
     this.#opening++;
     session.open(hello, { http: head, reply }, (ok) => {
       this.#opening--;
@@ -114,16 +115,15 @@ class StoreDoor implements SharedDoor {
     });
   }
 
-  #keep(id: string, head: HttpHead): SharedSession {
-    const session = this.#create(id, head);
+  #keep(id: string): SharedSession {
+    const session = this.#create(id);
     this.#here.set(id, session);
     return session;
   }
 
-  #create(id: string, head: HttpHead): SharedSession {
+  #create(id: string): SharedSession {
     const session: SharedSession = new SharedSession({
       id,
-      principal: this.#principal(head),
       rules: this.#rules,
       rest: this.#rest,
       left: () => {
@@ -131,10 +131,6 @@ class StoreDoor implements SharedDoor {
       },
     });
     return session;
-  }
-
-  #principal(head: HttpHead): string | undefined {
-    return this.#options.principal?.(head);
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Store, StoreError } from "../../../../store/store.ts";
-import { refusal } from "../../http-message.ts";
+import { type HttpAnswer, refusal } from "../../http-message.ts";
 import type { Pulse } from "../../pulse.ts";
 import type { CallRules } from "../active-session.ts";
 import type { StreamsOptions } from "../streams.ts";
@@ -20,7 +20,7 @@ export interface SharedRules extends CallRules, StreamsOptions {
 export const LOOK_MS = 2_000;
 
 /** The answer while the store is away: the session may well be there. */
-export const unavailable = refusal(503, "sessions cannot be reached now", { "retry-after": "1" });
+export const unavailable: HttpAnswer = refusal(503, "sessions cannot be reached now", { "retry-after": "1" });
 
 /** True when the same may work in a moment. */
 export function isAway(error: unknown): boolean {

@@ -1,28 +1,28 @@
 import { encodeMessage, type Notification, type Parsed, parseText, type Request } from "../../../../jsonrpc/message.ts";
 import type { Feed, FeedOptions } from "../../../../legacy/feed.ts";
+import { authOf } from "../../../../model/authenticator.ts";
+import type { Auth } from "../../../../model/peer.ts";
 import { isSince } from "../../../../model/revision.ts";
 import type { HttpFacts } from "../../../../std/http-facts.ts";
-import { refusal } from "../../http-message.ts";
+import { type HttpHead, refusal } from "../../http-message.ts";
 import { type HttpReply, sendAnswer } from "../../http-reply.ts";
 import type { Beating, Pulse } from "../../pulse.ts";
 import { ActiveSession, type SessionHome } from "../active-session.ts";
 import { type AnswerStream, PostWay } from "../post-way.ts";
-import { answersOf, batchProblem, itemsOf, saysReady } from "../posted.ts";
+import { answersOf, batchProblem, saysReady } from "../posted.ts";
 import { type Asides, createAsides } from "./asides.ts";
 import { changesSession, KeepingWay } from "./keeping-way.ts";
-import { KeptStream } from "./kept-stream.ts";
 import type { Telling } from "./node.ts";
 import { randomName } from "./random-name.ts";
 import { createRecordFeed } from "./record-feed.ts";
 import { relay } from "./relay.ts";
 import { SessionReaders } from "./session-readers.ts";
-import type { Kept, KeptSession } from "./session-shelf.ts";
+import { type Kept, type KeptSession, toKept } from "./session-shelf.ts";
+import { SessionWriters } from "./session-writers.ts";
 import { type SharedRules, unavailable } from "./shared-rules.ts";
 
 export interface SharedSessionOptions {
   readonly id: string;
-  /** Who opened it, or wants to. */
-  readonly principal: string | undefined;
   readonly rules: SharedRules;
   /** Looks for sessions in which nothing is going on in this process any more. */
   readonly rest: Pulse;
@@ -45,10 +45,11 @@ const LOOK_AGAIN_MS = 450_000;
 export class SharedSession implements SessionHome, Beating {
   previous: Beating | undefined = undefined;
   next: Beating | undefined = undefined;
-  readonly idPrefix: string;
+  /** Each time something begins to go on, ids are others. */
+  idPrefix = "";
   readonly #options: SharedSessionOptions;
   readonly #rules: SharedRules;
-  readonly #writers = new Map<string, KeptStream>();
+  readonly #writers: SessionWriters;
   #readers: SessionReaders | undefined;
   #active: ActiveSession | undefined;
   #kept: Kept | undefined;
@@ -61,7 +62,7 @@ export class SharedSession implements SessionHome, Beating {
   constructor(options: SharedSessionOptions) {
     this.#options = options;
     this.#rules = options.rules;
-    this.idPrefix = `${options.rules.node.id}.${randomName()}.`;
+    this.#writers = new SessionWriters(options.id, options.rules);
     options.rest.add(this);
   }
 
@@ -115,7 +116,7 @@ export class SharedSession implements SessionHome, Beating {
             void way.send(message);
             settled(true);
           };
-          return this.#begin(active).then(welcome, refuse);
+          return this.#begin(active, authOf(posting.http)).then(welcome, refuse);
         }
         const slow = way.send(message);
         settled(false);
@@ -124,14 +125,14 @@ export class SharedSession implements SessionHome, Beating {
     });
   }
 
-  get(lastEventId: string | undefined, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
+  get(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
     this.#readers ??= new SessionReaders({
       session: this.#options.id,
       rules: this.#rules,
       primes: this.primes,
       kept: () => this.#known(),
     });
-    return this.#readers.get(lastEventId, reply);
+    return this.#readers.get(head, reply);
   }
 
   /** Hears what another process, or this one, has told of it. */
@@ -144,7 +145,7 @@ export class SharedSession implements SessionHome, Beating {
       if (telling.by !== this.#rules.node.id) this.#active?.rpc.take(cancel, this.#active);
       return;
     }
-    if (telling.kind === "taken") this.#writers.get(telling.stream)?.taken();
+    if (telling.kind === "taken") this.#writers.taken(telling.stream);
     this.#readers?.told(telling);
   }
 
@@ -173,11 +174,13 @@ export class SharedSession implements SessionHome, Beating {
   /** Answers what is open, and leaves the session to other processes. */
   async drain(): Promise<void> {
     await Promise.all([this.#readers?.endAll(), this.#active?.rpc.drain()]);
+    await this.#writers.quiet(() => (this.#active?.calls ?? 0) > 0);
     this.#leave();
   }
 
   /** Keeps the session alive while something is going on; forgets it here when nothing is. */
   beat(): void {
+    if (!this.#used && this.#active?.busy === false) this.#active = undefined;
     const busy = this.#active?.busy === true || this.#writers.size > 0 || (this.#readers?.size ?? 0) > 0;
     if (busy) this.touch();
     else if (!this.#used) this.#leave();
@@ -199,13 +202,7 @@ export class SharedSession implements SessionHome, Beating {
   }
 
   createStream(posted: Parsed): AnswerStream {
-    const id = randomName();
-    const ids = itemsOf(posted).flatMap((item) => (item.kind === "request" ? [item.id] : []));
-    const over = (): void => void this.#writers.delete(id);
-    const options = { session: this.#options.id, id, ids, primes: this.primes, rules: this.#rules, over };
-    const stream = new KeptStream(options);
-    this.#writers.set(id, stream);
-    return stream;
+    return this.#writers.create(posted, this.primes);
   }
 
   get primes(): boolean {
@@ -217,8 +214,9 @@ export class SharedSession implements SessionHome, Beating {
     return this.#feed;
   }
 
-  createFeed({ capabilities, peer }: Pick<FeedOptions, "capabilities" | "peer">): Feed {
-    this.#feed = createRecordFeed({ session: this.#options.id, capabilities, auth: peer.auth, rules: this.#rules });
+  createFeed({ capabilities }: Pick<FeedOptions, "capabilities">): Feed {
+    const auth = (): Auth | undefined => this.#kept?.session.peer.auth;
+    this.#feed = createRecordFeed({ session: this.#options.id, capabilities, auth, rules: this.#rules });
     return this.#feed;
   }
 
@@ -229,6 +227,7 @@ export class SharedSession implements SessionHome, Beating {
 
   calmed(): void {
     this.#used = true;
+    this.#writers.answered();
   }
 
   ended(): void {
@@ -239,6 +238,7 @@ export class SharedSession implements SessionHome, Beating {
     this.#used = true;
     if (this.#active !== undefined) return this.#active;
     const session = this.#kept?.session;
+    this.idPrefix = `${this.#rules.node.id}.${randomName()}.`;
     if (session !== undefined) this.createFeed(session);
     this.#active = new ActiveSession(this, this.#rules, session && { ...session, nextId: 1, subscriptions: [] });
     if (this.#over) void this.#active.rpc.close("the session is over");
@@ -269,22 +269,24 @@ export class SharedSession implements SessionHome, Beating {
     await this.#change((session) => (session.ready ? session : { ...session, ready: true, since }));
   }
 
-  async #begin(active: ActiveSession): Promise<void> {
+  async #begin(active: ActiveSession, auth: Auth | undefined): Promise<void> {
     const record = active.session.record();
     if (record === undefined) throw new Error("there was no handshake");
-    const { peer, capabilities, ready, logLevel } = record;
-    const { id, principal } = this.#options;
-    const session: KeptSession = { peer, capabilities, ready, logLevel, principal, since: 0 };
-    this.#kept = await this.#rules.shelf.open(id, session);
+    this.#kept = await this.#rules.shelf.open(this.#options.id, toKept(record, auth));
     this.#touched = this.#rules.clock.now();
   }
 
   async #change(change: (session: KeptSession) => KeptSession): Promise<void> {
-    const { id } = this.#options;
-    const kept = await this.#rules.shelf.change(id, change);
-    if (kept === undefined) return this.close();
-    this.adopt(kept);
-    await this.#rules.node.tell({ kind: "changed", session: id });
+    const { id, rules } = this.#options;
+    try {
+      const kept = await rules.shelf.change(id, change);
+      if (kept === undefined) return this.close();
+      this.adopt(kept);
+      await rules.node.tell({ kind: "changed", session: id });
+    } catch (error) {
+      if (this.#kept !== undefined) this.#active?.session.adopt(this.#kept.session);
+      throw error;
+    }
   }
 
   #leave(): void {

@@ -6,6 +6,7 @@ import { createHttpService } from "../../../../../test/support/http-service.ts";
 import { hello, notification, request } from "../../../../../test/support/served.ts";
 import { readBlocks } from "../../../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../../../json/json.ts";
+import { AuthenticatedHttp } from "../../../../model/authenticator.ts";
 import type { Service } from "../../../../model/service.ts";
 import { createServer, tool } from "../../../../server/index.ts";
 import { memoryStore } from "../../../../store/memory-store.ts";
@@ -104,7 +105,7 @@ describe("R-11: a session", () => {
     await reply.begun;
     expect(reply.sent?.status).toBe(503);
     vi.restoreAllMocks();
-    expect((await send(a, request(2, "ping"), session)).sent?.status).toBe(200);
+    expect(methods(await send(a, callOf(2, "count", { n: 1 }), session))).toEqual(["notifications/message", undefined]);
   });
 
   it("C105: ends everywhere, with its calls and its streams", async () => {
@@ -280,28 +281,34 @@ describe("V5, V6: whose a session is", () => {
     expect(methods(stolen)).toEqual(["notifications/replay_truncated"]);
   });
 
-  it("nobody finds the session of another, and hears no difference to one that is not there", async () => {
-    const { createSharedSessions } = await import("./shared-sessions.ts");
-    const { sharedSettings } = await import("../../../../../test/support/shared-settings.ts");
-    const settings = sharedSettings(memoryStore());
-    const door = createSharedSessions({ ...settings, principal: (head) => head.header("x-user") });
-    const post = async (message: JsonObject, headers: Record<string, string>) => {
+  it("AU-07: nobody finds the session of another, and hears no difference to one that is not there", async () => {
+    const { a, b, settled } = serve();
+    const as = (principal: string | undefined, headers: Record<string, string>, method = "POST") => {
+      const head = fakeHead(headers, method);
       const reply = createFakeReply();
-      const { parseMessage } = await import("../../../../jsonrpc/message.ts");
-      door.post(parseMessage(message), fakeHead(headers), reply);
-      await reply.begun;
+      const known = principal === undefined ? head : new AuthenticatedHttp(head, { principal }, new Set());
+      const message = "mcp-session-id" in headers ? request(1, "ping") : request(0, "initialize", hello("2025-11-25"));
+      (principal === "ann" ? a : b).endpoint.handle(known, method === "POST" ? JSON.stringify(message) : "", reply);
       return reply;
     };
-    const opened = await post(request(0, "initialize", hello("2025-11-25")), { "x-user": "ann" });
+    const opened = as("ann", {});
+    await opened.begun;
     const session = { "mcp-session-id": opened.sent?.headers["mcp-session-id"] ?? "" };
-    expect((await post(request(1, "ping"), { ...session, "x-user": "ann" })).sent?.status).toBe(200);
-    const [stolen, none] = [
-      await post(request(1, "ping"), { ...session, "x-user": "bob" }),
-      await post(request(1, "ping"), { "mcp-session-id": "x".repeat(43), "x-user": "bob" }),
-    ];
-    expect(stolen.sent).toEqual(none.sent);
-    expect((await post(request(1, "ping"), session)).sent?.status).toBe(404);
-    await door.drain();
+    const none = { "mcp-session-id": "x".repeat(43) };
+    for (const method of ["POST", "GET", "DELETE"]) {
+      const [stolen, missing, nobody] = [
+        as("bob", session, method),
+        as("bob", none, method),
+        as(undefined, session, method),
+      ];
+      await settled();
+      expect(stolen.sent?.status).toBe(404);
+      expect(stolen.sent).toEqual(missing.sent);
+      expect(nobody.sent).toEqual(missing.sent);
+    }
+    const own = as("ann", session);
+    await settled();
+    expect(own.sent?.status).toBe(200);
   });
 });
 
@@ -322,7 +329,7 @@ it("is what a server with a store gets, and what it announces reaches the client
   one.server.notify.toolsChanged();
   await vi.waitFor(() => expect(methods(news)).toEqual(["notifications/tools/list_changed"]));
   expect(messagesOf(news)[0]?.params).toEqual({});
-  expect(ids(news).at(-1)).toBe("n-1-0");
+  expect(ids(news).at(-1)).toMatch(/^n-1-0-[0-9a-f]{8}$/);
   await Promise.all([one.endpoint.close(), other.endpoint.close()]);
 });
 
@@ -336,6 +343,31 @@ it("has the same to say over streams only", async () => {
   const again = a.get({ ...session, "last-event-id": prime });
   await settled();
   expect(messagesOf(again)).toEqual(messagesOf(reply));
+});
+
+it("R-18: answers what is open before it is closed, also when the store is slow", async () => {
+  const { a, store, clock } = serve();
+  const session = await a.open();
+  const call = a.post(callOf(1, "hold"), session);
+  const asked = a.post(callOf(2, "count", { n: 1 }), session);
+  await a.holding(1);
+  const { append } = store.streams;
+  vi.spyOn(a.store.streams, "append").mockImplementation(async (...args) => {
+    await new Promise<void>((resolve) => clock.after(100, resolve));
+    return append(...args);
+  });
+  const closed = a.endpoint.close();
+  a.release();
+  let over = false;
+  void closed.then(() => {
+    over = true;
+  });
+  await vi.waitFor(async () => {
+    await clock.advanceAsync(50);
+    expect(over).toBe(true);
+  });
+  expect(messagesOf(call)).toMatchObject([{ id: 1, result: {} }]);
+  expect(methods(asked)).toEqual(["notifications/message", undefined]);
 });
 
 it("leaves no timer when it is closed", async () => {

@@ -1,5 +1,4 @@
 import { type Store, StoreError } from "../../../../store/store.ts";
-import type { HttpHead } from "../../http-message.ts";
 import { type HttpReply, sendAnswer } from "../../http-reply.ts";
 import type { LegacyDoor, SessionsOptions } from "../sessions.ts";
 import type { SharedDoor } from "./shared-door.ts";
@@ -7,8 +6,6 @@ import { unavailable } from "./shared-rules.ts";
 
 export interface SharedSessionsOptions extends SessionsOptions {
   readonly store: Store | Promise<Store>;
-  /** On whose behalf a request comes. A session is there for who opened it, and for nobody else. */
-  principal?(head: HttpHead): string | undefined;
 }
 
 /** Serves sessions that are in a store: any process that has the same store can go on with them. */

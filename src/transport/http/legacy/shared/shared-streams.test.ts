@@ -249,6 +249,42 @@ describe("news", () => {
     expect(streams.flatMap(uris).toSorted()).toEqual(["test://1", "test://2"]);
   });
 
+  it("V5: stay where they are when another stream comes back that had them before", async () => {
+    const { a, b, c, get, settled } = serve();
+    const session = await subscribed(a);
+    const [first, second] = [await get(a, session), await get(b, session)];
+    await a.announce(updated(1));
+    await settled();
+    first.leave();
+    await settled();
+    await a.announce(updated(2));
+    await settled();
+    const third = await get(c, session, ids(first).at(-1));
+    await a.announce(updated(3));
+    await settled();
+    expect([first, second, third].map(uris)).toEqual([["test://1"], ["test://2", "test://3"], []]);
+    second.leave();
+    await settled();
+    await a.announce(updated(1));
+    await settled();
+    expect(uris(third)).toEqual(["test://1"]);
+  });
+
+  it("are told once also when the store was away for so long that nobody seems to live", async () => {
+    const { a, b, c, nodes, get, clock } = serve();
+    const session = await subscribed(a);
+    const [first, second] = [await get(a, session), await get(b, session)];
+    for (const { store } of nodes) store.fault = away;
+    await clock.advanceAsync(30_000);
+    b.store.fault = undefined;
+    await clock.advanceAsync(3_000);
+    for (const { store } of nodes) store.fault = undefined;
+    await clock.advanceAsync(3_000);
+    await c.announce(updated(1));
+    await clock.advanceAsync(3_000);
+    expect([first, second].flatMap(uris)).toEqual(["test://1"]);
+  });
+
   it("move to who comes back with an id, and end where they were", async () => {
     const { a, b, get, settled } = serve();
     const session = await subscribed(a);

@@ -1,0 +1,190 @@
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { audience, createFakeIssuer, httpWith, noon } from "../../../test/support/tokens.ts";
+import { toBase64Url } from "../../std/base64.ts";
+import { openStore } from "../../store/open-store.ts";
+import { sha256 } from "../client/digest.ts";
+import { localProofs } from "./dpop-replay.ts";
+import { createJwt, type JwtOptions } from "./jwt.ts";
+
+type Changes = Readonly<Record<string, unknown>>;
+
+async function createKey(alg = "ES256") {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = await exportJWK(publicKey);
+  const jkt = await calculateJwkThumbprint(jwk);
+  let count = 0;
+  return {
+    jkt,
+    secret: await exportJWK(privateKey),
+    async prove(token: string, claims: Changes = {}, header: Changes = {}): Promise<string> {
+      const good = {
+        jti: `proof-${count++}`,
+        htm: "POST",
+        htu: audience,
+        iat: noon / 1_000,
+        ath: toBase64Url(await sha256(token)),
+      };
+      return new SignJWT({ ...good, ...claims } as JWTPayload)
+        .setProtectedHeader({ alg, typ: "dpop+jwt", jwk, ...header } as { alg: string })
+        .sign(privateKey);
+    },
+  };
+}
+
+async function protect(options: Partial<JwtOptions> = {}, now = () => noon) {
+  const issuer = await createFakeIssuer();
+  const key = await createKey();
+  const fetch = () => Promise.reject(new Error("nothing may be asked"));
+  const auth = createJwt({ issuer: issuer.issuer, audience, jwks: issuer.jwks, ...options }, { fetch, now });
+  const token = await issuer.token({ cnf: { jkt: key.jkt } });
+  const send = async (dpop: string | undefined, scheme = "DPoP", access = token) =>
+    auth(httpWith({ authorization: `${scheme} ${access}`, ...(dpop !== undefined && { dpop }) }));
+  return { issuer, key, auth, token, send };
+}
+
+const refused = (description: string, error = "invalid_dpop_proof") => ({
+  ok: false,
+  status: 401,
+  error,
+  description,
+  scheme: "DPoP",
+});
+
+describe("a token that is bound to a key", () => {
+  it("is taken with a proof", async () => {
+    const { key, token, send } = await protect();
+    expect(await send(await key.prove(token))).toMatchObject({
+      ok: true,
+      auth: { principal: "https://login.example#ann" },
+    });
+    expect(await send(await key.prove(token, { htu: `${audience}?a=1#b` }), "dpop")).toMatchObject({ ok: true });
+  });
+
+  it("is of no use as a bearer token, nor without a proof", async () => {
+    const { key, token, send } = await protect();
+    expect(await send(undefined)).toEqual(refused("the proof is missing"));
+    expect(await send(await key.prove(token), "Bearer")).toEqual(
+      refused("the token is bound to a key; send it as DPoP, with a proof", "invalid_token"),
+    );
+  });
+
+  it.each<[string, Changes, string]>([
+    ["another method", { htm: "GET" }, "the proof is for another request"],
+    ["another path", { htu: "https://shop.example/other" }, "the proof is for another request"],
+    ["another host", { htu: "https://evil.example/mcp" }, "the proof is for another request"],
+    ["no URL", { htu: "shop" }, "the proof is for another request"],
+    ["another token", { ath: "AAAA" }, "the proof is for another token"],
+    ["no token", { ath: undefined }, "the proof is malformed or wrongly signed"],
+    ["no name", { jti: undefined }, "the proof is malformed or wrongly signed"],
+    ["an empty name", { jti: "" }, "the proof has no name"],
+    ["no time", { iat: undefined }, "the proof is malformed or wrongly signed"],
+    ["a time long ago", { iat: noon / 1_000 - 61 }, "the proof is not of now"],
+    ["a time to come", { iat: noon / 1_000 + 61 }, "the proof is not of now"],
+  ])("is refused with a proof for %s", async (_, claims, description) => {
+    const { key, token, send } = await protect();
+    expect(await send(await key.prove(token, claims))).toEqual(refused(description));
+  });
+
+  it("is refused with a proof that is none", async () => {
+    const { key, token, send } = await protect();
+    const other = await createKey();
+    const proof = await key.prove(token);
+    for (const bad of [
+      "abc",
+      `${proof}, ${await key.prove(token)}`,
+      await key.prove(token, {}, { typ: "JWT" }),
+      await key.prove(token, {}, { jwk: undefined }),
+      await key.prove(token, {}, { jwk: key.secret }),
+      await key.prove(token, {}, { jwk: { kty: "EC", crv: "P-256", x: "AA", y: "AA" } }),
+      `${proof.slice(0, -4)}AAAA`,
+    ]) {
+      expect(await send(bad)).toEqual(refused("the proof is malformed or wrongly signed"));
+    }
+    expect(await send(await other.prove(token))).toEqual(refused("the proof is of another key"));
+  });
+
+  it("is refused with a proof that was used, for as long as it could be used", async () => {
+    let now = noon;
+    const { key, token, send } = await protect({}, () => now);
+    const proof = await key.prove(token, { iat: noon / 1_000 + 60 });
+    expect(await send(proof)).toMatchObject({ ok: true });
+    expect(await send(proof)).toEqual(refused("the proof was used before"));
+    now += 119_000;
+    expect(await send(proof)).toEqual(refused("the proof was used before"));
+    now += 2_000;
+    expect(await send(proof)).toEqual(refused("the proof is not of now"));
+  });
+
+  it("is refused with a proof that another process has seen, when they share a store", async () => {
+    await using store = await openStore("memory:");
+    const one = await protect({ dpop: { store } });
+    const two = createJwt(
+      { issuer: one.issuer.issuer, audience, jwks: one.issuer.jwks, dpop: { store: Promise.resolve(store) } },
+      { fetch: () => Promise.reject(new Error()), now: () => noon },
+    );
+    const dpop = await one.key.prove(one.token);
+    const http = httpWith({ authorization: `DPoP ${one.token}`, dpop });
+    expect(await one.auth(http)).toMatchObject({ ok: true });
+    expect(await two(http)).toEqual(refused("the proof was used before"));
+  });
+
+  it("needs a nonce where that is wanted, and is told which", async () => {
+    let now = noon;
+    const { key, token, send } = await protect({ dpop: { nonce: true } }, () => now);
+    const asked = await send(await key.prove(token));
+    expect(asked).toMatchObject(refused("the proof needs the nonce of this server", "use_dpop_nonce"));
+    const nonce = "headers" in asked ? asked.headers?.["dpop-nonce"] : undefined;
+    expect(nonce).toMatch(/^[\w-]{20,}$/);
+    expect(await send(await key.prove(token, { nonce }))).toMatchObject({ ok: true });
+    expect(await send(await key.prove(token, { nonce: "guessed" }))).toMatchObject({ error: "use_dpop_nonce" });
+    now += 300_000;
+    const late = await key.prove(token, { nonce, iat: now / 1_000 });
+    expect(await send(late)).toMatchObject({ error: "use_dpop_nonce" });
+  });
+
+  it("may be one with a nonce of another process that has the same secret", async () => {
+    const options = { dpop: { nonce: "a secret of all processes" } };
+    const [one, two] = [await protect(options), await protect(options)];
+    const asked = await one.send(await one.key.prove(one.token));
+    const nonce = "headers" in asked ? asked.headers?.["dpop-nonce"] : undefined;
+    expect(await two.send(await two.key.prove(two.token, { nonce }))).toMatchObject({ ok: true });
+  });
+
+  it("is refused when it is bound in another way", async () => {
+    const { issuer, send } = await protect();
+    const token = await issuer.token({ cnf: { "x5t#S256": "abc" } });
+    expect(await send(undefined, "Bearer", token)).toMatchObject({ ok: false, error: "invalid_token" });
+  });
+});
+
+describe("a token that is bound to no key", () => {
+  it("is a bearer token, and nothing else", async () => {
+    const { issuer, key, send } = await protect();
+    const token = await issuer.token();
+    expect(await send(undefined, "Bearer", token)).toMatchObject({ ok: true });
+    expect(await send(await key.prove(token), "DPoP", token)).toMatchObject({ ok: false, error: "invalid_token" });
+  });
+
+  it("is refused where a key is required", async () => {
+    const { issuer, send } = await protect({ dpop: { required: true } });
+    expect(await send(undefined, "Bearer", await issuer.token())).toEqual(
+      refused("the token must be bound to a key", "invalid_token"),
+    );
+  });
+});
+
+describe("proofs that were used", () => {
+  it("are kept within bounds: none is taken that could not be remembered", async () => {
+    let now = 0;
+    const used = localProofs(() => now, 2);
+    expect([await used.claim("a", 10), await used.claim("b", 10), await used.claim("a", 10)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    await expect(used.claim("c", 10)).rejects.toThrow(/more than 2 proofs/);
+    now = 10;
+    expect([await used.claim("c", 10), await used.claim("a", 10)]).toEqual([true, true]);
+  });
+});

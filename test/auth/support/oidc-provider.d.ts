@@ -1,0 +1,23 @@
+/** As much of the package as is used here; it has no types of its own. */
+declare module "oidc-provider" {
+  import type { IncomingMessage, ServerResponse } from "node:http";
+
+  interface AccessToken {
+    readonly aud?: string | readonly string[];
+    readonly scope?: string;
+    readonly jkt?: string;
+    readonly isValid: boolean;
+    destroy(): Promise<void>;
+  }
+
+  export class Provider {
+    constructor(issuer: string, configuration: object);
+    callback(): (request: IncomingMessage, response: ServerResponse) => void;
+    on(
+      event: string,
+      listener: (context: { readonly oidc: { readonly params?: Readonly<Record<string, string>> } }) => void,
+    ): this;
+    readonly AccessToken: { find(token: string): Promise<AccessToken | undefined> };
+    readonly ClientCredentials: { find(token: string): Promise<AccessToken | undefined> };
+  }
+}

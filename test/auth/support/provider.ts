@@ -1,0 +1,113 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Provider } from "oidc-provider";
+import { barrier } from "./barrier.ts";
+
+/** A real authorization server on this machine, which signs in anybody who asks. */
+export interface AuthorizationServer extends AsyncDisposable {
+  readonly issuer: string;
+  readonly provider: Provider;
+  /** Grant types of the token requests so far, in order. */
+  readonly grants: string[];
+  /** Answers nobody who asks for its metadata until so many have. */
+  gather(count: number): void;
+}
+
+export interface ProviderOptions {
+  /** Seconds. */
+  readonly accessTokenTtl?: number;
+  /** Of access tokens. Default `opaque`. */
+  readonly format?: "opaque" | "jwt";
+}
+
+export const scopes: readonly string[] = ["mcp:read", "mcp:write"];
+
+export async function startProvider(options: ProviderOptions = {}): Promise<AuthorizationServer> {
+  const server = createServer();
+  const issuer = await listen(server);
+  const provider = quietly(() => new Provider(issuer, configurationOf(options)));
+  const grants: string[] = [];
+  for (const event of ["grant.success", "grant.error"]) {
+    provider.on(event, ({ oidc }) => grants.push(oidc.params?.grant_type ?? ""));
+  }
+  const handle = provider.callback();
+  let wait = barrier(0);
+  server.on("request", async (request, response) => {
+    if (request.url?.startsWith("/.well-known/")) await wait();
+    handle(request, response);
+  });
+  const gather = (count: number): void => {
+    wait = barrier(count);
+  };
+  return { issuer, provider, grants, gather, [Symbol.asyncDispose]: () => close(server) };
+}
+
+function configurationOf({ accessTokenTtl = 3600, format = "opaque" }: ProviderOptions): object {
+  return {
+    clients: [
+      {
+        client_id: "machine",
+        client_secret: "machine-secret",
+        grant_types: ["client_credentials"],
+        redirect_uris: [],
+        response_types: [],
+        scope: scopes.join(" "),
+      },
+    ],
+    findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    scopes: ["openid", "offline_access", ...scopes],
+    cookies: { keys: ["only for tests"] },
+    pkce: { required: () => true },
+    ttl: {
+      AccessToken: accessTokenTtl,
+      ClientCredentials: accessTokenTtl,
+      Grant: 3600,
+      Session: 3600,
+      Interaction: 600,
+      RefreshToken: 3600,
+    },
+    rotateRefreshToken: true,
+    features: {
+      devInteractions: { enabled: true },
+      registration: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: () => true },
+      introspection: { enabled: true, allowedPolicy: () => true },
+      clientCredentials: { enabled: true },
+      dPoP: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_context: unknown, resource: string) => ({
+          scope: scopes.join(" "),
+          audience: resource,
+          accessTokenTTL: accessTokenTtl,
+          accessTokenFormat: format,
+        }),
+      },
+    },
+  };
+}
+
+/** It warns of what no server but one for tests would do. */
+function quietly<T>(make: () => T): T {
+  const { warn, info } = console;
+  console.warn = () => {};
+  console.info = () => {};
+  try {
+    return make();
+  } finally {
+    Object.assign(console, { warn, info });
+  }
+}
+
+export async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+export function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

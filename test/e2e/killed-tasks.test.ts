@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Client, connect } from "../../src/connect/index.ts";
+import type { CallToolResult } from "../../src/model/tool.ts";
+import { type RoundRobin, startRoundRobin } from "../support/round-robin.ts";
+import { createLog } from "./support/events.ts";
+import { first, type MortalServers, onEveryStore, type Serving, second, steps } from "./support/mortal-server.ts";
+
+// A tool with three steps and two questions that runs as a task. Its process is killed at each of its points in turn;
+// the client keeps its one connection, to something that spreads requests over two processes. The other process goes on:
+// every step is done once, every question is put once, and the result is right.
+
+/** Where the process is killed, and which steps it has done by then. */
+const points: readonly Point[] = [
+  { name: "after the first step", done: 1 },
+  { name: "when the first question is put", question: first, done: 1 },
+  { name: "after the first answer", done: 1 },
+  { name: "after the second step", done: 2 },
+  { name: "when the second question is put", question: second, done: 2 },
+  { name: "after the second answer", done: 2 },
+  { name: "after the last step", done: 3 },
+];
+
+interface Point {
+  readonly name: string;
+  /** The client kills the process when it hears this. Else the process tells when it is there. */
+  readonly question?: string;
+  readonly done: number;
+}
+
+/** A tool that always runs as a task, and one whose calls become tasks because they last at the point. */
+const kinds = [
+  { tool: "task", points },
+  { tool: "either", points: points.filter(({ question }) => question === undefined) },
+];
+
+onEveryStore("a task whose process is killed", (servers) => {
+  let other: Serving;
+  let front: RoundRobin;
+  beforeAll(async () => {
+    other = await servers().serve();
+    front = await startRoundRobin([]);
+  });
+  afterAll(() => front[Symbol.asyncDispose]());
+
+  /** Starts a task in a process that stops at a point, and has its client hear of both processes from then on. */
+  const begin = async (client: Client, killed: Serving, tool: string, to: string) => {
+    front.ports = [killed.port];
+    const handle = await client.tasks.start(tool, { to });
+    front.ports = [killed.port, other.port];
+    return handle;
+  };
+
+  for (const { tool, points } of kinds) {
+    it.each(points)(`${tool}, $name: another one goes on, and repeats nothing`, async ({ name, question, done }) => {
+      const { serve, doneFor }: MortalServers = servers();
+      const killed = await serve(name);
+      const to = `${tool} ${name}`;
+      const heard: string[] = [];
+      front.ports = [killed.port];
+      await using client = await connect(front.url, {
+        revision: "2026-07-28",
+        onElicit: async ({ message }) => {
+          heard.push(message);
+          if (message === question) await killed.kill();
+          return { ok: true };
+        },
+      });
+      const handle = await begin(client, killed, tool, to);
+      expect(handle.id).toBeDefined();
+      const ended = handle.result();
+      if (question === undefined) {
+        expect(await killed.read()).toBe(name);
+        await killed.kill();
+      }
+      const by = steps.map((step, index) => [step, `${step} ${(index < done ? killed : other).pid}`]);
+      expect(JSON.parse(textOf(await ended))).toEqual({
+        to,
+        charged: true,
+        receipt: true,
+        ...Object.fromEntries(by),
+      });
+      expect(heard).toEqual([first, second]);
+      expect(doneFor(to)).toEqual(steps);
+    });
+  }
+
+  it("goes on when its client has ended, too, which takes it up again by its id", async () => {
+    const { serve, doneFor } = servers();
+    const killed = await serve("after the first step");
+    front.ports = [killed.port];
+    let id = "";
+    {
+      await using client = await connect(front.url, asked);
+      id = (await begin(client, killed, "task", "resumed")).id ?? "";
+      await killed.read();
+    }
+    await killed.kill();
+    await using client = await connect(other.url, asked);
+    const result = await (await client.tasks.resume(id)).result();
+    expect(JSON.parse(textOf(result))).toMatchObject({ to: "resumed", hold: `hold ${killed.pid}` });
+    expect(doneFor("resumed")).toEqual(steps);
+  });
+
+  it("fails where there is no step to go on from", async () => {
+    const { serve, doneFor } = servers();
+    const killed = await serve("before all");
+    front.ports = [killed.port];
+    await using client = await connect(front.url, asked);
+    const states = createLog<string>();
+    const ended = client.callTool("task", { to: "lost" }, { onTask: ({ status }) => states.add(status) });
+    const failed = expect(ended).rejects.toMatchObject({ message: expect.stringContaining("no step to go on from") });
+    expect(await killed.read()).toBe("before all");
+    await states.count(1);
+    front.ports = [killed.port, other.port];
+    await killed.kill();
+    await failed;
+    expect(states.items.at(-1)).toBe("failed");
+    expect(doneFor("lost")).toEqual([]);
+  });
+
+  it("stays cancelled, and nobody goes on with it", async () => {
+    const { serve, doneFor } = servers();
+    const killed = await serve("after the first step");
+    front.ports = [killed.port];
+    await using client = await connect(front.url, asked);
+    const before = await begin(client, killed, "task", "cancelled before");
+    const after = await begin(client, killed, "task", "cancelled after");
+    const witness = await begin(client, killed, "task", "witness");
+    for (let task = 0; task < 3; task++) await killed.read();
+    await before.cancel();
+    await killed.kill();
+    await after.cancel();
+    await witness.result();
+    for (const handle of [before, after]) {
+      expect(await handle.status()).toMatchObject({ status: "cancelled" });
+      await expect(handle.result()).rejects.toMatchObject({ code: "cancelled" });
+      // What is over can be cancelled as often as one likes.
+      await handle.cancel();
+    }
+    expect(doneFor("cancelled before")).toEqual(["hold"]);
+    expect(doneFor("cancelled after")).toEqual(["hold"]);
+  });
+});
+
+/** A user who agrees to everything. */
+const asked = { revision: "2026-07-28", onElicit: () => ({ ok: true }) } as const;
+
+function textOf({ content: [block] }: CallToolResult): string {
+  return block?.type === "text" ? block.text : "";
+}

@@ -1,0 +1,88 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe } from "vitest";
+import { hasSqlite, node22 } from "../../store/node22.ts";
+import { redisProgram, startRedis, type TestRedis } from "../../support/redis.ts";
+import { start } from "./run.ts";
+
+/** Steps of the tools, in their order. */
+export const steps = ["hold", "charge", "mail"] as const;
+
+export const [first, second] = ["Charge the card?", "Send a receipt?"] as const;
+
+/** Processes that serve the same tools on one store. What their steps do is written to one file. */
+export interface MortalServers {
+  /** Starts one, which stops at a point of its tools and says so. */
+  serve(stop?: string): Promise<Serving>;
+  /** The steps that were done for somebody, by all of them. */
+  doneFor(to: string): readonly string[];
+}
+
+export interface Serving {
+  readonly port: number;
+  readonly url: string;
+  readonly pid: number;
+  /** The next thing it says. */
+  read(): Promise<string>;
+  /** Ends it at once, without a chance to finish anything. */
+  kill(): Promise<void>;
+}
+
+/** Defines the same tests for a store in SQLite and one in Redis, where there is one. */
+export function onEveryStore(title: string, define: (servers: () => MortalServers) => void): void {
+  const folder = mkdtempSync(join(tmpdir(), "plugbay-killed-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const newer = hasSqlite ? process.execPath : node22();
+
+  describe.skipIf(newer === undefined)(`${title}, with a store in SQLite`, () => {
+    const servers = mortalServers(newer ?? "", `sqlite:${join(folder, "store.db")}`, join(folder, "sqlite.log"));
+    define(() => servers);
+  });
+
+  describe.skipIf(redisProgram === undefined)(`${title}, with a store in Redis`, () => {
+    let redis: TestRedis;
+    let servers: MortalServers;
+    beforeAll(async () => {
+      redis = await startRedis();
+      servers = mortalServers(process.execPath, redis.url, join(folder, "redis.log"));
+    });
+    afterAll(() => redis[Symbol.asyncDispose]());
+    define(() => servers);
+  });
+}
+
+function mortalServers(node: string, store: string, effects: string): MortalServers {
+  writeFileSync(effects, "");
+  return {
+    async serve(stop = "") {
+      const program = fileURLToPath(new URL("../../fixtures/children/killed-server.ts", import.meta.url));
+      const args = ["--import", import.meta.resolve("tsx"), program, store, effects, stop];
+      const { child, pid, ended } = await start({ command: node, args });
+      const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+      let said = "";
+      child.stderr.on("data", (chunk: Buffer) => {
+        said += chunk;
+      });
+      const read = async (): Promise<string> => {
+        const { value, done } = await lines.next();
+        if (done === true) throw new Error(`the process has ended: ${said}`);
+        return value;
+      };
+      const kill = async (): Promise<void> => {
+        child.kill("SIGKILL");
+        child.stdout.resume();
+        await ended;
+      };
+      const port = Number(await read());
+      return { port, url: `http://127.0.0.1:${port}/mcp`, pid, read, kill };
+    },
+    doneFor: (to) =>
+      readFileSync(effects, "utf8")
+        .split("\n")
+        .filter((line) => line.startsWith(`${to}: `))
+        .map((line) => line.slice(to.length + 2)),
+  };
+}
