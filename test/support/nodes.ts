@@ -13,7 +13,7 @@ export interface ServerNode {
   readonly said: Log<NodeNews>;
   /** Announces so many updates, of 50 resources in turn. Resolves when it has. */
   announce(count: number): Promise<void>;
-  /** Lets calls of `hold` end. */
+  /** Lets calls of `hold` and `job` end. */
   release(): void;
   /** Ends it without a word. */
   kill(): Promise<void>;
@@ -23,6 +23,8 @@ export interface NodeNews {
   readonly held?: boolean;
   readonly cancelled?: boolean;
   readonly announced?: number;
+  /** A step of a task, which must be done once. */
+  readonly step?: string;
 }
 
 /** Several processes, and what stands in front of them. */

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { connect } from "../../src/connect/index.ts";
+import { type ServerNodes, startNodes } from "../support/nodes.ts";
+import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+
+// Tasks that three processes serve on one Redis. Whichever is asked, knows them
+// all; when one dies, the others go on with what it ran.
+
+const patiently = { timeout: 40_000, interval: 50 };
+const COUNT = 9;
+
+describe.skipIf(redisProgram === undefined)("tasks that three processes serve", () => {
+  let redis: TestRedis;
+  let served: ServerNodes;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    served = await startNodes(redis.url);
+  }, 60_000);
+  afterAll(async () => {
+    await served?.[Symbol.asyncDispose]();
+    await redis?.[Symbol.asyncDispose]();
+  });
+
+  const names = (prefix: string) => Array.from({ length: COUNT }, (_, n) => `${prefix} ${n}`);
+  const steps = (prefix: string): readonly string[] =>
+    served.nodes
+      .flatMap(({ said }) => said.items.flatMap(({ step }) => step ?? []))
+      .filter((step) => step.startsWith(prefix))
+      .toSorted();
+  const allSteps = (prefix: string, ...keys: readonly string[]) =>
+    names(prefix)
+      .flatMap((name) => keys.map((key) => `${name} ${key}`))
+      .toSorted();
+
+  it.each(["2026-07-28", "2025-11-25"] as const)("are known to all of them, %s", async (revision) => {
+    await using client = await connect(served.front.url, { revision });
+    const handle = await client.tasks.start("job", { text: `seen ${revision}` });
+    await using other = await connect(served.front.url, { revision });
+    const seen = await other.tasks.resume(handle.id ?? "");
+    for (let n = 0; n < 6; n++) expect((await seen.status()).taskId).toBe(handle.id);
+    await vi.waitFor(async () => expect((await seen.status()).status).toBe("input_required"), patiently);
+    await seen.cancel();
+    for (let n = 0; n < 6; n++) expect((await handle.status()).status).toBe("cancelled");
+  });
+
+  it("R-20: go on when one of them is killed, and do no step twice", async () => {
+    const onElicit = () => ({ reply: "yes" });
+    await using modern = await connect(served.front.url, { revision: "2026-07-28", onElicit });
+    await using legacy = await connect(served.front.url, { revision: "2025-11-25", onElicit });
+    const call = (client: typeof modern, prefix: string) =>
+      names(prefix).map((text) => client.tools.job?.({ text }, { timeoutMs: 60_000 }));
+    const results = Promise.all([...call(modern, "modern"), ...call(legacy, "legacy")]);
+    for (const prefix of ["modern", "legacy"]) {
+      await vi.waitFor(() => expect(steps(prefix)).toEqual(allSteps(prefix, "first", "second")), patiently);
+    }
+    const [one, two, three] = served.nodes;
+    served.front.ports = [one.port, three.port];
+    await two.kill();
+    one.release();
+    three.release();
+    const texts = (await results).map(String);
+    for (const [at, name] of [...names("modern"), ...names("legacy")].entries()) {
+      expect(texts[at]).toMatch(new RegExp(`^${name}: yes, begun at (one|two|three)$`));
+    }
+    expect(texts.some((text) => text.endsWith("two"))).toBe(true);
+    for (const prefix of ["modern", "legacy"]) {
+      expect(steps(prefix)).toEqual(allSteps(prefix, "first", "second", "third"));
+    }
+  }, 90_000);
+});
