@@ -133,7 +133,7 @@ export function createClient<T extends ToolShapes = ToolShapes>(
 
   const checksOutput = options.checkOutput !== false;
   const mayNeedTask = eraOf(revision) === "legacy" && hasTasks(desk) && hasTasks(server);
-  const callTool: Client["callTool"] = (name, args, callOptions) => {
+  const callKnown: Client["callTool"] = (name, args, callOptions) => {
     const params = args === undefined ? { name } : { name, arguments: args };
     const result =
       mayNeedTask && checks.taskSupport(name) === "required"
@@ -145,6 +145,21 @@ export function createClient<T extends ToolShapes = ToolShapes>(
 
   const listTools: Client["listTools"] = async (given) =>
     checks.learn(await list("tools/list", (page) => page.tools, given));
+
+  let learning: Promise<unknown> | undefined;
+  /** Which tools must be run as tasks, only the list says. Without it, the server says what is wrong. */
+  const learn = (): Promise<unknown> => {
+    learning ??= listTools()
+      .catch(() => undefined)
+      .finally(() => {
+        learning = undefined;
+      });
+    return learning;
+  };
+  const callTool: Client["callTool"] = (name, args, callOptions) =>
+    mayNeedTask && !checks.hasLearned
+      ? learn().then(() => callKnown(name, args, callOptions))
+      : callKnown(name, args, callOptions);
 
   return {
     server,

@@ -594,7 +594,34 @@ describe("tasks of 2025-11-25", () => {
     become(state);
     results[0]?.(await failing("internal"));
     await settled();
+    results[1]?.(await failing("internal"));
+    await settled();
     expect(seen.error).toMatchObject(error);
+  });
+
+  it("go on when only the wait for their result has failed", async () => {
+    const { become, client, clock, results } = setUpLegacy();
+    const seen = outcomeOf(client.callTool("bake"));
+    await settled();
+    results[0]?.(await failing("internal"));
+    await settled();
+    expect([seen, results.length]).toEqual([{}, 1]);
+    await clock.advanceAsync(1_000);
+    expect(results).toHaveLength(2);
+    become(completed);
+    results[1]?.(done);
+    await settled();
+    expect(seen.value).toEqual(result);
+  });
+
+  it("are asked for without a list, too: it is got before the first call", async () => {
+    const { calls, client, results } = setUpLegacy();
+    const both = [client.callTool("bake"), client.callTool("bake")];
+    await settled();
+    expect(calls.filter(({ method }) => method === "tools/list")).toHaveLength(1);
+    expect(calls.filter(({ tasks }) => tasks?.wanted)).toHaveLength(2);
+    for (const resolve of results) resolve(done);
+    expect(await Promise.all(both)).toEqual([result, result]);
   });
 
   it("are over when the status says that they are cancelled", async () => {

@@ -1,6 +1,6 @@
 import { McpError, toError, toFailure } from "../model/errors.ts";
 import type { Answer } from "../model/input.ts";
-import { briefly, type DetailedTask, isFinal, type Task } from "../model/task.ts";
+import { briefly, type DetailedTask, isFinal, type Task, type TaskStatus } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import type { Follow, FollowLine, Watcher } from "./follow.ts";
 import { isPassing, retryMs } from "./passing.ts";
@@ -118,17 +118,23 @@ class Following {
     else reject(errorOf(task));
   }
 
-  /** Waits for the result of a legacy task. */
-  async #awaitResult(failures = 0): Promise<void> {
+  /**
+   * Waits for the result of a legacy task. An error may be about the wait, and
+   * not about the task: it counts if it comes when the task is known to be over.
+   */
+  async #awaitResult(failures = 0, isOver = false): Promise<void> {
     try {
       const result = await this.#send("tasks/result", { taskId: this.#taskId }, { timeoutMs: 0, maxTotalMs: 0 });
       this.#conclude({ ...briefly(this.#last), status: "completed", result });
     } catch (error) {
-      if (this.#retry(error, failures, (more) => void this.#awaitResult(more), false)) return;
-      const failure = toFailure(error as McpError);
-      const isCancelled = await this.#isCancelled();
+      const again = (more: number): void => void this.#awaitResult(more);
+      if (this.#retry(error, failures, again, false)) return;
+      const status = await this.#status();
+      if (status === "working" || status === "input_required") return this.#tryLater(error, failures, again);
+      if (status !== undefined && status !== "cancelled" && !isOver) return this.#awaitResult(failures, true);
       const task = briefly(this.#last);
-      this.#conclude(isCancelled ? { ...task, status: "cancelled" } : { ...task, status: "failed", failure });
+      if (status === "cancelled") this.#conclude({ ...task, status });
+      else this.#conclude({ ...task, status: "failed", failure: toFailure(error as McpError) });
     }
   }
 
@@ -138,12 +144,13 @@ class Following {
     this.#end(() => this.#settle(task));
   }
 
-  async #isCancelled(): Promise<boolean> {
+  /** How it stands, if the server says so. */
+  async #status(): Promise<TaskStatus | undefined> {
     try {
       const { status } = await this.#send("tasks/get", { taskId: this.#taskId });
-      return status === "cancelled";
+      return status;
     } catch {
-      return false;
+      return undefined;
     }
   }
 
@@ -165,11 +172,16 @@ class Following {
   #retry(error: unknown, failures: number, again: (failures: number) => void, orFail = true): boolean {
     if (this.#isOver) return true;
     if (isPassing(error)) {
-      this.#later(Math.max(retryMs(error, failures + 1), intervalOf(this.#last)), () => again(failures + 1));
+      this.#tryLater(error, failures, again);
       return true;
     }
     if (orFail) this.#end(() => this.#parts.reject(error));
     return false;
+  }
+
+  #tryLater(error: unknown, failures: number, again: (failures: number) => void): void {
+    if (this.#isOver) return;
+    this.#later(Math.max(retryMs(error, failures + 1), intervalOf(this.#last)), () => again(failures + 1));
   }
 
   /** Ends before the task does, and so ends the task, unless it is to go on. */

@@ -34,7 +34,8 @@ describe.skipIf(redisProgram === undefined)("tasks that three processes serve", 
       .toSorted();
 
   it.each(["2026-07-28", "2025-11-25"] as const)("are known to all of them, %s", async (revision) => {
-    await using client = await connect(served.front.url, { revision });
+    const onElicit = () => ({ reply: "nobody asks before the result is waited for" });
+    await using client = await connect(served.front.url, { revision, onElicit });
     const handle = await client.tasks.start("job", { text: `seen ${revision}` });
     await using other = await connect(served.front.url, { revision });
     const seen = await other.tasks.resume(handle.id ?? "");
