@@ -103,7 +103,13 @@ describe.each(sessionClients)("without sessions, the official client, version $v
     const { session, transport, sent } = client;
     expect(transport.sessionId).toBeUndefined();
     expect(await sent.find(({ method }) => method === "GET")).toMatchObject({ status: 405 });
-    expect(session.client.getServerCapabilities()).toEqual({ tools: {}, prompts: {}, resources: {}, completions: {} });
+    expect(session.client.getServerCapabilities()).toEqual({
+      tools: {},
+      prompts: {},
+      resources: {},
+      completions: {},
+      tasks: { cancel: {}, requests: { tools: { call: {} } } },
+    });
     expect(await session.client.ping()).toEqual({});
   });
 

@@ -120,6 +120,21 @@ describe.skipIf(redisProgram === undefined)("sessions that three processes serve
     });
   });
 
+  it("a client of 2026-07-28 hears what changed in any of them", async () => {
+    await using client = await connect(served.front.url, { revision: "2026-07-28" });
+    const heard: string[] = [];
+    const watch = client.watch("test://0");
+    await watch.ready;
+    void (async () => {
+      for await (const { uri } of watch) heard.push(uri);
+    })();
+    for (const [at, node] of served.nodes.entries()) {
+      await node.announce(1);
+      await vi.waitFor(() => expect(heard).toHaveLength(at + 1), patiently);
+    }
+    await watch[Symbol.asyncDispose]();
+  });
+
   it.each(["2025-06-18", "2025-11-25"])("C108: a call is picked up anywhere by a client of %s", async (revision) => {
     const session = await openRawSession(front(), { revision });
     const steps = 300;
