@@ -6,7 +6,7 @@ export type StoreAddress =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "redis"; readonly url: string };
 
-const known = "memory:, sqlite:<path>, redis://<host>, rediss://<host> or valkey://<host>";
+const known = "memory:, sqlite:<path>, redis://<host>, rediss://<host>, valkey://<host> or valkeys://<host>";
 
 /** Reads the address of a store. Throws `invalid` for any other, and does not repeat it: it may have a password in it. */
 export function readAddress(url: string): StoreAddress {
@@ -22,6 +22,8 @@ export function readAddress(url: string): StoreAddress {
       return { kind: "redis", url };
     case "valkey":
       return { kind: "redis", url: `redis:${rest}` };
+    case "valkeys":
+      return { kind: "redis", url: `rediss:${rest}` };
     default:
       throw new StoreError("invalid", `the address of a store is ${known}`);
   }

@@ -15,6 +15,7 @@ describe("readAddress", () => {
     ["redis://host:1/2", { kind: "redis", url: "redis://host:1/2" }],
     ["rediss://u:p@host", { kind: "redis", url: "rediss://u:p@host" }],
     ["valkey://u:p@host", { kind: "redis", url: "redis://u:p@host" }],
+    ["valkeys://host", { kind: "redis", url: "rediss://host" }],
   ])("reads %s", (url, address) => {
     expect(readAddress(url)).toEqual(address);
   });

@@ -17,8 +17,9 @@ export interface ServeHttpOptions extends HttpOptions {
   /** The address to listen on. Default 127.0.0.1: this machine only. Any other needs `allowedHosts`. */
   readonly host?: string;
   /**
-   * Whether SIGTERM and SIGINT end the process, once open calls are answered; a
-   * second one at once. Default false: the process may not be ours.
+   * Whether SIGTERM and SIGINT end the process, once open calls are answered and
+   * running tasks are left to others; a second one at once. Default false: the
+   * process may not be ours.
    */
   readonly signals?: boolean;
 }
@@ -67,6 +68,8 @@ export async function serveHttp(service: Service, options: ServeHttpOptions = {}
     const stop = clock.after(GRACE_MS, () => server.closeAllConnections());
     await connections.close();
     stop();
+    // The process is about to end: what it runs besides calls is left to others.
+    if (options.signals) await (service as Partial<Closable>).close?.();
     signals?.release();
   };
 
@@ -81,6 +84,11 @@ export async function serveHttp(service: Service, options: ServeHttpOptions = {}
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** A service with work of its own, such as a server with tasks. */
+interface Closable {
+  close(): Promise<void>;
 }
 
 /** For the last answers to be written. */
