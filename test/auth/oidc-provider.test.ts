@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { clientCredentials, fileTokens, memoryTokens, type OAuthOptions, oauth } from "../../src/auth/node/client.ts";
 import { connect } from "../../src/connect/connect.ts";
+import { recordSecret } from "../support/secrets.ts";
 import { type ProtectedServer, startProtected } from "./support/protected-server.ts";
 import { type AuthorizationServer, startProvider } from "./support/provider.ts";
 import { createUser } from "./support/user-agent.ts";
@@ -82,11 +83,16 @@ describe("a token", () => {
   });
 
   it("is bound to a key, and of no use to others", async () => {
-    const { auth } = signingIn({ dpop: true });
+    const tokens = memoryTokens();
+    const set = vi.spyOn(tokens, "set");
+    const { auth } = signingIn({ dpop: true, tokens });
     await using client = await connect(server.url, { auth });
     await client.callTool("read");
     const token = server.taken.at(-1) ?? "";
     expect((await issuer.provider.AccessToken.find(token))?.jkt).toMatch(/^[\w-]{43}$/);
+    const keys = set.mock.calls.flatMap(([, text]) => JSON.parse(text).key?.d ?? []);
+    expect(keys.length).toBeGreaterThan(0);
+    for (const key of keys) recordSecret("private key", key);
     await expect(connect(server.url, { headers: { authorization: `Bearer ${token}` } })).rejects.toMatchObject({
       code: "http-error",
       data: { status: 401 },

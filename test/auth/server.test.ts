@@ -1,8 +1,8 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { clientCredentials, oauth } from "../../src/auth/node/client.ts";
+import { introspection, jwt } from "../../src/auth/node/server.ts";
 import { createSafeFetch } from "../../src/auth/safe-fetch.ts";
-import { introspection, jwt } from "../../src/auth/server/index.ts";
 import { createJwt, type JwtOptions } from "../../src/auth/server/jwt.ts";
 import { connect } from "../../src/connect/connect.ts";
 import type { Authenticator } from "../../src/model/authenticator.ts";
@@ -11,6 +11,7 @@ import { toBase64Url } from "../../src/std/base64.ts";
 import { type HttpServing, serveHttp } from "../../src/transport/node/http.ts";
 import { modernCall } from "../support/fake-endpoint.ts";
 import { createRawClient } from "../support/raw-http.ts";
+import { recordSecret } from "../support/secrets.ts";
 import { type AuthorizationServer, startProvider } from "./support/provider.ts";
 import { createUser } from "./support/user-agent.ts";
 
@@ -180,6 +181,7 @@ describe("a server on a socket", () => {
 describe("a server that takes tokens bound to keys", () => {
   async function createKey() {
     const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
+    recordSecret("private key", (await exportJWK(privateKey)).d);
     const jwk = await exportJWK(publicKey);
     const sign = (claims: object) =>
       new SignJWT({ jti: crypto.randomUUID(), iat: Math.floor(Date.now() / 1_000), ...claims })

@@ -1,6 +1,7 @@
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWTPayload, SignJWT } from "jose";
 import type { SafeFetch } from "../../src/auth/safe-fetch.ts";
 import type { HttpFacts } from "../../src/std/http-facts.ts";
+import { recordSecret } from "./secrets.ts";
 
 /** Makes tokens as an authorization server would, without being one. */
 export interface FakeIssuer {
@@ -21,16 +22,19 @@ export async function createFakeIssuer(
   alg = "ES256",
 ): Promise<FakeIssuer> {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  recordSecret("private key", (await exportJWK(privateKey)).d);
   const jwk = { ...(await exportJWK(publicKey)), kid, alg };
   return {
     issuer,
     jwks: { keys: [jwk] },
-    token(claims = {}, header = {}) {
+    async token(claims = {}, header = {}) {
       const seconds = noon / 1_000;
       const good = { iss: issuer, aud: audience, sub: "ann", iat: seconds - 10, exp: seconds + 300, scope: "read" };
-      return new SignJWT({ ...good, ...claims } as JWTPayload)
+      const token = await new SignJWT({ ...good, ...claims } as JWTPayload)
         .setProtectedHeader({ alg, kid, typ: "at+jwt", ...header } as { alg: string })
         .sign(privateKey);
+      recordSecret("access token", token);
+      return token;
     },
   };
 }

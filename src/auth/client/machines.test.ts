@@ -10,12 +10,14 @@ import {
   takesOr,
   type WorldOptions,
 } from "../../../test/support/auth-world.ts";
+import { recordSecret } from "../../../test/support/secrets.ts";
 import { clientCredentials, enterpriseManaged, jwtBearer, tokenExchange } from "./index.ts";
 
 const resource = "https://mcp.example/mcp";
 const failing = (reason: string) => ({ code: "unauthorized", data: expect.objectContaining({ reason }) });
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+for (const line of pem.split("\n").slice(1, -2)) recordSecret("private key", line);
 
 const expiring = (exp: number): Promise<string> =>
   new SignJWT({ exp }).setProtectedHeader({ alg: "ES256" }).sign(privateKey);

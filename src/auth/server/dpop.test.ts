@@ -1,5 +1,6 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
+import { recordSecret } from "../../../test/support/secrets.ts";
 import { audience, createFakeIssuer, httpWith, noon } from "../../../test/support/tokens.ts";
 import { toBase64Url } from "../../std/base64.ts";
 import { openStore } from "../../store/open-store.ts";
@@ -11,6 +12,7 @@ type Changes = Readonly<Record<string, unknown>>;
 
 async function createKey(alg = "ES256") {
   const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  recordSecret("private key", (await exportJWK(privateKey)).d);
   const jwk = await exportJWK(publicKey);
   const jkt = await calculateJwkThumbprint(jwk);
   let count = 0;

@@ -12,7 +12,7 @@ import type { Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import { clientAuthOf } from "../client/client-auth.ts";
 import { nameOf } from "../client/digest.ts";
-import type { SafeFetch } from "../safe-fetch.ts";
+import type { Hop, SafeFetch } from "../safe-fetch.ts";
 import { fetchFor } from "./fetch-for.ts";
 import { fetchIssuer, urlIn } from "./issuer-metadata.ts";
 import { defaultPrincipal } from "./jwt.ts";
@@ -48,8 +48,13 @@ export interface IntrospectionOptions extends TokenOptions {
  * serveHttp(shop, { auth: introspection({ issuer, clientId: "shop", clientSecret, audience: "https://shop.example.com/mcp" }) });
  */
 export function introspection(options: IntrospectionOptions): Authenticator {
+  return createIntrospection(options, { fetch: introspectionFetch(options), now: Date.now });
+}
+
+/** How the issuer is asked, for its metadata and about tokens. */
+export function introspectionFetch(options: IntrospectionOptions, hop?: Hop): SafeFetch {
   const { issuer, endpoint, allowPrivateNetwork } = options;
-  return createIntrospection(options, { fetch: fetchFor([issuer, endpoint], allowPrivateNetwork), now: Date.now });
+  return fetchFor([issuer, endpoint], { allowPrivateNetwork, hop });
 }
 
 /** Answers that are kept. */

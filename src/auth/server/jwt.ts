@@ -4,7 +4,7 @@ import type { Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import type { Auth } from "../../model/peer.ts";
 import { defined } from "../../std/defined.ts";
-import type { SafeFetch } from "../safe-fetch.ts";
+import type { Hop, SafeFetch } from "../safe-fetch.ts";
 import { fetchFor } from "./fetch-for.ts";
 import { createKeys, type Keys } from "./keys.ts";
 import { scopesOf } from "./scopes.ts";
@@ -36,9 +36,13 @@ export interface JwtOptions extends TokenOptions {
  * serveHttp(shop, { auth: jwt({ issuer: "https://login.example.com", audience: "https://shop.example.com/mcp" }) });
  */
 export function jwt(options: JwtOptions): Authenticator {
-  const { issuer, jwks, allowPrivateNetwork } = options;
+  return createJwt(options, { fetch: jwtFetch(options), now: Date.now });
+}
+
+/** How the metadata and the keys of the issuer are fetched. */
+export function jwtFetch({ issuer, jwks, allowPrivateNetwork }: JwtOptions, hop?: Hop): SafeFetch {
   const named = [issuer, typeof jwks === "string" || jwks instanceof URL ? String(jwks) : undefined];
-  return createJwt(options, { fetch: fetchFor(named, allowPrivateNetwork), now: Date.now });
+  return fetchFor(named, { allowPrivateNetwork, hop });
 }
 
 export function createJwt(options: JwtOptions, means: Time & { readonly fetch: SafeFetch }): Authenticator {

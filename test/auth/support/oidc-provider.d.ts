@@ -10,13 +10,17 @@ declare module "oidc-provider" {
     destroy(): Promise<void>;
   }
 
+  interface Context {
+    readonly oidc: { readonly params?: Readonly<Record<string, string>> };
+    readonly headers: Readonly<Record<string, string | undefined>>;
+    /** The answer. */
+    readonly body?: unknown;
+  }
+
   export class Provider {
     constructor(issuer: string, configuration: object);
     callback(): (request: IncomingMessage, response: ServerResponse) => void;
-    on(
-      event: string,
-      listener: (context: { readonly oidc: { readonly params?: Readonly<Record<string, string>> } }) => void,
-    ): this;
+    on(event: string, listener: (context: Context) => void): this;
     readonly AccessToken: { find(token: string): Promise<AccessToken | undefined> };
     readonly ClientCredentials: { find(token: string): Promise<AccessToken | undefined> };
   }

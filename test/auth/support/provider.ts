@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
+import { recordSecret, recordSecrets } from "../../support/secrets.ts";
 import { barrier } from "./barrier.ts";
 
 /** A real authorization server on this machine, which signs in anybody who asks. */
@@ -18,6 +19,8 @@ export interface ProviderOptions {
   readonly accessTokenTtl?: number;
   /** Of access tokens. Default `opaque`. */
   readonly format?: "opaque" | "jwt";
+  /** What may be asked for, at every server. Default: what the servers of these tests know. */
+  readonly scopes?: readonly string[];
 }
 
 export const scopes: readonly string[] = ["mcp:read", "mcp:write"];
@@ -29,6 +32,12 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Auth
   const grants: string[] = [];
   for (const event of ["grant.success", "grant.error"]) {
     provider.on(event, ({ oidc }) => grants.push(oidc.params?.grant_type ?? ""));
+  }
+  for (const event of ["grant.success", "grant.error", "registration_create.success"]) {
+    provider.on(event, ({ oidc, headers, body }) => {
+      for (const fields of [oidc.params, body]) recordSecrets(fields);
+      recordSecret("credentials of a client", headers.authorization?.split(" ")[1]);
+    });
   }
   const handle = provider.callback();
   let wait = barrier(0);
@@ -42,7 +51,8 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Auth
   return { issuer, provider, grants, gather, [Symbol.asyncDispose]: () => close(server) };
 }
 
-function configurationOf({ accessTokenTtl = 3600, format = "opaque" }: ProviderOptions): object {
+function configurationOf(options: ProviderOptions): object {
+  const { accessTokenTtl = 3600, format = "opaque", scopes: offered = scopes } = options;
   return {
     clients: [
       {
@@ -51,11 +61,11 @@ function configurationOf({ accessTokenTtl = 3600, format = "opaque" }: ProviderO
         grant_types: ["client_credentials"],
         redirect_uris: [],
         response_types: [],
-        scope: scopes.join(" "),
+        scope: offered.join(" "),
       },
     ],
     findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
-    scopes: ["openid", "offline_access", ...scopes],
+    scopes: ["openid", "offline_access", ...offered],
     cookies: { keys: ["only for tests"] },
     pkce: { required: () => true },
     ttl: {
@@ -78,7 +88,7 @@ function configurationOf({ accessTokenTtl = 3600, format = "opaque" }: ProviderO
         enabled: true,
         useGrantedResource: () => true,
         getResourceServerInfo: (_context: unknown, resource: string) => ({
-          scope: scopes.join(" "),
+          scope: offered.join(" "),
           audience: resource,
           accessTokenTTL: accessTokenTtl,
           accessTokenFormat: format,
