@@ -1,9 +1,11 @@
 import { defineConfig } from "vitest/config";
 
-/** Tests that start processes or open many sockets: too slow for the inner loop. */
+/** Tests that start processes, open many sockets or end a process at every point: too slow for the inner loop. */
 const withProcesses = [
   "src/transport/node/**/*.test.ts",
   "src/store/node/**/*.test.ts",
+  "src/server/durable-rounds.test.ts",
+  "src/server/tasks/recovery.test.ts",
   "src/auth/node/**/*.test.ts",
   "src/connect/every-way.test.ts",
   "src/testing/matrix.test.ts",
