@@ -2,6 +2,7 @@ import { asJson, type JsonObject } from "../json/json.ts";
 import type { Connection } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import type { LogLevel } from "../model/logging.ts";
+import { callKey } from "../model/meta.ts";
 import type { Method, Params, Result } from "../model/methods.ts";
 import { eraOf } from "../model/revision.ts";
 import { type TaskTerms, tasksExtension } from "../model/task.ts";
@@ -73,7 +74,7 @@ export function createRequests(options: RequestsOptions): Requests {
         params,
         service: route.service ?? connection.service,
         limits: limitsOf(callOptions, limits),
-        meta: key === undefined ? meta : { ...meta, "plugbay/key": key },
+        meta: key === undefined ? meta : { ...meta, [callKey]: key },
         wantsProgress: onProgress !== undefined,
         logLevel: logged && requests.logLevel,
         signal,

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Failure } from "../model/errors.ts";
-import { metaOf } from "../model/meta.ts";
+import { changeKeys, metaOf } from "../model/meta.ts";
 import type { Auth } from "../model/peer.ts";
 import { newest } from "../model/revision.ts";
 import { createCall, type Service } from "../model/service.ts";
@@ -45,7 +45,7 @@ export function listenFrom({ service, filter, auth, after, tell, ended }: Listen
       method: "subscriptions/listen",
       params: { notifications: filter },
       peer: { revision: newest, capabilities: {}, ...(auth !== undefined && { auth }) },
-      meta: after === undefined ? {} : { [AFTER]: after },
+      meta: after === undefined ? {} : { [changeKeys.after]: after },
       abort,
       notify(method, params) {
         if (abort.aborted) return undefined;
@@ -62,12 +62,7 @@ export function listenFrom({ service, filter, auth, after, tell, ended }: Listen
   return { begun, stop: () => abort.abort("nobody listens any more") };
 }
 
-/** These keys never leave the process: codecs drop them. */
-const AFTER = "plugbay/after";
-const POSITION = "plugbay/position";
-const LOST = "plugbay/lost";
-
 function newsOf(method: string, params: JsonObject): News {
-  const { [POSITION]: position, [LOST]: lost } = metaOf(params);
+  const { [changeKeys.position]: position, [changeKeys.lost]: lost } = metaOf(params);
   return { method, params, position: typeof position === "number" ? position : undefined, lost: lost === true };
 }

@@ -12,6 +12,15 @@ export const metaKeys = {
   progressToken: "progressToken",
 } as const;
 
+/** The key by which a caller names what it wants done once, however often it has to try. */
+export const callKey = "plugbay/key";
+
+/**
+ * Keys of `_meta` for what stays in one process: where a change stands among all,
+ * what is to be told first, and that some are known no longer. Codecs drop them.
+ */
+export const changeKeys = { position: "plugbay/position", after: "plugbay/after", lost: "plugbay/lost" } as const;
+
 /** The `_meta` of params or a result; empty when there is none. */
 export function metaOf(value: JsonObject): JsonObject {
   return isObject(value._meta) ? value._meta : noMeta;

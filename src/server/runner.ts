@@ -1,4 +1,5 @@
 import { McpError } from "../model/errors.ts";
+import { callKey } from "../model/meta.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { Deadlines } from "../std/deadlines.ts";
 import type { Store } from "../store/store.ts";
@@ -28,9 +29,6 @@ export interface RunnerOptions {
 export interface Runner {
   run(call: Call, job: Job): Outcome | Promise<Outcome>;
 }
-
-/** The member of `_meta` by which a caller names what it wants done once, however often it has to try. */
-const callKey = "plugbay/key";
 
 const LEASE_MS = 15_000;
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json/json.ts";
+import { changeKeys } from "../model/meta.ts";
 import type { Call } from "../model/service.ts";
 import { type Change, changeToNotification, isWanted, type ListenFilter } from "../model/subscription.ts";
 import type { Store, Subscription } from "../store/store.ts";
@@ -26,11 +27,6 @@ interface Joined extends SharedListener {
 const NAME = "changes";
 const KEEP = 20_000;
 const RETRY_MS = 1_000;
-
-/** Of `_meta`: where a change stands among all, what is to be told first, and that some are known no longer. */
-const POSITION = "plugbay/position";
-const AFTER = "plugbay/after";
-const LOST = "plugbay/lost";
 
 interface Parts extends Pick<Environment, "faults" | "clock"> {
   store(): Promise<Store>;
@@ -162,16 +158,16 @@ function createTelling(report: (error: unknown) => void): Telling {
     one,
     part(listener, { changes, lost }, { after, through }) {
       const told = changes.filter(([, at]) => at > after && at <= through);
-      for (const [change, at] of told) one(listener, change, { [POSITION]: at });
+      for (const [change, at] of told) one(listener, change, { [changeKeys.position]: at });
       const unknown = lost ? anything(listener.filter) : [];
-      for (const change of unknown) one(listener, change, { [POSITION]: through, [LOST]: true });
+      for (const change of unknown) one(listener, change, { [changeKeys.position]: through, [changeKeys.lost]: true });
     },
   };
 }
 
 /** The position that a call wants to go on from. */
 function positionOf({ meta }: Call): number | undefined {
-  const after = meta[AFTER];
+  const after = meta[changeKeys.after];
   return typeof after === "number" && Number.isSafeInteger(after) && after >= 0 ? after : undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json/json.ts";
 import { type Id, isId } from "../../jsonrpc/message.ts";
-import { metaKeys } from "../../model/meta.ts";
+import { changeKeys, metaKeys } from "../../model/meta.ts";
 import type { Decoded } from "../codec.ts";
 import { type Change, without } from "./change.ts";
 import { refuse } from "./refuse.ts";
@@ -16,7 +16,7 @@ export const modernKeys: readonly string[] = [
 ];
 
 /** The keys of `_meta` by which the parts of a server tell each other what was said when. No peer hears of them. */
-export const insideKeys: readonly string[] = ["plugbay/position", "plugbay/after", "plugbay/lost"];
+export const insideKeys: readonly string[] = Object.values(changeKeys);
 
 /** What a peer cannot mean is not heard from it. */
 export const dropInside: Change = without(...insideKeys);

@@ -1,3 +1,4 @@
+import { callKey } from "../../model/meta.ts";
 import type { Call } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
 import { bindingOf } from "../ticket.ts";
@@ -5,7 +6,6 @@ import type { TaskDesk } from "./desk.ts";
 import type { TaskRecord } from "./record.ts";
 
 /** The member of `_meta` by which a caller names what it wants done once, however often it has to try. */
-const KEY = "plugbay/key";
 
 /** Which task a call began, for callers that name their calls and have to repeat them. */
 export interface TaskNames {
@@ -17,12 +17,12 @@ export interface TaskNames {
 
 /** Whether its caller may have to repeat it. */
 export function isNamed({ meta }: Call): boolean {
-  return typeof meta[KEY] === "string";
+  return typeof meta[callKey] === "string";
 }
 
 /** Undefined for a call without a name. */
 export async function taskNames({ store, records }: TaskDesk, call: Call): Promise<TaskNames | undefined> {
-  const key = call.meta[KEY];
+  const key = call.meta[callKey];
   if (typeof key !== "string") return undefined;
   const name = `task-call:${await bindingOf(call, key)}`;
 

@@ -4,7 +4,7 @@ import type { EventSink } from "../../http-reply.ts";
 import type { SinkUser } from "../../live-sink.ts";
 import type { Beating } from "../../pulse.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "../event-frames.ts";
-import type { StreamHead } from "./kept-stream.ts";
+import { AFTERLIFE_MS, type StreamHead } from "./kept-stream.ts";
 import { randomName } from "./random-name.ts";
 import { partName } from "./session-shelf.ts";
 import { END, type SharedRules } from "./shared-rules.ts";
@@ -193,5 +193,4 @@ export class KeptReader implements SinkUser, Beating {
   }
 }
 
-const AFTERLIFE_MS = 300_000;
 const gone = { code: rpcCodes.internal, message: "the process that ran it is gone" };

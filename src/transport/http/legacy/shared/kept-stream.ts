@@ -25,7 +25,7 @@ export interface KeptStreamOptions {
 }
 
 /** How long a stream is kept after its end: clients that come back do so within seconds. */
-const AFTERLIFE_MS = 300_000;
+export const AFTERLIFE_MS = 300_000;
 const DAY_MS = 86_400_000;
 
 interface Item {
