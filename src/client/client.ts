@@ -13,7 +13,7 @@ import { type TaskTerms, tasksExtension } from "../model/task.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import type { AnswerDesk, AnswerOptions } from "./answers.ts";
-import { createCache } from "./cache.ts";
+import { type CacheOptions, chooseCache } from "./cache-choice.ts";
 import type { CachedCallOptions, CallOptions, ToolCallOptions } from "./call-options.ts";
 import { createCalls, type ListMethod, type PagesOptions } from "./calls.ts";
 import { createOutputChecks } from "./check-output.ts";
@@ -37,8 +37,11 @@ export interface ClientOptions extends AnswerOptions {
   readonly maxRounds?: number;
   /** How many pages of a list are fetched. Default 1000. */
   readonly maxPages?: number;
-  /** False asks the server every time, whatever it allows to be kept. */
-  readonly cache?: boolean;
+  /**
+   * Keeps results for as long as the server allows: true (the default) in memory,
+   * a store for others too. False asks the server every time.
+   */
+  readonly cache?: boolean | CacheOptions;
   /** False takes structured content as it comes. Otherwise it is checked against the schemas of the last `listTools`. */
   readonly checkOutput?: boolean;
   /** The least severe log message to ask for. Default `info`. */
@@ -101,11 +104,12 @@ export interface Client<T extends ToolShapes = ToolShapes> extends AsyncDisposab
   close(): Promise<void>;
 }
 
-/** A client over an open connection. `desk` is the one the connection was opened with. */
+/** A client over an open connection. `desk` is the one the connection was opened with; `place` names where the server is. */
 export function createClient<T extends ToolShapes = ToolShapes>(
   connection: Connection,
   desk: AnswerDesk,
   options: ClientOptions = {},
+  place?: string,
 ): Client<T> {
   const {
     clock = systemClock,
@@ -115,11 +119,11 @@ export function createClient<T extends ToolShapes = ToolShapes>(
     onLog,
     logLevel = "info",
   } = options;
-  const { server, revision, service } = connection;
+  const { server, revision } = connection;
   const warn = toWarn(options.onWarning);
   const limits = limitsOf(options, standardLimits);
   const requests = createRequests({ connection, desk, clock, warn, limits, maxInFlight, maxRounds, onLog, logLevel });
-  const cache = options.cache === false ? undefined : createCache(service, clock);
+  const cache = chooseCache(options.cache ?? true, { connection, clock, warn, place });
   const checks = createOutputChecks(warn);
   const { call, pages, list } = createCalls({ server, requests, cache, maxPages });
   const { close, isClosed } = createLifetime(connection, requests, clock);

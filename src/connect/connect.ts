@@ -1,15 +1,8 @@
-import { type Connect, createConnect } from "./create-connect.ts";
+import { type Connect, createConnect, createDial, type Dial, type Platform } from "./create-connect.ts";
 
 export { type ConnectOptions, connectBy } from "./create-connect.ts";
 
-/**
- * Connects to a server and returns a client for it.
- *
- * The era is found out, and nothing of it shows. Give the type of a server to
- * have its tools typed: `connect<typeof shop>("node shop.js")`; a server given
- * as a value brings its types along.
- */
-export const connect: Connect = createConnect({
+const platform: Platform = {
   // Only who starts programs needs the platform for it, and the same goes for sockets.
   async openCommand(command, opening, { probeMs, maxLineBytes, jsonLimits }) {
     const { openCommand } = await import("../transport/node/open-command.ts");
@@ -23,4 +16,16 @@ export const connect: Connect = createConnect({
     const { nodeSend } = await import("../transport/node/http-send.ts");
     return nodeSend(protocol);
   },
-});
+};
+
+/**
+ * Connects to a server and returns a client for it.
+ *
+ * The era is found out, and nothing of it shows. Give the type of a server to
+ * have its tools typed: `connect<typeof shop>("node shop.js")`; a server given
+ * as a value brings its types along.
+ */
+export const connect: Connect = createConnect(platform);
+
+/** What {@link connect} stands on. */
+export const dial: Dial = createDial(platform);

@@ -6,7 +6,7 @@ import type { Authorizer } from "../model/authorizer.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import type { Implementation } from "../model/peer.ts";
-import type { Revision } from "../model/revision.ts";
+import type { Era, Revision } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { Shaped, ShapesOf, ToolShapes } from "../model/shape.ts";
 import { systemClock } from "../std/clock.ts";
@@ -15,6 +15,7 @@ import type { HttpClientOptions } from "../transport/http/client/open-http.ts";
 import type { HttpSend } from "../transport/http/http-send.ts";
 import { openChannel } from "../transport/open-channel.ts";
 import { openInProcess } from "./in-process.ts";
+import { namePlace } from "./name-place.ts";
 import { createPatience } from "./patience.ts";
 import { type Place, readTarget, type Target, type UrlPlace } from "./target.ts";
 
@@ -23,6 +24,8 @@ export interface ConnectOptions extends ClientOptions {
   readonly info?: Implementation;
   /** The revision to speak. Default: the newest both sides know. */
   readonly revision?: Revision;
+  /** What the server spoke last time, if that is known: it is tried first. */
+  readonly era?: Era;
   /** How long one step of connecting may take. Default 30 s. */
   readonly connectTimeoutMs?: number;
   /** How long a server on stdio may ignore the modern opening before the older one is tried. Default 3 s. */
@@ -72,13 +75,29 @@ export interface Platform {
   sendTo(url: URL): Promise<HttpSend>;
 }
 
+/** An open line to a server: the client, and the connection under it. */
+export interface Line {
+  readonly client: Client;
+  readonly connection: Connection;
+}
+
+/** Connects like {@link Connect}, for who has to reach below the client. */
+export type Dial = (target: Target, options?: ConnectOptions) => Promise<Line>;
+
 /** Makes `connect` for a platform. */
 export function createConnect(platform: Platform): Connect {
-  const connect = async (target: Target, options: ConnectOptions = {}): Promise<Client> => {
-    const place = readTarget(target);
-    return connectBy((opening) => open(platform, place, options, opening), options);
-  };
+  const dial = createDial(platform);
+  const connect = async (target: Target, options?: ConnectOptions): Promise<Client> =>
+    (await dial(target, options)).client;
   return connect as Connect;
+}
+
+/** Makes what `connect` stands on. */
+export function createDial(platform: Platform): Dial {
+  return async (target, options = {}) => {
+    const place = readTarget(target);
+    return dialBy((opening) => open(platform, place, options, opening), options, namePlace(place));
+  };
 }
 
 /** Connects over whatever `open` opens, and returns a client for it. */
@@ -86,7 +105,15 @@ export async function connectBy(
   open: (opening: Opening) => Promise<Connection>,
   options: ConnectOptions = {},
 ): Promise<Client> {
-  const { info = ownInfo, connectTimeoutMs = 30_000, clock = systemClock, revision, signal } = options;
+  return (await dialBy(open, options)).client;
+}
+
+async function dialBy(
+  open: (opening: Opening) => Promise<Connection>,
+  options: ConnectOptions,
+  place?: string,
+): Promise<Line> {
+  const { info = ownInfo, connectTimeoutMs = 30_000, clock = systemClock, revision, era, signal } = options;
   if (signal?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: signal.reason });
   const desk = createAnswerDesk(options);
   const connection = await open({
@@ -97,10 +124,11 @@ export async function connectBy(
     timeoutMs: connectTimeoutMs,
     clock,
     ...(revision !== undefined && { revision }),
+    ...(era !== undefined && { era }),
     ...(signal !== undefined && { signal }),
   });
   askForLogs(connection, options);
-  return createClient(connection, desk, options);
+  return { client: createClient(connection, desk, options, place), connection };
 }
 
 /** Legacy servers choose what to send until they are told. One that will not be told sends what it likes. */

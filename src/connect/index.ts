@@ -1,5 +1,6 @@
 export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "../bridge/tool-loop.ts";
 export type { AnswerContext, AnswerOptions } from "../client/answers.ts";
+export type { CacheOptions } from "../client/cache-choice.ts";
 export type { CachedCallOptions, CallOptions, LogEntry, Progress, ToolCallOptions } from "../client/call-options.ts";
 export type { ListMethod, PagesOptions } from "../client/calls.ts";
 export type { Client, ClientOptions } from "../client/client.ts";

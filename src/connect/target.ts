@@ -52,6 +52,12 @@ export function readTarget(target: Target): Place {
   throw bad("a config entry needs a command or a url");
 }
 
+/** True for what runs on this machine: programs to start, and servers in this process. */
+export function isProgram(target: Target): boolean {
+  const { kind } = readTarget(target);
+  return kind === "command" || kind === "service";
+}
+
 function readText(text: string): Place {
   if (/^https?:\/\//i.test(text)) return readUrl(text);
   const words = splitWords(text);

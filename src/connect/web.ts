@@ -1,9 +1,9 @@
-import { McpError } from "../model/errors.ts";
-import { fetchSend } from "../transport/http/client/fetch-send.ts";
 import { type Connect, createConnect } from "./create-connect.ts";
+import { webPlatform } from "./web-platform.ts";
 
 export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "../bridge/tool-loop.ts";
 export type { AnswerContext, AnswerOptions } from "../client/answers.ts";
+export type { CacheOptions } from "../client/cache-choice.ts";
 export type { CachedCallOptions, CallOptions, LogEntry, Progress, ToolCallOptions } from "../client/call-options.ts";
 export type { ListMethod, PagesOptions } from "../client/calls.ts";
 export type { Client, ClientOptions } from "../client/client.ts";
@@ -25,10 +25,4 @@ export type { ConfigEntry, Target, UrlEntry } from "./target.ts";
  * Like `connect` on Node, but for programs: they cannot be started here, and
  * fail with `unsupported`.
  */
-export const connect: Connect = createConnect({
-  async openCommand({ command }) {
-    throw new McpError("unsupported", `cannot start ${JSON.stringify(command)}: this platform starts no programs`);
-  },
-  // Called as a function of nobody: browsers insist on it.
-  sendTo: async () => fetchSend((input, init) => fetch(input, init)),
-});
+export const connect: Connect = createConnect(webPlatform);

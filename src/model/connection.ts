@@ -5,7 +5,7 @@ import type { Answer, Question } from "./input.ts";
 import type { LogLevel } from "./logging.ts";
 import type { DiscoverResult } from "./methods.ts";
 import type { ClientCapabilities, Implementation, Peer } from "./peer.ts";
-import type { Revision } from "./revision.ts";
+import type { Era, Revision } from "./revision.ts";
 import type { Service } from "./service.ts";
 
 /** What a transport is told about the client that opens it. */
@@ -18,6 +18,8 @@ export interface Opening {
   notified(method: string, params: JsonObject): void;
   /** The revision to speak. Absent means the newest both sides know. */
   readonly revision?: Revision;
+  /** What the server spoke last time, if anybody knows. A guess: it may have changed. */
+  readonly era?: Era;
   /** For one step of the opening. */
   readonly timeoutMs: number;
   readonly clock: Clock;

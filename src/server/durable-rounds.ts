@@ -42,10 +42,8 @@ export function createDurableRounds(options: DurableRoundsOptions): DurableRound
   const runs = createDurableRuns(options);
   const { park, unpark } = createParking({ ...options, hasMoved: runs.hasMoved });
   const places = new WeakMap<Execution, Place>();
-  const warn = keyWarning(options);
 
   const suspend = async (execution: Execution): Promise<Outcome> => {
-    warn();
     const place = places.get(execution) ?? newPlace(execution, runs);
     const { ticket, outcome } = await issue(execution, { sealer, id: place.id, expires: now() + stateTtlMs });
     park(ticket.run, { execution, place });
@@ -185,20 +183,3 @@ function answerEntries(arrivals: readonly Arrival[]): readonly JsonObject[] {
   if (arrivals.length === 0) return [];
   return [answersEntry(Object.fromEntries(arrivals.map(({ key, told }) => [key, told])))];
 }
-
-/** Says once that others cannot go on with calls, where they are meant to. */
-function keyWarning({ stateKeys = [], store }: DurableRoundsOptions): () => void {
-  let isDue = stateKeys.length === 0;
-  return () => {
-    if (!isDue) return;
-    isDue = false;
-    void store().then(
-      ({ durable }) => durable && console.warn(noKeys),
-      () => {},
-    );
-  };
-}
-
-const noKeys =
-  "plugbay: no other process can go on with a call that asks, nor can this one after a restart: " +
-  "give createServer the same stateKeys everywhere, or set PLUGBAY_STATE_KEYS";

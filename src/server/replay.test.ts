@@ -169,8 +169,10 @@ describe("another process", () => {
 
   it("without the keys refuses", async () => {
     const it = tool({ run: async (_, { ask }) => (await ask("Sure?", form)).ok });
-    const [mine, other] = [1, 2].map(() => createServer({ name: "shop", version: "1", tools: { it } }));
-    if (mine === undefined || other === undefined) throw new Error("no servers");
+    const [mine, other] = [
+      createServer({ name: "shop", version: "1", stateKeys, tools: { it } }),
+      createServer({ name: "shop", version: "1", tools: { it } }),
+    ];
     const { state } = askedBy(await send(mine, "tools/call", { name: "it" }));
     const failure = failureOf(await send(other, "tools/call", { name: "it" }, { state, answers: { "ask-1": yes } }));
     expect(failure).toEqual({

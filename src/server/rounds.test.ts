@@ -12,7 +12,7 @@ import { tool } from "./define-tool.ts";
 import type { ServerOptions } from "./options.ts";
 import { createServer, type Server } from "./server.ts";
 
-const info = { name: "shop", version: "1" };
+const info = { name: "shop", version: "1", stateKeys: ["a key that is only for tests"] };
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
 const yes = { action: "accept", content: { ok: true } };
 const no = { action: "accept", content: { ok: false } };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../json/json.ts";
 import { createSealer } from "./seal.ts";
 
@@ -32,8 +32,10 @@ describe("createSealer", () => {
   });
 
   it("makes up a secret when it gets none", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const [mine, other] = [createSealer(), createSealer([])];
     const sealed = await mine.seal({ a: 1 });
+    warn.mockRestore();
     expect(await mine.open(sealed)).toEqual({ a: 1 });
     expect(await other.open(sealed)).toBeUndefined();
   });

@@ -16,11 +16,13 @@ const VERSION = "1.";
  *
  * The first key seals, all of them open, so that keys can be replaced while
  * old state is still under way. Without keys one is made up, which other
- * processes and a restart do not know.
+ * processes and a restart do not know: whoever runs the server is told so when
+ * it is first used.
  */
 export function createSealer(secrets: readonly string[] = []): Sealer {
   const texts = secrets.length > 0 ? secrets : [toBase64Url(crypto.getRandomValues(new Uint8Array(32)))];
   let keys: Promise<readonly CryptoKey[]> | undefined;
+  let isTold = secrets.length > 0;
   const load = (): Promise<readonly CryptoKey[]> => {
     keys ??= Promise.all(texts.map(importKey));
     return keys;
@@ -28,6 +30,8 @@ export function createSealer(secrets: readonly string[] = []): Sealer {
 
   return {
     async seal(state) {
+      if (!isTold) console.warn(madeUp);
+      isTold = true;
       const [key] = await load();
       const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
       const plain = new TextEncoder().encode(JSON.stringify(state));
@@ -49,6 +53,10 @@ export function createSealer(secrets: readonly string[] = []): Sealer {
     },
   };
 }
+
+const madeUp =
+  "plugbay: made up a key for the state of calls that ask: no other process can go on with them, nor can this one " +
+  "after a restart; give createServer the same stateKeys everywhere, or set PLUGBAY_STATE_KEYS";
 
 /** Any secret text becomes a key of the right length. */
 async function importKey(secret: string): Promise<CryptoKey> {

@@ -2,10 +2,14 @@ import { toError } from "../model/errors.ts";
 import type { DiscoverResult } from "../model/methods.ts";
 import { newest } from "../model/revision.ts";
 import { createCall, type Service } from "../model/service.ts";
+import type { HttpFacts } from "../std/http-facts.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 
-/** What a service says of itself. Throws an `McpError` when it does not say. */
-export async function describeService(service: Service): Promise<DiscoverResult> {
+/**
+ * What a service says of itself: to anybody, or to who sent a request. Throws an
+ * `McpError` when it does not say.
+ */
+export async function describeService(service: Service, http?: HttpFacts): Promise<DiscoverResult> {
   const outcome = await service(
     createCall({
       method: "server/discover",
@@ -13,6 +17,7 @@ export async function describeService(service: Service): Promise<DiscoverResult>
       peer: { revision: newest, capabilities: {} },
       abort: new LazyAbort(),
       notify: () => undefined,
+      http,
     }),
   );
   if (outcome.kind === "complete") return outcome.result;

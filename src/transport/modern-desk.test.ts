@@ -12,6 +12,7 @@ function rich() {
   return createServer({
     name: "rich",
     version: "1",
+    stateKeys: ["a key that is only for tests"],
     listChanged: true,
     subscribe: true,
     logging: true,

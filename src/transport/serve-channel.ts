@@ -11,6 +11,7 @@ import { newest } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import { systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
+import type { HttpFacts } from "../std/http-facts.ts";
 import { describeService } from "./describe-service.ts";
 import { createLegacyDesk } from "./legacy-desk.ts";
 import { createModernDesk } from "./modern-desk.ts";
@@ -51,8 +52,8 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
   let flaw: McpError | undefined;
 
   /** A server that turns out to be defined badly is not served. One that fails otherwise may be of use all the same. */
-  const discover = (): Promise<DiscoverResult> =>
-    describeService(service).catch((error: unknown) => {
+  const discover = (http?: HttpFacts): Promise<DiscoverResult> =>
+    describeService(service, http).catch((error: unknown) => {
       if (error instanceof McpError && error.code === "invalid-definition") {
         flaw = error;
         void drain();

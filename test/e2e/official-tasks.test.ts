@@ -21,6 +21,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client as OurClient } from "../../src/connect/index.ts";
+import type { Authenticator } from "../../src/model/authenticator.ts";
 import { connect, everythingHere, serveHttp } from "./support/built.ts";
 import { createLog } from "./support/events.ts";
 import { capabilities, sessionFor } from "./support/official.ts";
@@ -84,8 +85,40 @@ describe("tasks of the official client, version 1", () => {
 
   it("are listed to nobody who is not authenticated", async () => {
     const { experimental } = session().client;
+    expect(session().client.getServerCapabilities()?.tasks).not.toHaveProperty("list");
     await expect(experimental.tasks.listTasks()).rejects.toMatchObject({ code: -32601 });
     await expect(experimental.tasks.getTask("nobody-knows-this-task")).rejects.toMatchObject({ code: -32602 });
+  });
+});
+
+describe("tasks of the official client, version 1, of users who are known", () => {
+  const auth: Authenticator = (http) => ({ ok: true, auth: { principal: http.header("authorization") ?? "" } });
+  let serving: Awaited<ReturnType<typeof serveHttp>>;
+  const openAs = (name: string) =>
+    openV1(
+      new StreamableHTTPClientTransport(new URL(serving.url), { requestInit: { headers: { authorization: name } } }),
+    );
+
+  beforeAll(async () => {
+    serving = await serveHttp(await everythingHere(), { port: 0, auth });
+  });
+  afterAll(() => serving.close());
+
+  it("can be listed by who has them, and are said to", async () => {
+    const [ann, bob] = await Promise.all([openAs("ann"), openAs("bob")]);
+    const { tasks } = ann.client.getServerCapabilities() ?? {};
+    expect(tasks).toEqual({ list: {}, cancel: {}, requests: { tools: { call: {} } } });
+    const params = { name: "slow_compute", arguments: { seconds: 60 } };
+    const stream = ann.client.experimental.tasks.callToolStream(params, undefined, { task: { ttl: 5_000 } });
+    const { value } = await stream.next();
+    if (value?.type !== "taskCreated") return expect.unreachable(JSON.stringify(value));
+    const { taskId } = value.task;
+    expect(await ann.client.experimental.tasks.listTasks()).toMatchObject({ tasks: [{ taskId, status: "working" }] });
+    expect(await bob.client.experimental.tasks.listTasks()).toMatchObject({ tasks: [] });
+    await ann.client.experimental.tasks.cancelTask(taskId);
+    await stream.return();
+    await Promise.all([ann.client.close(), bob.client.close()]);
+    return undefined;
   });
 });
 

@@ -2,6 +2,7 @@ import type { JsonLimits } from "../../json/parse.ts";
 import type { Service } from "../../model/service.ts";
 import { systemClock } from "../../std/clock.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
 import type { Store } from "../../store/store.ts";
 import { describeService } from "../describe-service.ts";
 import { createSessions, type LegacyDoor, type SessionsOptions } from "./legacy/sessions.ts";
@@ -47,7 +48,7 @@ function toSettings(service: Service, options: HttpOptions): Settings {
     clock,
     deadlines: createDeadlines(clock),
     pulse: createPulse(clock, options.keepAliveMs ?? 15_000),
-    discover: () => describeService(service),
+    discover: (http?: HttpFacts) => describeService(service, http),
     dropped: (message) => warn(onWarning, { kind: "client-dropped", message }),
     jsonLimits: options.jsonLimits,
     alwaysStream: options.respondWith === "sse",

@@ -14,7 +14,7 @@ const eras = new Map<string, Era>();
 /** Starts a server as a child process and connects to it. The child ends with the connection. */
 export async function openCommand(command: Command, opening: Opening, options: CommandOptions): Promise<Connection> {
   const key = JSON.stringify([command.command, command.args ?? [], command.cwd ?? ""]);
-  const era = opening.revision === undefined ? eras.get(key) : undefined;
+  const era = opening.revision === undefined ? (eras.get(key) ?? opening.era) : undefined;
   try {
     const channel = spawnChannel(command, { ...options, clock: opening.clock });
     const connection = await openChannel(channel, opening, { ...options, era });
@@ -24,6 +24,6 @@ export async function openCommand(command: Command, opening: Opening, options: C
   } catch (error) {
     eras.delete(key);
     if (era !== "legacy" || opening.signal?.aborted) throw error;
-    return openCommand(command, opening, options);
+    return openCommand(command, { ...opening, era: "modern" }, options);
   }
 }

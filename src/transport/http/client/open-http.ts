@@ -40,7 +40,8 @@ const maxVerdicts = 1_000;
 /** Connects to a server behind a URL: finds out what it speaks, and remembers it. */
 export async function openHttp(url: URL, opening: Opening, options: HttpClientOptions): Promise<Connection> {
   const key = `${url.origin}${url.pathname}`;
-  const known = opening.revision === undefined && options.transport !== "sse" ? verdicts.get(key) : undefined;
+  const isOpen = opening.revision === undefined && options.transport !== "sse";
+  const known = isOpen ? (verdicts.get(key) ?? opening.era) : undefined;
   const { send, headers, auth } = options;
   const endpoint = createEndpoint({ url, send, headers, auth });
   try {
@@ -51,7 +52,7 @@ export async function openHttp(url: URL, opening: Opening, options: HttpClientOp
   } catch (error) {
     verdicts.delete(key);
     if (known === undefined || known === "modern" || opening.signal?.aborted || isAboutAuth(error)) throw error;
-    return openHttp(url, opening, options);
+    return openHttp(url, { ...opening, era: "modern" }, options);
   }
 }
 

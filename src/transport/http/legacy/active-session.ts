@@ -16,6 +16,7 @@ import type { Service } from "../../../model/service.ts";
 import type { Clock } from "../../../std/clock.ts";
 import type { Deadlines } from "../../../std/deadlines.ts";
 import { createGate } from "../../../std/gate.ts";
+import type { HttpFacts } from "../../../std/http-facts.ts";
 import type { HttpHeaders } from "../http-message.ts";
 import type { EventSink, HttpReply } from "../http-reply.ts";
 import { openLiveSink, type SinkRules } from "../live-sink.ts";
@@ -32,7 +33,7 @@ export interface CallRules extends SinkRules {
   readonly askTimeoutMs: number;
   readonly drainMs: number;
   readonly alwaysStream: boolean;
-  discover(): Promise<DiscoverResult>;
+  discover(http?: HttpFacts): Promise<DiscoverResult>;
 }
 
 /** What stays of a session when nothing is going on. */

@@ -8,6 +8,7 @@ import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../.
 import type { Service } from "../../../model/service.ts";
 import type { Clock } from "../../../std/clock.ts";
 import { createGate } from "../../../std/gate.ts";
+import type { HttpFacts } from "../../../std/http-facts.ts";
 import { type ExchangeRules, HttpExchange } from "../http-exchange.ts";
 import { refusal } from "../http-message.ts";
 import { type HttpReply, refuseBusy, sendAnswer } from "../http-reply.ts";
@@ -20,7 +21,7 @@ export interface StatelessOptions extends Omit<ExchangeRules, "ended" | "plainEr
   readonly maxConcurrent: number;
   readonly maxQueued: number;
   readonly drainMs: number;
-  discover(): Promise<DiscoverResult>;
+  discover(http?: HttpFacts): Promise<DiscoverResult>;
 }
 
 /**
@@ -40,7 +41,7 @@ export function createStatelessDoor(options: StatelessOptions): LegacyDoor {
     const asked = isRevision(protocolVersion) && isLegacy(protocolVersion) ? protocolVersion : newestLegacy;
     const codec = legacyServer(asked);
     try {
-      const server = await discover();
+      const server = await discover(exchange.via.http);
       exchange.succeed(codec.encodeWelcome({ ...server, capabilities: alone(server.capabilities) }));
     } catch (error) {
       console.error("plugbay: the service does not say what it is:", error);

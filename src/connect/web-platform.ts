@@ -1,0 +1,12 @@
+import { McpError } from "../model/errors.ts";
+import { fetchSend } from "../transport/http/client/fetch-send.ts";
+import type { Platform } from "./create-connect.ts";
+
+/** What there is everywhere: `fetch`, and nothing to start programs with. */
+export const webPlatform: Platform = {
+  async openCommand({ command }) {
+    throw new McpError("unsupported", `cannot start ${JSON.stringify(command)}: this platform starts no programs`);
+  },
+  // Called as a function of nobody: browsers insist on it.
+  sendTo: async () => fetchSend((input, init) => fetch(input, init)),
+};

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { makeCall, peer } from "../../test/support/direct.ts";
+import type { HttpFacts } from "../std/http-facts.ts";
+import { createCallerNames, networkOf } from "./caller.ts";
+
+const from = (remote?: string): HttpFacts => ({ method: "POST", url: "/mcp", header: () => undefined, remote });
+const call = (http?: HttpFacts, principal?: string) =>
+  makeCall(
+    "tools/call",
+    { name: "a" },
+    {
+      http,
+      peer: { ...peer(), ...(principal !== undefined && { auth: { principal } }) },
+    },
+  ).call;
+
+describe("the name of a caller", () => {
+  const [name, other] = [createCallerNames(), createCallerNames()];
+
+  it("is the user, wherever the call comes from", () => {
+    expect(name(call(from("10.0.0.1"), "ann"))).toBe(name(call(from("10.0.0.2"), "ann")));
+    expect(name(call(undefined, "ann"))).toBe(other(call(undefined, "ann")));
+    expect(name(call(from("10.0.0.1"), "ann"))).not.toBe(name(call(from("10.0.0.1"), "bob")));
+  });
+
+  it("is the address of who is not known, and no user has the same", () => {
+    expect(name(call(from("10.0.0.1")))).toBe(other(call(from("10.0.0.1"))));
+    expect(name(call(from("10.0.0.1")))).not.toBe(name(call(from("10.0.0.2"))));
+    expect(name(call(from("10.0.0.1")))).not.toBe(name(call(undefined, "10.0.0.1")));
+  });
+
+  it("is one for all of a process where there is no network, and one for all where no address is known", () => {
+    expect(name(call())).toBe(name(call()));
+    expect(name(call())).not.toBe(other(call()));
+    expect(name(call(from()))).toBe(other(call(from())));
+  });
+});
+
+it.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["::ffff:10.1.2.3", "10.1.2.3"],
+  ["::FFFF:10.1.2.3", "10.1.2.3"],
+  ["::1", "0:0:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["2001:db8::1", "2001:db8:0:0::/64"],
+  ["2001:0DB8:0:0:aaaa::1", "2001:db8:0:0::/64"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:db8:1:2::", "2001:db8:1:2::/64"],
+  ["", ""],
+  ["::", "0:0:0:0::/64"],
+])("the network of %j is %j", (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});

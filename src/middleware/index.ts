@@ -1,0 +1,1 @@
+export { type RateLimitOptions, rateLimit } from "./rate-limit.ts";
