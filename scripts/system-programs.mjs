@@ -5,6 +5,8 @@ import { delimiter, join } from "node:path";
 /** Programs that some tests need: by which names they go, and which Debian package has them. */
 const programs = {
   chromium: { names: ["chromium", "chromium-browser", "google-chrome"], debian: "chromium" },
+  dbus: { names: ["dbus-daemon"], debian: "dbus" },
+  keyring: { names: ["gnome-keyring-daemon"], debian: "gnome-keyring" },
   redis: { names: ["redis-server", "valkey-server"], debian: "redis-server" },
 };
 

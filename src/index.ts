@@ -13,7 +13,7 @@ export {
   type Result,
   registerMethod,
 } from "./model/methods.ts";
-export type { Auth, ClientCapabilities, Implementation, Peer, ServerCapabilities } from "./model/peer.ts";
+export type { Auth, AuthClaims, ClientCapabilities, Implementation, Peer, ServerCapabilities } from "./model/peer.ts";
 export type * from "./model/prompt.ts";
 export type * from "./model/resource.ts";
 export { type Revision, revisions } from "./model/revision.ts";

@@ -2,9 +2,9 @@ import type { HttpFacts } from "../std/http-facts.ts";
 import type { Auth } from "./peer.ts";
 
 /** Who sends a request, or why it is refused. */
-export type Authentication =
+export type Authentication<A = Auth> =
   /** Without `auth`, somebody who need not say who it is. */
-  { readonly ok: true; readonly auth?: Auth | undefined } | AuthRefusal;
+  { readonly ok: true; readonly auth?: A | undefined } | AuthRefusal;
 
 /** Why a request is refused. Nothing in it may repeat credentials. */
 export interface AuthRefusal {
@@ -21,6 +21,8 @@ export interface AuthRefusal {
   readonly scheme?: string | undefined;
   /** To go with the answer. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** For whoever runs the server, where it may be up to them: `onWarning` hears it, the client does not. */
+  readonly warning?: string | undefined;
 }
 
 /** A way to authenticate, as challenges name it. */
@@ -47,9 +49,10 @@ export interface ResourceMetadata {
  *
  * A function of your own is one; what it has besides is optional. One that throws
  * could not tell: the client is asked to come again, and `onWarning` hears of it.
+ * `A` is whom it finds: with which claims.
  */
-export interface Authenticator {
-  (http: HttpFacts): Authentication | Promise<Authentication>;
+export interface Authenticator<A = Auth> {
+  (http: HttpFacts): Authentication<A> | Promise<Authentication<A>>;
   /** Served to clients that look for a way to get a token. Without it they are told of none. */
   readonly metadata?: ResourceMetadata | undefined;
   /** Ways to authenticate, the preferred one first. Default: `Bearer`. */

@@ -35,12 +35,35 @@ export interface ServerCapabilities {
   readonly extensions?: Extensions;
 }
 
-/** A verified identity, put there by whoever checked the credentials. */
-export interface Auth {
+/**
+ * The claims of callers that handlers rely on. Empty until you extend it, once
+ * for a whole program. From then on `ctx.auth.claims` has its members, and what
+ * finds out who calls has to give them.
+ *
+ * @example
+ * declare module "plugbay/server" {
+ *   interface AuthClaims {
+ *     readonly tenant: string;
+ *   }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: its members are those of the program that uses it
+export interface AuthClaims {}
+
+/** Claims as handlers see them: any JSON, until {@link AuthClaims} says more. */
+export type KnownClaims = [keyof AuthClaims] extends [never] ? JsonObject : AuthClaims;
+
+/** A verified identity, put there by whoever checked the credentials. Claims may be left out where none are needed. */
+export type Auth<C = KnownClaims> = Identity &
+  (Record<never, never> extends C ? { readonly claims?: C } : { readonly claims: C });
+
+/** An identity that will do for handlers: with any claims, until {@link AuthClaims} says more. */
+export type NeededAuth = Auth<[keyof AuthClaims] extends [never] ? object : AuthClaims>;
+
+interface Identity {
   /** Who: stable and unique within the issuer. */
   readonly principal: string;
   readonly scopes?: readonly string[];
-  readonly claims?: JsonObject;
 }
 
 /** Who calls, as stated on this request. Nothing here outlives the call. */

@@ -1,7 +1,7 @@
 import type { Auth } from "./peer.ts";
 
 /** Whether somebody has all of these scopes. Nobody has none. */
-export function hasScopes(auth: Auth | undefined, wanted: readonly string[]): boolean {
+export function hasScopes(auth: Pick<Auth, "scopes"> | undefined, wanted: readonly string[]): boolean {
   if (wanted.length === 0) return true;
   const { scopes = [] } = auth ?? {};
   return wanted.every((scope) => scopes.includes(scope));

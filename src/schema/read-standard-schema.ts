@@ -11,7 +11,7 @@ export type Direction = "input" | "output";
 export function readStandardSchema(schema: StandardSchema, direction: Direction): ReadSchema {
   const converted = toJsonSchema(schema, direction);
   if (!converted.ok) return converted;
-  return { ok: true, value: { json: converted.value, check: (value) => check(schema, value) } };
+  return { ok: true, value: { json: converted.value, check: (value) => checkStandard(schema, value) } };
 }
 
 type Converted = { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly problem: string };
@@ -35,7 +35,8 @@ function howToConvert(vendor: string): string {
   return `the ${vendor} schema cannot convert itself: pass one that implements Standard JSON Schema, or a JSON Schema`;
 }
 
-function check(schema: StandardSchema, value: unknown): Checked | Promise<Checked> {
+/** Lets a Standard Schema check a value. Never throws, never rejects. */
+export function checkStandard(schema: StandardSchema, value: unknown): Checked | Promise<Checked> {
   try {
     const result = schema["~standard"].validate(value);
     return "then" in result ? Promise.resolve(result).then(toChecked).catch(failed) : toChecked(result);

@@ -1,4 +1,5 @@
 export { fail, McpError } from "../model/errors.ts";
+export type { Auth, AuthClaims } from "../model/peer.ts";
 export { type Call, compose, type Middleware, type Outcome, type Service, withCall } from "../model/service.ts";
 export type { AskOptions } from "./ask.ts";
 export type { Completer, Completers, CompletionContext } from "./completion.ts";
@@ -16,4 +17,5 @@ export {
 } from "./define-tool.ts";
 export type { FaultHook, FaultPlace } from "./faults.ts";
 export type { CustomMethod, ServerOptions, TaskLimits } from "./options.ts";
+export { requireAuth } from "./require-auth.ts";
 export { type Announcements, type Collection, createServer, type Server } from "./server.ts";

@@ -97,12 +97,12 @@ export function createServer<const T extends Tools = Record<never, never>>(
     return known;
   };
   let isProved = false;
-  const discover = async (): Promise<Outcome<"server/discover">> => {
+  const discover = async ({ peer }: Call): Promise<Outcome<"server/discover">> => {
     const ready = isProved ? [] : [...tools.values(), ...prompts.values()];
     const flaw = await findFlaw(ready.flatMap(({ schemas }) => schemas));
     if (flaw !== undefined) return { kind: "failed", failure: toFailure(flaw) };
     isProved = true;
-    return { kind: "complete", result: describe() };
+    return { kind: "complete", result: peer.auth && tools.hasTasks() ? withTaskList(describe()) : describe() };
   };
   const capabilities = () => describe().capabilities;
   let loaded: Promise<Background> | undefined;
@@ -165,6 +165,14 @@ export function createServer<const T extends Tools = Record<never, never>>(
     close: async () => (await loaded)?.close(),
   });
 }
+
+/** Tasks can be listed to who is known by name: whose they are, nobody could tell to anybody else. */
+function withTaskList(server: DiscoverResult): DiscoverResult {
+  return { ...server, capabilities: { ...server.capabilities, ...taskList } };
+}
+
+/** As 2025-11-25 has it, the one revision that lists tasks. */
+const taskList = { tasks: { list: {} } };
 
 function createEnvironment(options: ServerOptions): Environment {
   const { clock = systemClock, now = Date.now, cache = {} } = options;

@@ -1,7 +1,23 @@
 import { describe, expect, it } from "vitest";
+import { describeTokenStore } from "../../../test/support/token-store-contract.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { storeTokens } from "./store-tokens.ts";
+import { memoryTokens } from "./token-store.ts";
+
+describeTokenStore("a store", () => {
+  const store = memoryStore();
+  return { open: () => storeTokens(store), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+});
+
+describeTokenStore(
+  "memory",
+  () => {
+    const tokens = memoryTokens();
+    return { open: () => tokens, [Symbol.asyncDispose]: async () => {} };
+  },
+  { isShared: false },
+);
 
 describe("tokens in a store", () => {
   it("are kept, apart for each prefix, until they are deleted", async () => {

@@ -1,6 +1,6 @@
 /**
  * Where tokens and registrations are kept: texts by name. What is in them is
- * secret. Three methods are enough, such as for the keychain of a system.
+ * secret. Three methods are enough for one of your own.
  */
 export interface TokenStore {
   get(name: string): Promise<string | undefined>;

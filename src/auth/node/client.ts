@@ -37,6 +37,7 @@ export type {
 export { storeTokens } from "../client/store-tokens.ts";
 export { memoryTokens } from "../client/token-store.ts";
 export { fileTokens } from "./file-tokens.ts";
+export { type KeychainTokensOptions, keychainTokens } from "./keychain-tokens.ts";
 export { type LoopbackOptions, loopback } from "./loopback.ts";
 
 const platform = { hop: nodeHop, redirect: loopback };

@@ -12,6 +12,7 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describeTokenStore } from "../../../test/support/token-store-contract.ts";
 import { withFileLock } from "./file-lock.ts";
 import { fileTokens } from "./file-tokens.ts";
 
@@ -20,6 +21,14 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "plugbay-tokens-"));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describeTokenStore("files", () => {
+  const place = mkdtempSync(join(tmpdir(), "plugbay-tokens-"));
+  return {
+    open: () => fileTokens(place),
+    [Symbol.asyncDispose]: async () => rmSync(place, { recursive: true, force: true }),
+  };
+});
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 

@@ -8,7 +8,7 @@ import { withFileLock } from "./file-lock.ts";
  * whole or not at all. Processes on one machine may share it; only one of them
  * at a time refreshes a token.
  */
-export function fileTokens(folder: string): TokenStore {
+export function fileTokens(folder: string): Required<TokenStore> {
   const fileOf = (name: string): string => {
     if (!/^[\w-]{1,128}$/.test(name)) throw new RangeError("no name of a token");
     return join(folder, name);

@@ -1,4 +1,5 @@
 import type { Authenticator } from "../../model/authenticator.ts";
+import type { CheckedAuth, ClaimsSchema } from "../server/claims.ts";
 import { createIntrospection, type IntrospectionOptions, introspectionFetch } from "../server/introspection.ts";
 import { createJwt, type JwtOptions, jwtFetch } from "../server/jwt.ts";
 import { nodeHop } from "./node-hop.ts";
@@ -6,6 +7,7 @@ import { nodeHop } from "./node-hop.ts";
 export type {
   ApiKeyOptions,
   Auth,
+  AuthClaims,
   Authentication,
   Authenticator,
   AuthRefusal,
@@ -31,7 +33,7 @@ export { apiKey, basic, bearer, firstOf, hashApiKey, hashPassword, none } from "
  * @example
  * serveHttp(shop, { auth: jwt({ issuer: "https://login.example.com", audience: "https://shop.example.com/mcp" }) });
  */
-export function jwt(options: JwtOptions): Authenticator {
+export function jwt<const S extends ClaimsSchema = undefined>(options: JwtOptions<S>): Authenticator<CheckedAuth<S>> {
   return createJwt(options, { fetch: jwtFetch(options, nodeHop), now: Date.now });
 }
 
@@ -42,6 +44,8 @@ export function jwt(options: JwtOptions): Authenticator {
  * @example
  * serveHttp(shop, { auth: introspection({ issuer, clientId: "shop", clientSecret, audience: "https://shop.example.com/mcp" }) });
  */
-export function introspection(options: IntrospectionOptions): Authenticator {
+export function introspection<const S extends ClaimsSchema = undefined>(
+  options: IntrospectionOptions<S>,
+): Authenticator<CheckedAuth<S>> {
   return createIntrospection(options, { fetch: introspectionFetch(options, nodeHop), now: Date.now });
 }

@@ -1,37 +1,44 @@
+import type { JsonObject } from "../../json/json.ts";
 import type { Authentication, Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
-import type { Auth } from "../../model/peer.ts";
+import type { Auth, KnownClaims } from "../../model/peer.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { equalsInConstantTime } from "../client/digest.ts";
+import { admit } from "./admit.ts";
 import { readAuthorization } from "./authorization-header.ts";
+import { type CheckedAuth, type ClaimsSchema, createClaimsCheck, type GivenClaims } from "./claims.ts";
 import { createHmac } from "./hmac.ts";
-import { admit, type KnownSecret, readKnown } from "./known.ts";
+import { type KnownSecret, readKnown } from "./known.ts";
 import { checkScopes } from "./scopes.ts";
 
-interface ApiKeyCommon {
+interface ApiKeyCommon<S extends ClaimsSchema> {
   /** The header that brings the key. In `authorization` it comes as Bearer. Default `x-api-key`. */
   readonly header?: string;
   readonly requiredScopes?: readonly string[];
+  /** Checks the claims: any Standard Schema, or a plain JSON Schema. What it makes of them is what handlers see. */
+  readonly claims?: S;
 }
 
 /** Keys that are listed here, as {@link hashApiKey} hashes them. */
-export interface ListedKeys extends ApiKeyCommon {
+export interface ListedKeys<S extends ClaimsSchema = undefined> extends ApiKeyCommon<S> {
   /** Hashes by name. */
-  readonly keys: Readonly<Record<string, KnownSecret>>;
+  readonly keys: Readonly<Record<string, KnownSecret<GivenClaims<S>>>>;
   /** What the keys were hashed with. Keep it apart from them. */
   readonly pepper: string;
   readonly verify?: undefined;
 }
 
 /** Keys that you look up yourself. */
-export interface OwnKeys extends ApiKeyCommon {
+export interface OwnKeys<S extends ClaimsSchema = undefined> extends ApiKeyCommon<S> {
   /** Says whose key it is; undefined: nobody's. Throws when it cannot tell. Look it up by its hash, or in constant time. */
-  readonly verify: (key: string, http: HttpFacts) => Auth | undefined | Promise<Auth | undefined>;
+  readonly verify: VerifyKey<GivenClaims<S>>;
   readonly keys?: undefined;
   readonly pepper?: undefined;
 }
 
-export type ApiKeyOptions = ListedKeys | OwnKeys;
+type VerifyKey<C> = (key: string, http: HttpFacts) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
+
+export type ApiKeyOptions<S extends ClaimsSchema = undefined> = ListedKeys<S> | OwnKeys<S>;
 
 /** A key in a form that is of no use without the pepper. Make keys of 32 random bytes or more. */
 export async function hashApiKey(key: string, pepper: string): Promise<string> {
@@ -45,18 +52,21 @@ export async function hashApiKey(key: string, pepper: string): Promise<string> {
  * @example
  * serveHttp(shop, { auth: apiKey({ keys: { ci: { hash, scopes: ["orders:read"] } }, pepper: process.env.PEPPER }) });
  */
-export function apiKey(options: ApiKeyOptions): Authenticator {
+export function apiKey<const S extends ClaimsSchema = undefined>(
+  options: ApiKeyOptions<S>,
+): Authenticator<CheckedAuth<S, KnownClaims>> {
   const { requiredScopes = [] } = options;
   const header = (options.header ?? "x-api-key").toLowerCase();
   const scheme = header === "authorization" ? "Bearer" : "ApiKey";
   checkScopes("apiKey", requiredScopes);
-  const find = options.verify ?? listed(options);
+  const checkClaims = createClaimsCheck("apiKey", options.claims);
+  const find: VerifyKey<JsonObject> = options.verify ?? listed(options);
 
-  const authenticate: Authenticator = async (http): Promise<Authentication> => {
+  const authenticate = async (http: HttpFacts): Promise<Authentication<CheckedAuth<S>>> => {
     const key = readKey(http, header);
     if (key === undefined) return { ok: false, status: 401 };
     const auth = key.length > maxKey ? undefined : await find(key, http);
-    if (auth !== undefined) return admit(auth, requiredScopes, scheme);
+    if (auth !== undefined) return admit(auth, { checkClaims, requiredScopes, scheme });
     return { ok: false, status: 401, error: "invalid_token", description: "the key is not known", scheme };
   };
 
@@ -78,7 +88,7 @@ function readKey(http: HttpFacts, header: string): string | undefined {
 }
 
 /** Looks at every key, so that how long it takes tells nothing of which it is. */
-function listed({ keys, pepper }: ListedKeys): (key: string) => Promise<Auth | undefined> {
+function listed({ keys, pepper }: ListedKeys<ClaimsSchema>): (key: string) => Promise<Auth<JsonObject> | undefined> {
   checkPepper(pepper);
   const known = readKnown("apiKey", keys);
   const bad = known.find(({ hash }) => !hashPattern.test(hash));

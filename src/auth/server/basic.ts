@@ -1,26 +1,31 @@
+import type { JsonObject } from "../../json/json.ts";
 import type { Authentication, Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
-import type { Auth } from "../../model/peer.ts";
+import type { Auth, KnownClaims } from "../../model/peer.ts";
 import { fromBase64 } from "../../std/base64.ts";
 import { createGate } from "../../std/gate.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
+import { admit } from "./admit.ts";
 import { readAuthorization } from "./authorization-header.ts";
+import { type CheckedAuth, type ClaimsSchema, createClaimsCheck, type GivenClaims } from "./claims.ts";
 import { createHmac } from "./hmac.ts";
-import { admit, type KnownSecret, readKnown } from "./known.ts";
+import { type KnownSecret, readKnown } from "./known.ts";
 import { isPassword, nobodysHash, readPasswordHash } from "./passwords.ts";
 import { createRecent } from "./recent.ts";
 import { checkScopes } from "./scopes.ts";
 
-interface BasicCommon {
+interface BasicCommon<S extends ClaimsSchema> {
   /** What users are told that the password is for. Default `mcp`. */
   readonly realm?: string;
   readonly requiredScopes?: readonly string[];
+  /** Checks the claims: any Standard Schema, or a plain JSON Schema. What it makes of them is what handlers see. */
+  readonly claims?: S;
 }
 
 /** Users that are listed here, with passwords as {@link hashPassword} hashes them. */
-export interface ListedUsers extends BasicCommon {
+export interface ListedUsers<S extends ClaimsSchema = undefined> extends BasicCommon<S> {
   /** Hashes by user name. */
-  readonly users: Readonly<Record<string, KnownSecret>>;
+  readonly users: Readonly<Record<string, KnownSecret<GivenClaims<S>>>>;
   /** How long a password that was right need not be checked again: that is slow on purpose. Default 5 min; 0 is off. */
   readonly cacheMs?: number;
   readonly verify?: undefined;
@@ -32,29 +37,34 @@ export interface Login {
 }
 
 /** Users that you look up yourself. */
-export interface OwnUsers extends BasicCommon {
+export interface OwnUsers<S extends ClaimsSchema = undefined> extends BasicCommon<S> {
   /** Says who logs in; undefined: nobody that is known. Throws when it cannot tell. Let unknown users take as long. */
-  readonly verify: (login: Login, http: HttpFacts) => Auth | undefined | Promise<Auth | undefined>;
+  readonly verify: VerifyLogin<GivenClaims<S>>;
   readonly users?: undefined;
 }
 
-export type BasicOptions = ListedUsers | OwnUsers;
+type VerifyLogin<C> = (login: Login, http: HttpFacts) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
+
+export type BasicOptions<S extends ClaimsSchema = undefined> = ListedUsers<S> | OwnUsers<S>;
 
 /**
  * Takes user names and passwords (RFC 7617). For machines in a closed setting;
  * people log in with OAuth.
  */
-export function basic(options: BasicOptions): Authenticator {
+export function basic<const S extends ClaimsSchema = undefined>(
+  options: BasicOptions<S>,
+): Authenticator<CheckedAuth<S, KnownClaims>> {
   const { realm = "mcp", requiredScopes = [] } = options;
   checkScopes("basic", requiredScopes);
-  const find = options.verify ?? listed(options);
+  const checkClaims = createClaimsCheck("basic", options.claims);
+  const find: VerifyLogin<JsonObject> = options.verify ?? listed(options);
 
-  const authenticate: Authenticator = async (http): Promise<Authentication> => {
+  const authenticate = async (http: HttpFacts): Promise<Authentication<CheckedAuth<S>>> => {
     const sent = readAuthorization(http.header("authorization"));
     if (typeof sent === "string" || sent.scheme !== "basic") return { ok: false, status: 401 };
     const login = readLogin(sent.credentials);
     const auth = login === undefined ? undefined : await find(login, http);
-    if (auth !== undefined) return admit(auth, requiredScopes, "Basic");
+    if (auth !== undefined) return admit(auth, { checkClaims, requiredScopes, scheme: "Basic" });
     const description = "the user is not known, or the password is wrong";
     return { ok: false, status: 401, error: "invalid_token", description, scheme: "Basic" };
   };
@@ -83,17 +93,18 @@ const atOnce = { maxRunning: 2, maxWaiting: 64 };
 const MAX_KEPT = 10_000;
 
 /** Whoever logs in, known or not, has one password checked: how long it takes tells nothing. */
-function listed({ users, cacheMs = 300_000 }: ListedUsers): (login: Login) => Promise<Auth | undefined> {
+function listed(options: ListedUsers<ClaimsSchema>): (login: Login) => Promise<Auth<JsonObject> | undefined> {
+  const { users, cacheMs = 300_000 } = options;
   const entries = readKnown("basic", users).map(
     ({ name, hash, auth }) => [name, { auth, hash: readPasswordHash(`basic ${name}`, hash) }] as const,
   );
   const known = new Map(entries);
   const nobody = nobodysHash(Math.max(600_000, ...entries.map(([, { hash }]) => hash.iterations)));
   const gate = createGate(atOnce);
-  const kept = createRecent<Auth>({ max: MAX_KEPT, now: () => performance.now() });
+  const kept = createRecent<Auth<JsonObject>>({ max: MAX_KEPT, now: () => performance.now() });
   const nameOf = createHmac();
 
-  const check = ({ user, password }: Login): Promise<Auth | undefined> => {
+  const check = ({ user, password }: Login): Promise<Auth<JsonObject> | undefined> => {
     if (gate.full) throw new McpError("limit-reached", "too many passwords are being checked");
     const entry = known.get(user);
     return new Promise((resolve, reject) => {

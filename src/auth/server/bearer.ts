@@ -1,10 +1,14 @@
 import type { Authenticator } from "../../model/authenticator.ts";
-import type { Auth } from "../../model/peer.ts";
+import type { Auth, KnownClaims } from "../../model/peer.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
-import { type TokenOptions, tokenAuthenticator } from "./tokens.ts";
+import type { CheckedAuth, ClaimsSchema, GivenClaims } from "./claims.ts";
+import { type TokenOptions, type TokenParts, tokenAuthenticator } from "./tokens.ts";
 
 /** Says who a token stands for. Undefined when it stands for nobody. Throws when it cannot tell. */
-export type VerifyBearer = (token: string, http: HttpFacts) => Auth | undefined | Promise<Auth | undefined>;
+export type VerifyBearer<C = KnownClaims> = (
+  token: string,
+  http: HttpFacts,
+) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
 
 /**
  * Takes bearer tokens that you check yourself. Compare secrets in constant time,
@@ -13,13 +17,17 @@ export type VerifyBearer = (token: string, http: HttpFacts) => Auth | undefined 
  * @example
  * serveHttp(shop, { auth: bearer((token) => sessions.find(token)) });
  */
-export function bearer(verify: VerifyBearer, options: TokenOptions = {}): Authenticator {
-  return tokenAuthenticator(
-    async (token, http) => {
+export function bearer<const S extends ClaimsSchema = undefined>(
+  verify: VerifyBearer<GivenClaims<S>>,
+  options: TokenOptions<S> = {},
+): Authenticator<CheckedAuth<S, KnownClaims>> {
+  const parts: TokenParts = {
+    name: "bearer",
+    now: Date.now,
+    async verify(token, http) {
       const auth = await verify(token, http);
       return auth === undefined ? { ok: false, description: "the token is not known" } : { ok: true, auth };
     },
-    options,
-    { now: Date.now },
-  );
+  };
+  return tokenAuthenticator(parts, options);
 }

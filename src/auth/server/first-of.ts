@@ -1,5 +1,6 @@
 import type { Authentication, Authenticator, AuthRefusal } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
+import type { NeededAuth } from "../../model/peer.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 
 /**
@@ -10,14 +11,14 @@ import type { HttpFacts } from "../../std/http-facts.ts";
  * @example
  * serveHttp(shop, { auth: firstOf(jwt({ issuer, audience }), apiKey({ keys, pepper })) });
  */
-export function firstOf(...authenticators: readonly Authenticator[]): Authenticator {
+export function firstOf(...authenticators: readonly Authenticator<NeededAuth>[]): Authenticator<NeededAuth> {
   const [first] = authenticators;
   if (first === undefined) throw new McpError("invalid-definition", "firstOf: at least one authenticator is needed");
 
-  const authenticate = async (http: HttpFacts): Promise<Authentication> => {
+  const authenticate = async (http: HttpFacts): Promise<Authentication<NeededAuth>> => {
     const refusals: AuthRefusal[] = [];
     const failures: unknown[] = [];
-    let anonymous: Authentication | undefined;
+    let anonymous: Authentication<NeededAuth> | undefined;
     for (const ask of authenticators) {
       try {
         const answer = await ask(http);
@@ -44,6 +45,6 @@ export function firstOf(...authenticators: readonly Authenticator[]): Authentica
 }
 
 /** Lets in everybody, as nobody. After others in {@link firstOf}: who brings no credentials may do what takes no scopes. */
-export function none(): Authenticator {
-  return Object.assign((): Authentication => ({ ok: true }), { schemes: [] });
+export function none(): Authenticator<never> {
+  return Object.assign((): Authentication<never> => ({ ok: true }), { schemes: [] });
 }

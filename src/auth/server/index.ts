@@ -5,7 +5,7 @@ export type {
   AuthScheme,
   ResourceMetadata,
 } from "../../model/authenticator.ts";
-export type { Auth } from "../../model/peer.ts";
+export type { Auth, AuthClaims } from "../../model/peer.ts";
 export type { HttpFacts } from "../../std/http-facts.ts";
 export { type ApiKeyOptions, apiKey, hashApiKey } from "./api-key.ts";
 export { type BasicOptions, basic, type Login } from "./basic.ts";

@@ -13,6 +13,7 @@ import { McpError } from "../../model/errors.ts";
 import { clientAuthOf } from "../client/client-auth.ts";
 import { nameOf } from "../client/digest.ts";
 import type { Hop, SafeFetch } from "../safe-fetch.ts";
+import type { CheckedAuth, ClaimsSchema } from "./claims.ts";
 import { fetchFor } from "./fetch-for.ts";
 import { fetchIssuer, urlIn } from "./issuer-metadata.ts";
 import { defaultPrincipal } from "./jwt.ts";
@@ -20,7 +21,7 @@ import { createRecent } from "./recent.ts";
 import { scopesOf } from "./scopes.ts";
 import { type Time, type TokenOptions, tokenAuthenticator, type Verified } from "./tokens.ts";
 
-export interface IntrospectionOptions extends TokenOptions {
+export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extends TokenOptions<S> {
   /** Who makes the tokens; its metadata says where to ask. This or `endpoint` is needed. */
   readonly issuer?: string;
   /** Where to ask. */
@@ -47,12 +48,14 @@ export interface IntrospectionOptions extends TokenOptions {
  * @example
  * serveHttp(shop, { auth: introspection({ issuer, clientId: "shop", clientSecret, audience: "https://shop.example.com/mcp" }) });
  */
-export function introspection(options: IntrospectionOptions): Authenticator {
+export function introspection<const S extends ClaimsSchema = undefined>(
+  options: IntrospectionOptions<S>,
+): Authenticator<CheckedAuth<S>> {
   return createIntrospection(options, { fetch: introspectionFetch(options), now: Date.now });
 }
 
 /** How the issuer is asked, for its metadata and about tokens. */
-export function introspectionFetch(options: IntrospectionOptions, hop?: Hop): SafeFetch {
+export function introspectionFetch(options: IntrospectionOptions<ClaimsSchema>, hop?: Hop): SafeFetch {
   const { issuer, endpoint, allowPrivateNetwork } = options;
   return fetchFor([issuer, endpoint], { allowPrivateNetwork, hop });
 }
@@ -60,10 +63,10 @@ export function introspectionFetch(options: IntrospectionOptions, hop?: Hop): Sa
 /** Answers that are kept. */
 const MAX_KEPT = 10_000;
 
-export function createIntrospection(
-  options: IntrospectionOptions,
+export function createIntrospection<S extends ClaimsSchema = undefined>(
+  options: IntrospectionOptions<S>,
   means: Time & { readonly fetch: SafeFetch },
-): Authenticator {
+): Authenticator<CheckedAuth<S>> {
   const { issuer, cacheMs = 30_000 } = options;
   const { now } = means;
   const ask = createAsking(options, means.fetch);
@@ -84,12 +87,12 @@ export function createIntrospection(
   const verify = async (token: string): Promise<Verified> => judge(await askOnce(token), options, now() / 1_000);
   const metadata = { ...(issuer !== undefined && { authorization_servers: [issuer] }), ...options.metadata };
   const tellsMore = issuer !== undefined || options.metadata !== undefined;
-  return tokenAuthenticator(verify, tellsMore ? { ...options, metadata } : options, means);
+  return tokenAuthenticator({ name: "introspection", verify, now }, tellsMore ? { ...options, metadata } : options);
 }
 
 /** Puts a question about a token. Rejects when there is no answer. */
 function createAsking(
-  options: IntrospectionOptions,
+  options: IntrospectionOptions<ClaimsSchema>,
   fetch: SafeFetch,
 ): (token: string) => Promise<IntrospectionResponse> {
   const { issuer, endpoint, clientId, clientSecret } = options;
@@ -134,7 +137,7 @@ function createAsking(
   };
 }
 
-function judge(response: IntrospectionResponse, options: IntrospectionOptions, nowS: number): Verified {
+function judge(response: IntrospectionResponse, options: IntrospectionOptions<ClaimsSchema>, nowS: number): Verified {
   const { issuer, endpoint, audience, clockToleranceS = 60, principal: principalOf = defaultPrincipal } = options;
   const { active, exp, nbf, iss = issuer ?? endpoint, aud = [], ...rest } = response;
   if (active !== true) return no("the token is not active");

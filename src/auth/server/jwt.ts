@@ -5,12 +5,13 @@ import { McpError } from "../../model/errors.ts";
 import type { Auth } from "../../model/peer.ts";
 import { defined } from "../../std/defined.ts";
 import type { Hop, SafeFetch } from "../safe-fetch.ts";
+import type { CheckedAuth, ClaimsSchema } from "./claims.ts";
 import { fetchFor } from "./fetch-for.ts";
 import { createKeys, type Keys } from "./keys.ts";
 import { scopesOf } from "./scopes.ts";
 import { type Time, type TokenOptions, tokenAuthenticator, type Verified } from "./tokens.ts";
 
-export interface JwtOptions extends TokenOptions {
+export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenOptions<S> {
   /** Who makes the tokens: the `iss` in them, exactly. */
   readonly issuer: string;
   /** Who the tokens must be for: this server, as the issuer knows it. One of several will do. */
@@ -35,17 +36,20 @@ export interface JwtOptions extends TokenOptions {
  * @example
  * serveHttp(shop, { auth: jwt({ issuer: "https://login.example.com", audience: "https://shop.example.com/mcp" }) });
  */
-export function jwt(options: JwtOptions): Authenticator {
+export function jwt<const S extends ClaimsSchema = undefined>(options: JwtOptions<S>): Authenticator<CheckedAuth<S>> {
   return createJwt(options, { fetch: jwtFetch(options), now: Date.now });
 }
 
 /** How the metadata and the keys of the issuer are fetched. */
-export function jwtFetch({ issuer, jwks, allowPrivateNetwork }: JwtOptions, hop?: Hop): SafeFetch {
+export function jwtFetch({ issuer, jwks, allowPrivateNetwork }: JwtOptions<ClaimsSchema>, hop?: Hop): SafeFetch {
   const named = [issuer, typeof jwks === "string" || jwks instanceof URL ? String(jwks) : undefined];
   return fetchFor(named, { allowPrivateNetwork, hop });
 }
 
-export function createJwt(options: JwtOptions, means: Time & { readonly fetch: SafeFetch }): Authenticator {
+export function createJwt<S extends ClaimsSchema = undefined>(
+  options: JwtOptions<S>,
+  means: Time & { readonly fetch: SafeFetch },
+): Authenticator<CheckedAuth<S>> {
   const { issuer, audience, jwks, algorithms = publicAlgorithms, clockToleranceS = 60 } = options;
   checkOptions(options);
   const principalOf = options.principal ?? defaultPrincipal;
@@ -75,7 +79,8 @@ export function createJwt(options: JwtOptions, means: Time & { readonly fetch: S
 
   const resource = options.resource ?? [audience].flat().find(isWebUrl);
   const metadata = { authorization_servers: [issuer], ...options.metadata };
-  return tokenAuthenticator(verify, { ...options, ...defined({ resource }), metadata }, means);
+  const parts = { name: "jwt", verify, now: means.now };
+  return tokenAuthenticator(parts, { ...options, ...defined({ resource }), metadata });
 }
 
 /** Algorithms whose keys may be known to everybody. With a shared one, who can check a token can make one. */
@@ -84,7 +89,7 @@ const publicAlgorithms: readonly string[] = [
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-function checkOptions({ issuer, audience, algorithms = [] }: JwtOptions): void {
+function checkOptions({ issuer, audience, algorithms = [] }: JwtOptions<ClaimsSchema>): void {
   const bad = algorithms.find((name) => !publicAlgorithms.includes(name));
   if (bad !== undefined) throw new McpError("invalid-definition", `jwt: algorithm ${bad} is not accepted`);
   if (!isWebUrl(issuer)) throw new McpError("invalid-definition", "jwt: issuer must be a URL");
@@ -119,7 +124,10 @@ function isAccessToken(type: string | undefined): boolean {
   return type === undefined || /^(?:application\/)?(?:at\+)?jwt$/i.test(type);
 }
 
-function toAuth(payload: JWTPayload, principalOf: (claims: JsonObject) => string | undefined): Auth | undefined {
+function toAuth(
+  payload: JWTPayload,
+  principalOf: (claims: JsonObject) => string | undefined,
+): Auth<JsonObject> | undefined {
   const claims = payload as JsonObject;
   const principal = principalOf(claims);
   return principal === undefined || principal === "" ? undefined : { principal, scopes: scopesOf(claims), claims };

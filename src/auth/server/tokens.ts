@@ -1,16 +1,24 @@
+import type { JsonObject } from "../../json/json.ts";
 import type { Authenticator, AuthRefusal, AuthScheme, ResourceMetadata } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import type { Auth } from "../../model/peer.ts";
-import { hasScopes } from "../../model/scopes.ts";
 import { defined } from "../../std/defined.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
+import { admit } from "./admit.ts";
 import { readAuthorization } from "./authorization-header.ts";
+import { type CheckedAuth, type ClaimsSchema, createClaimsCheck } from "./claims.ts";
 import { createPossessionCheck, type DpopOptions } from "./dpop.ts";
 import { dpopAlgorithms } from "./dpop-proof.ts";
 import { checkScopes, type ImpliedScopes, withImplied } from "./scopes.ts";
 
 /** What is common to all ways to take tokens. */
-export interface TokenOptions {
+export interface TokenOptions<S extends ClaimsSchema = undefined> {
+  /**
+   * Checks the claims of tokens: any Standard Schema, or a plain JSON Schema. What
+   * it makes of them is what handlers see. Tokens whose claims do not fit are
+   * refused, and `onWarning` hears why. Default: claims are taken as they are.
+   */
+  readonly claims?: S;
   /** Scopes that every request takes. Default none. */
   readonly requiredScopes?: readonly string[];
   /** Scopes that hold others, such as `{ admin: ["read", "write"] }`. */
@@ -25,7 +33,7 @@ export interface TokenOptions {
 
 /** Who a token stands for, or what is wrong with it. Nothing in it may repeat the token. */
 export type Verified =
-  | { readonly ok: true; readonly auth: Auth }
+  | { readonly ok: true; readonly auth: Auth<JsonObject> }
   | { readonly ok: false; readonly description: string };
 
 /** Throws when it cannot tell. */
@@ -37,15 +45,25 @@ export interface Time {
   now(): number;
 }
 
-export function tokenAuthenticator(verify: VerifyToken, options: TokenOptions, { now }: Time): Authenticator {
+/** `name` is that of the helper, for messages. */
+export interface TokenParts extends Time {
+  readonly name: string;
+  readonly verify: VerifyToken;
+}
+
+export function tokenAuthenticator<S extends ClaimsSchema>(
+  { name, verify, now }: TokenParts,
+  options: TokenOptions<S>,
+): Authenticator<CheckedAuth<S>> {
   const { requiredScopes = [], implies, resource, dpop = false } = options;
+  const checkClaims = createClaimsCheck(name, options.claims);
   checkScopes("requiredScopes", requiredScopes);
   if (resource !== undefined) checkResource(resource);
   const bound = typeof dpop === "boolean" ? {} : dpop;
   const checkPossession = createPossessionCheck({ ...bound, resource, now });
   const missing: AuthRefusal = { ok: false, status: 401 };
 
-  const authenticate: Authenticator = async (http) => {
+  const authenticate: Authenticator<CheckedAuth<S>> = async (http) => {
     const sent = readAuthorization(http.header("authorization"));
     if (sent === "absent") return missing;
     if (sent === "malformed") return invalid("the authorization header is malformed");
@@ -57,8 +75,7 @@ export function tokenAuthenticator(verify: VerifyToken, options: TokenOptions, {
     const refusal = await checkPossession({ scheme, token, claims: auth.claims ?? {}, http });
     if (refusal !== undefined) return refusal;
     const scopes = withImplied(auth.scopes ?? [], implies);
-    const known = { ...auth, scopes };
-    return hasScopes(known, requiredScopes) ? { ok: true, auth: known } : lacking(requiredScopes, scheme);
+    return admit({ ...auth, scopes }, { checkClaims, requiredScopes, scheme });
   };
 
   return Object.assign(authenticate, {
@@ -66,12 +83,6 @@ export function tokenAuthenticator(verify: VerifyToken, options: TokenOptions, {
     requiredScopes,
     metadata: metadataOf(options),
   });
-}
-
-/** A refusal of somebody who is known, and may less than it takes. */
-export function lacking(scopes: readonly string[], scheme?: string): AuthRefusal {
-  const description = "this takes scopes that were not granted";
-  return { ok: false, status: 403, error: "insufficient_scope", description, scopes, scheme };
 }
 
 function invalid(description: string): AuthRefusal {
@@ -90,7 +101,7 @@ function metadataOf({
   requiredScopes = [],
   dpop = false,
   metadata,
-}: TokenOptions): ResourceMetadata | undefined {
+}: TokenOptions<ClaimsSchema>): ResourceMetadata | undefined {
   if (metadata === undefined && resource === undefined) return undefined;
   return {
     ...defined({ resource }),

@@ -20,7 +20,7 @@ import { createDoors, warn } from "./doors.ts";
 import { createGuard, type Guard, type Identified } from "./guard.ts";
 import { type HttpAnswer, type HttpHead, type HttpHeaders, pathOf, refusal } from "./http-message.ts";
 import { type HttpReply, jsonHeaders, sendAnswer } from "./http-reply.ts";
-import type { HttpOptions } from "./options.ts";
+import type { HttpOptions, HttpWarning } from "./options.ts";
 
 /**
  * One MCP endpoint, in terms of plain values: what reads sockets, or takes the
@@ -107,8 +107,8 @@ function guardOf({ auth, path, allowedHosts = loopbackHosts, onWarning }: HttpOp
   if (auth === undefined) return undefined;
   let last: string | undefined;
   /** Where nobody listens, the same is not said again and again. */
-  const tell = (message: string): void => {
-    if (onWarning !== undefined) return void warn(onWarning, { kind: "authenticator-failed", message });
+  const tell = (message: string, kind: HttpWarning["kind"]): void => {
+    if (onWarning !== undefined) return void warn(onWarning, { kind, message });
     if (message !== last) console.error(`plugbay: ${message}`);
     last = message;
   };

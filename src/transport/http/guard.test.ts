@@ -225,6 +225,20 @@ describe("an authenticator", () => {
     error.mockRestore();
   });
 
+  it("that refuses may tell whoever runs the server more than the client", async () => {
+    const onWarning = vi.fn();
+    const refused = {
+      ok: false,
+      status: 401,
+      error: "invalid_token",
+      warning: "jwt: claims do not fit: /tenant",
+    } as const;
+    const response = await protect({ auth: () => refused, onWarning }).call("who", "ann");
+    expect(response.status).toBe(401);
+    expect(`${response.headers.get("www-authenticate")} ${await response.text()}`).not.toContain("tenant");
+    expect(onWarning.mock.calls).toEqual([[{ kind: "claims-refused", message: "jwt: claims do not fit: /tenant" }]]);
+  });
+
   it("may be a plain function, and add headers", async () => {
     const headers = { "dpop-nonce": "n-1" };
     const { call, send } = protect({

@@ -9,6 +9,7 @@ import {
   authOf,
 } from "../../model/authenticator.ts";
 import { type Failure, McpError } from "../../model/errors.ts";
+import type { NeededAuth } from "../../model/peer.ts";
 import { type Service, withCall } from "../../model/service.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { challengeHeader } from "./challenge.ts";
@@ -17,11 +18,11 @@ import { type EventSink, type HttpReply, jsonHeaders, sendAnswer } from "./http-
 import { createMetadataDesk } from "./resource-metadata.ts";
 
 export interface GuardOptions {
-  readonly auth: Authenticator;
+  readonly auth: Authenticator<NeededAuth>;
   readonly path: string | undefined;
   readonly hosts: readonly string[] | "any";
-  /** Hears that nobody could tell who sent a request. */
-  warn(message: string): void;
+  /** Hears that nobody could tell who sent a request, or of a refusal that may be up to whoever runs the server. */
+  warn(message: string, kind: "authenticator-failed" | "claims-refused"): void;
 }
 
 /** A request whose sender is known, or the answer that ends it. */
@@ -82,9 +83,10 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
       try {
         const found = checked(await auth(head));
         if (found.ok) return { ok: true, head: new AuthenticatedHttp(head, found.auth, hidden) };
+        if (found.warning !== undefined) warn(found.warning, "claims-refused");
         return { ok: false, answer: withHeaders(refuse(head, found), cors) };
       } catch (error) {
-        warn(`cannot tell who sends a request: ${reasonOf(error)}`);
+        warn(`cannot tell who sends a request: ${reasonOf(error)}`, "authenticator-failed");
         return { ok: false, answer: withHeaders(unclear, cors) };
       }
     },
@@ -150,8 +152,10 @@ function scopesIn(data: Json | undefined): readonly string[] {
 }
 
 /** What a function of somebody else gives is not always what its type says. */
-function checked(found: Authentication): Authentication {
-  if (found.ok === true && (found.auth === undefined || isPrincipal(found.auth.principal))) return found;
+function checked(found: Authentication<NeededAuth>): Authentication {
+  if (found.ok === true && (found.auth === undefined || isPrincipal(found.auth.principal))) {
+    return found as Authentication;
+  }
   if (found.ok === false && (found.status === 401 || found.status === 403)) return found;
   throw new McpError("invalid-response", "an authenticator must say who it is, or refuse");
 }

@@ -1,11 +1,12 @@
 import type { JsonLimits } from "../../json/parse.ts";
 import type { Authenticator } from "../../model/authenticator.ts";
+import type { NeededAuth } from "../../model/peer.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Something an operator may want to know. No part of a message is in it. */
 export interface HttpWarning {
-  readonly kind: "client-dropped" | "authenticator-failed";
+  readonly kind: "client-dropped" | "authenticator-failed" | "claims-refused";
   readonly message: string;
 }
 
@@ -23,10 +24,10 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[];
   /**
    * Finds out who sends a request, before anything is done about it: one of the
-   * helpers of `plugbay/auth/server`, or a function of your own. Default:
-   * anybody may use the server.
+   * helpers of `plugbay/auth/server`, or a function of your own. It has to give
+   * the claims that `AuthClaims` names. Default: anybody may use the server.
    */
-  readonly auth?: Authenticator;
+  readonly auth?: Authenticator<NeededAuth>;
   /**
    * Whether clients of older revisions get sessions. Without them nothing is
    * kept between requests, and such clients can be asked and told nothing.
@@ -83,7 +84,7 @@ export interface HttpOptions {
   readonly askTimeoutMs?: number;
   /** How long open calls may go on when the server is closed. Default 5 s. */
   readonly drainMs?: number;
-  /** Hears of clients that were cut off, and of an `auth` that failed. */
+  /** Hears of clients that were cut off, of an `auth` that failed, and of claims that do not fit. */
   readonly onWarning?: (warning: HttpWarning) => void;
   readonly clock?: Clock;
 }
