@@ -4,7 +4,7 @@ import type { JsonObject } from "../json/json.ts";
 import { createInbound, type Exchange } from "../jsonrpc/inbound.ts";
 import type { Message } from "../jsonrpc/message.ts";
 import { metaKeys } from "../model/meta.ts";
-import type { Method } from "../model/methods.ts";
+import { type Method, methodRow } from "../model/methods.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import { answerCall } from "./answer.ts";
 import type { WireCall } from "./codec.ts";
@@ -27,6 +27,7 @@ function arrived(method: Method, more: Partial<WireCall> = {}, pace?: Promise<vo
   const exchange = createInbound(0).open({ kind: "request", id: "r", method, params }, channel) as Exchange;
   const wire = {
     method,
+    row: methodRow(method),
     params,
     peer: { revision: "2026-07-28", capabilities: {} },
     meta: {},

@@ -1,8 +1,10 @@
+import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import { metaKeys, withMeta } from "../model/meta.ts";
-import { methodRow } from "../model/methods.ts";
-import type { Implementation } from "../model/peer.ts";
-import { type Ask, type Call, createCall, type HangUp, type Notify, type Outcome } from "../model/service.ts";
+import type { Method } from "../model/methods.ts";
+import type { Implementation, Peer } from "../model/peer.ts";
+import type { Ask, Call, HangUp, Notify, Outcome } from "../model/service.ts";
+import type { LazyAbort } from "../std/lazy-abort.ts";
 import type { ServerCodec, WireCall } from "./codec.ts";
 import { patientNotify } from "./patient-notify.ts";
 
@@ -15,8 +17,12 @@ export interface Answering {
   readonly ask?: Ask | undefined;
   /** Runs the call. */
   serve(call: Call): Promise<Outcome>;
+  /** Goes on with a call that ended by asking, where the client can be asked while it waits. */
+  goOn?(call: Call, asked: Outcome): Promise<Outcome>;
   /** Hears that an open call has ended with a result, right after that is written. */
   ended?(exchange: Exchange): void;
+  /** Hears that nothing more happens about a call, however it ended. */
+  over?(): void;
 }
 
 type Signer = Implementation | undefined;
@@ -24,53 +30,77 @@ type Signer = Implementation | undefined;
 /** Turns a decoded request into a call, runs it and answers the exchange. Never rejects. */
 export async function answerCall(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
   const { codec } = answering;
-  if (exchange.abort.aborted) return;
   try {
-    const outcome = await answering.serve(toCall(exchange, wire, answering));
+    if (exchange.abort.aborted) return;
+    const call = new ServedCall(exchange, wire, answering);
+    let outcome = await answering.serve(call);
+    if (outcome.kind === "input-required" && answering.goOn !== undefined)
+      outcome = await answering.goOn(call, outcome);
     const signer = answering.server;
     const server = signer instanceof Promise ? await signer : signer;
     const encoded = codec.encodeOutcome(wire.method, outcome, server, wire.params);
     if (!encoded.ok) return void exchange.fail(codec.encodeFailure(encoded.failure));
-    if (!isOpen(wire.method)) return void exchange.succeed(encoded.value);
+    if (wire.row.open !== true) return void exchange.succeed(encoded.value);
     exchange.succeed(withMeta(encoded.value, metaKeys.subscriptionId, exchange.request.id));
     answering.ended?.(exchange);
   } catch (error) {
     console.error(`plugbay: ${wire.method} threw:`, error);
     exchange.fail(codec.encodeFailure({ code: "internal", message: "internal error" }));
+  } finally {
+    answering.over?.();
   }
 }
 
-function toCall(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): Call {
-  const { method, params, peer, meta, progressToken, logLevel, answers, state, tasks } = wire;
-  const open = isOpen(method);
-  const subscriptionId = open ? exchange.request.id : undefined;
+/** A call as it came over a wire. Its parts are its own, so that a copy has them all. */
+class ServedCall implements Call {
+  readonly method: Method;
+  readonly params: WireCall["params"];
+  readonly peer: Peer;
+  readonly meta: JsonObject;
+  readonly wantsProgress: boolean;
+  readonly logLevel: WireCall["logLevel"];
+  readonly answers: WireCall["answers"];
+  readonly state: WireCall["state"];
+  readonly notify: Notify;
+  readonly ask: Ask | undefined;
+  readonly http: Call["http"];
+  readonly hangUp: HangUp | undefined;
+  readonly tasks: WireCall["tasks"];
+  readonly abort: LazyAbort;
+
+  constructor(exchange: Exchange, wire: WireCall, { codec, ask }: Answering) {
+    this.method = wire.method;
+    this.params = wire.params;
+    this.peer = wire.peer;
+    this.meta = wire.meta;
+    this.wantsProgress = wire.progressToken !== undefined;
+    this.logLevel = wire.logLevel;
+    this.answers = wire.answers;
+    this.state = wire.state;
+    this.notify = notifier(exchange, wire, codec);
+    this.ask = ask;
+    this.http = exchange.via.http;
+    this.hangUp = hangUpOf(exchange);
+    this.tasks = wire.tasks;
+    this.abort = exchange.abort;
+  }
+
+  get signal(): AbortSignal {
+    return this.abort.signal;
+  }
+}
+
+/** Open calls mark everything they send with the id of their request, and may have news for ever. */
+function notifier(exchange: Exchange, { row, progressToken }: WireCall, codec: ServerCodec): Notify {
+  const isOpen = row.open === true;
+  const subscriptionId = isOpen ? exchange.request.id : undefined;
   const notify: Notify = (name, content) => {
     const encoded = codec.encodeNotification(name, content, { progressToken, subscriptionId });
     return encoded === undefined ? undefined : exchange.notify(codec.notificationName(name), encoded);
   };
-  return createCall({
-    method,
-    params,
-    peer,
-    meta,
-    wantsProgress: progressToken !== undefined,
-    logLevel,
-    answers,
-    state,
-    tasks,
-    ask,
-    http: exchange.via.http,
-    hangUp: hangUpOf(exchange),
-    abort: exchange.abort,
-    notify: open ? patientNotify(notify) : notify,
-  });
+  return isOpen ? patientNotify(notify) : notify;
 }
 
 function hangUpOf({ via }: Exchange): HangUp | undefined {
   return via.hangUp === undefined ? undefined : (retryMs) => via.hangUp?.(retryMs);
-}
-
-/** Open calls mark everything they send with the id of their request, and may have news for ever. */
-function isOpen(method: string): boolean {
-  return methodRow(method).open === true;
 }

@@ -3,7 +3,7 @@ import type { ErrorObject, Id, Request } from "../jsonrpc/message.ts";
 import type { Failure } from "../model/errors.ts";
 import type { Answer, Question, QuestionMethod } from "../model/input.ts";
 import type { LogLevel } from "../model/logging.ts";
-import type { DiscoverResult, Method, Params } from "../model/methods.ts";
+import type { DiscoverResult, Method, MethodRow, Params } from "../model/methods.ts";
 import type { ClientCapabilities, Implementation, Peer } from "../model/peer.ts";
 import type { Revision } from "../model/revision.ts";
 import type { Call, Outcome } from "../model/service.ts";
@@ -15,6 +15,8 @@ export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly o
 /** The part of a call that is on the wire. */
 export interface WireCall<M extends Method = Method> {
   readonly method: M;
+  /** What the protocol says of the method. */
+  readonly row: MethodRow;
   readonly params: Params<M>;
   readonly peer: Peer;
   readonly meta: JsonObject;

@@ -1,6 +1,7 @@
 import { asJson, type JsonObject } from "../json/json.ts";
 import type { Request } from "../jsonrpc/message.ts";
 import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
+import { methodRow } from "../model/methods.ts";
 import type { LegacyRevision, Revision } from "../model/revision.ts";
 import { unreachable } from "../std/unreachable.ts";
 import type { Decoded, LegacyServerCodec, ServerCodec, Session, WireCall } from "./codec.ts";
@@ -11,7 +12,7 @@ import { createQuestionWriter } from "./shared/encode-question.ts";
 import { createResultWriter } from "./shared/encode-result.ts";
 import { encodeFailure } from "./shared/errors.ts";
 import { decodeHello, encodeWelcome } from "./shared/handshake.ts";
-import { hasTasks, isKnown } from "./shared/known.ts";
+import { hasTasks, isIn } from "./shared/known.ts";
 import { createMemory } from "./shared/memory.ts";
 import { dropInside, readProgressToken } from "./shared/meta.ts";
 import { createNotificationWriter, nameWriter } from "./shared/notifications.ts";
@@ -40,7 +41,8 @@ export const legacyServer: (revision: LegacyRevision) => LegacyServerCodec = per
 /** Everything a request does not say about its sender, the session knows. */
 function decodeCall(revision: Revision, { method, params }: Request, session?: Session): Decoded<WireCall> {
   if (session === undefined) return refuse("invalid-request", "not initialized");
-  if (!isKnown(method, revision)) return refuse("method-not-found", `unknown method ${method}`);
+  const row = methodRow(method);
+  if (!isIn(row, revision)) return refuse("method-not-found", `unknown method ${method}`);
   const meta = metaOf(params);
   const token = readProgressToken(meta);
   if (!token.ok) return token;
@@ -52,6 +54,7 @@ function decodeCall(revision: Revision, { method, params }: Request, session?: S
     ok: true,
     value: {
       method: asMethod(method),
+      row,
       params: asParams(params),
       peer: session.peer,
       meta: dropInside(meta),
@@ -67,12 +70,13 @@ function decodeCall(revision: Revision, { method, params }: Request, session?: S
 function createOutcomeWriter(dialect: Dialect): ServerCodec["encodeOutcome"] {
   const resultChange = createResultWriter(dialect);
   const remember = createMemory();
+  const encode = (method: string, result: JsonObject): JsonObject => resultChange(method)(result);
 
   return (method, outcome, _server, params) => {
     switch (outcome.kind) {
       case "complete": {
         const result = asJson(outcome.result);
-        const encoded = remember(method, result, undefined, () => resultChange(method)(result));
+        const encoded = remember(method, result, undefined, encode);
         return { ok: true, value: method === "tasks/result" ? related(encoded, params) : encoded };
       }
       case "input-required":

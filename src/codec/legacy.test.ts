@@ -3,6 +3,7 @@ import { codecFor } from "../../test/support/codecs.ts";
 import type { JsonObject } from "../json/json.ts";
 import { toText } from "../json/text.ts";
 import type { Method, Params } from "../model/methods.ts";
+import { methodRow } from "../model/methods.ts";
 import { type CallSource, createCall } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Session } from "./codec.ts";
@@ -52,6 +53,7 @@ describe("decodeCall", () => {
       ok: true,
       value: {
         method: "tools/call",
+        row: methodRow("tools/call"),
         params,
         peer: session.peer,
         meta: params._meta,

@@ -12,7 +12,7 @@ import { createQuestionWriter } from "./shared/encode-question.ts";
 import { createTaskWriter, type WriteQuestion } from "./shared/encode-task.ts";
 import { readEnvelope } from "./shared/envelope.ts";
 import { encodeFailure } from "./shared/errors.ts";
-import { isKnown } from "./shared/known.ts";
+import { isIn } from "./shared/known.ts";
 import { dropInside } from "./shared/meta.ts";
 import { createNotificationWriter, nameWriter } from "./shared/notifications.ts";
 import { paramsProblem } from "./shared/params.ts";
@@ -43,8 +43,9 @@ function createModernServer(dialect: Dialect): ServerCodec {
 function decodeCall(revision: Revision, { method, params }: Request): Decoded<WireCall> {
   const envelope = readEnvelope(revision, params._meta);
   if (!envelope.ok) return envelope;
-  if (!isKnown(method, revision)) return refuse("method-not-found", `unknown method ${method}`);
-  const asks = methodRow(method).asks === true;
+  const row = methodRow(method);
+  if (!isIn(row, revision)) return refuse("method-not-found", `unknown method ${method}`);
+  const asks = row.asks === true;
   const problem = paramsProblem(method, params) ?? (asks ? retryProblem(params) : undefined);
   if (problem !== undefined) return refuse("invalid-params", problem);
   const { peer, meta, progressToken, logLevel } = envelope.value;
@@ -53,6 +54,7 @@ function decodeCall(revision: Revision, { method, params }: Request): Decoded<Wi
     ok: true,
     value: {
       method: asMethod(method),
+      row,
       params: asParams(params),
       peer,
       meta: dropInside(meta),

@@ -1,10 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { McpError } from "../model/errors.ts";
 import type { Question } from "../model/input.ts";
-import { type Call, createCall, type Outcome, type Service } from "../model/service.ts";
+import { type Ask, type Call, createCall, type Outcome, type Service } from "../model/service.ts";
+import type { Clock } from "../std/clock.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { askThenServe } from "./ask-then-serve.ts";
+import { goOn } from "./go-on.ts";
 
 const roots: Question = { method: "roots/list", params: {} };
 const done: Outcome = { kind: "complete", result: { content: [] } };
@@ -34,7 +35,12 @@ function setUp() {
   return { abort, clock, call };
 }
 
-describe("askThenServe", () => {
+/** Calls a service, and goes on as long as it asks. */
+async function askThenServe(service: Service, call: Call, ask: Ask, clock: Clock): Promise<Outcome> {
+  return goOn(service, call, await service(call), { ask, clock });
+}
+
+describe("going on with a call that asks", () => {
   it("calls a service that asks nothing once", async () => {
     const { call, clock } = setUp();
     const { calls, service } = scripted(done);

@@ -5,25 +5,18 @@ import type { Clock } from "../std/clock.ts";
 
 const MAX_ROUNDS = 10;
 
-/**
- * Serves a client that can be asked while it waits.
- *
- * A service that asks by its outcome, such as a remote modern server, is called
- * again with the answers until it needs none. One that asks nothing is only
- * busy, and gets a moment.
- */
-export function askThenServe(service: Service, call: Call, ask: Ask, clock: Clock): Promise<Outcome> {
-  return service(call).then((outcome) =>
-    outcome.kind === "input-required" ? goOn(service, call, outcome, { ask, clock }) : outcome,
-  );
-}
-
 interface Means {
   readonly ask: Ask;
   readonly clock: Clock;
 }
 
-async function goOn(service: Service, call: Call, first: Outcome, { ask, clock }: Means): Promise<Outcome> {
+/**
+ * Goes on with a call that ended by asking, such as one of a remote modern
+ * server, for a client that can be asked while it waits: calls again with the
+ * answers until there is nothing to ask. A service that asks nothing is only
+ * busy, and gets a moment.
+ */
+export async function goOn(service: Service, call: Call, first: Outcome, { ask, clock }: Means): Promise<Outcome> {
   let outcome = first;
   for (let round = 1; outcome.kind === "input-required"; round++) {
     if (round > MAX_ROUNDS) {

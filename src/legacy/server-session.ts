@@ -1,20 +1,19 @@
-import { answerCall } from "../codec/answer.ts";
-import type { Decoded, LegacyServerCodec, Session, WireCall } from "../codec/codec.ts";
+import type { Decoded, LegacyServerCodec, Session } from "../codec/codec.ts";
 import { legacyServer } from "../codec/legacy-server.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
-import { type DiscoverResult, methodRow, type Params } from "../model/methods.ts";
+import type { DiscoverResult } from "../model/methods.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision } from "../model/revision.ts";
-import type { Ask, Call, Outcome, Service } from "../model/service.ts";
+import type { Service } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
-import { askThenServe } from "./ask-then-serve.ts";
-import { type Asker, createAsker } from "./asker.ts";
+import type { HttpFacts } from "../std/http-facts.ts";
 import { createFeed, type Feed, type FeedOptions } from "./feed.ts";
+import { LiveAnswering, type LiveDesk } from "./live-answering.ts";
 import { sessionMethods } from "./session-methods.ts";
 import type { SessionRecord } from "./session-record.ts";
 
@@ -50,8 +49,8 @@ export interface ServerSessionOptions {
   readonly clock: Clock;
   /** How long a client may take to answer a question. */
   readonly askTimeoutMs: number;
-  /** What the service says of itself. */
-  discover(): Promise<DiscoverResult>;
+  /** What the service says of itself to who sent a request. */
+  discover(http?: HttpFacts): Promise<DiscoverResult>;
   /** Makes what tells the client of changes. Default: a feed of its own. */
   createFeed?(options: FeedOptions): Feed;
   /** A session to go on from, and its feed. The peer must go on with its ids. */
@@ -83,9 +82,15 @@ class HandshakeSession implements ResumableSession {
   readonly #options: ServerSessionOptions;
   #state: State;
   #running = 0;
+  readonly #desk: LiveDesk;
 
   constructor(options: ServerSessionOptions) {
     this.#options = options;
+    const { service, peer, gate, clock, askTimeoutMs } = options;
+    const onOver = (): void => {
+      this.#running--;
+    };
+    this.#desk = { service, peer, gate, clock, askTimeoutMs, onOver };
     this.#state = options.resume === undefined ? fresh : resumed(options.resume.record, options.resume.feed);
   }
 
@@ -154,7 +159,7 @@ class HandshakeSession implements ResumableSession {
     this.#state = { status: "greeting" };
     const codec = legacyServer(offer(protocolVersion));
     try {
-      const server = await this.#options.discover();
+      const server = await this.#options.discover(exchange.via.http);
       const link = this.#meet(codec, exchange.request.params, server);
       this.#state = { status: "greeted", link };
       exchange.succeed(codec.encodeWelcome(server));
@@ -197,33 +202,17 @@ class HandshakeSession implements ResumableSession {
 
   /** Answers a call of the service. A promise holds back the reading of more. */
   #serve(exchange: Exchange, { codec, session }: Link): Promise<void> | undefined {
-    const { service, peer, gate, clock, askTimeoutMs } = this.#options;
     const decoded = codec.decodeCall(exchange.request, session);
     if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
-    const runs = methodRow(exchange.request.method).runs === true;
-    let asker: Asker | undefined;
-    // Most calls ask nothing.
-    const ask: Ask = (question) => {
-      const taskId = awaitedTask(decoded.value);
-      asker ??= createAsker({ peer, codec, askTimeoutMs, taskId, gate: runs ? gate : undefined }, exchange);
-      return asker.ask(question);
-    };
-    const work = async (): Promise<void> => {
-      const run = (call: Call): Promise<Outcome> => askThenServe(service, call, ask, clock);
+    const answering = new LiveAnswering(this.#desk, codec, exchange, decoded.value);
+    const work = (): Promise<void> => {
       this.#running++;
-      await answerCall(exchange, decoded.value, { codec, ask, serve: run });
-      this.#running--;
-      asker?.close();
+      return answering.run();
     };
-    if (runs) return gate.run(work);
+    if (decoded.value.row.runs === true) return this.#options.gate.run(work);
     void work();
     return undefined;
   }
-}
-
-/** The task whose end a request waits for. */
-function awaitedTask({ method, params }: WireCall): string | undefined {
-  return method === "tasks/result" ? (params as Params<"tasks/result">).taskId : undefined;
 }
 
 /** The state of a session that goes on. */

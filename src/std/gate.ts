@@ -27,6 +27,8 @@ class Turnstile implements Gate {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
   readonly #line: (() => Promise<void>)[] = [];
+  /** Made once: work comes and goes all the time. */
+  readonly #finish = (): void => this.#done();
   #running = 0;
   #held: (() => void)[] = [];
 
@@ -62,8 +64,7 @@ class Turnstile implements Gate {
 
   #start(work: () => Promise<void>): void {
     this.#running++;
-    const done = (): void => this.#done();
-    work().then(done, done);
+    work().then(this.#finish, this.#finish);
   }
 
   #done(): void {

@@ -22,7 +22,11 @@ function followedBy(first: Change, second: Change = same): Change {
 
 /** Leaves out members. */
 export function without(...names: readonly string[]): Change {
-  return (value) => names.reduce(omit, value);
+  return (value) => {
+    let rest = value;
+    for (const name of names) rest = omit(rest, name);
+    return rest;
+  };
 }
 
 function omit(value: JsonObject, name: string): JsonObject {

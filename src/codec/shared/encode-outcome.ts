@@ -19,6 +19,8 @@ export function createOutcomeWriter(dialect: Dialect, writeQuestion: WriteQuesti
   const writeTask = createTaskWriter(dialect, writeQuestion);
   const briefTask = inOrder(dialect.task, dialect.result);
   const remember = createMemory();
+  const encode = (method: string, result: JsonObject, server: Implementation | undefined): JsonObject =>
+    complete(method, resultChange(method)(result), server);
 
   const writeDetails = (task: JsonObject, server: Implementation | undefined): Decoded<JsonObject> => {
     const said = writeTask(task);
@@ -30,7 +32,6 @@ export function createOutcomeWriter(dialect: Dialect, writeQuestion: WriteQuesti
       case "complete": {
         const result = asJson(outcome.result);
         if (method === "tasks/get") return writeDetails(result, server);
-        const encode = () => complete(method, resultChange(method)(result), server);
         return { ok: true, value: remember(method, result, server, encode) };
       }
       case "input-required": {

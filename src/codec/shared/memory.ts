@@ -8,7 +8,7 @@ type Remember = (
   method: string,
   result: JsonObject,
   server: Implementation | undefined,
-  encode: () => JsonObject,
+  encode: (method: string, result: JsonObject, server: Implementation | undefined) => JsonObject,
 ) => JsonObject;
 
 /**
@@ -21,10 +21,11 @@ export function createMemory(): Remember {
   const known = new WeakMap<JsonObject, Encoded>();
 
   return (method, result, server, encode) => {
-    if (!isLasting(method, result)) return encode();
+    // What handlers make is not frozen, mostly: this is the quickest to find out.
+    if (!(Object.isFrozen(result) && isLasting(method))) return encode(method, result, server);
     const before = known.get(result);
     if (before !== undefined && before.method === method && before.server === server) return before.encoded;
-    const encoded = keepText(encode());
+    const encoded = keepText(encode(method, result, server));
     known.set(result, { method, server, encoded });
     return encoded;
   };
@@ -36,7 +37,7 @@ interface Encoded {
   readonly encoded: JsonObject;
 }
 
-function isLasting(method: string, result: JsonObject): boolean {
+function isLasting(method: string): boolean {
   const { cacheable, runs } = methodRow(method);
-  return cacheable === true && runs !== true && Object.isFrozen(result);
+  return cacheable === true && runs !== true;
 }
