@@ -36,6 +36,13 @@ describe("a JSON Schema literal", () => {
     expectTypeOf(inferred({ type: ["array", "null"], items: { type: "string" } })).toEqualTypeOf<string[] | null>();
   });
 
+  it("describes arrays whose first items have schemas of their own", () => {
+    const pair = { type: "array", prefixItems: [{ type: "string" }, { type: "number" }] } as const;
+    expectTypeOf(inferred({ ...pair, items: false })).toEqualTypeOf<(string | number)[]>();
+    expectTypeOf(inferred({ ...pair, items: { type: "boolean" } })).toEqualTypeOf<(string | number | boolean)[]>();
+    expectTypeOf(inferred(pair)).toEqualTypeOf<unknown[]>();
+  });
+
   it("describes objects", () => {
     expectTypeOf(inferred({ type: "object" })).toEqualTypeOf<{ [name: string]: unknown }>();
     expectTypeOf(inferred({ type: "object", additionalProperties: { type: "number" } })).toEqualTypeOf<{

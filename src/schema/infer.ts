@@ -60,11 +60,14 @@ type OfType<S, T> = T extends keyof Scalars
   ? Scalars[T]
   : T extends "array"
     ? S extends { readonly items: infer I }
-      ? Described<I>[]
+      ? (Described<I> | Leading<S>)[]
       : unknown[]
     : T extends "object"
       ? Members<S>
       : unknown;
+
+/** The first items, where they have schemas of their own. They may be missing, so a tuple would say too much. */
+type Leading<S> = S extends { readonly prefixItems: readonly (infer P)[] } ? Described<P> : never;
 
 type Members<S> = S extends { readonly properties: infer P }
   ? S extends { readonly required: readonly (infer R extends string)[] }

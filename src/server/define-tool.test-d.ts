@@ -113,6 +113,8 @@ client.tools.buy({});
 client.tools.buy();
 // @ts-expect-error an argument of the wrong type
 client.tools.buy({ sku: 1 });
+// @ts-expect-error an argument that may be left out, but is text
+client.tools.count({ text: 1 });
 // @ts-expect-error a number is wanted
 client.tools.numbers({ a: "1" });
 // @ts-expect-error what goes in is text

@@ -89,7 +89,7 @@ type ShapeOf<T> = T extends { readonly input: infer I; readonly output: infer O;
   : ToolShape;
 
 /** What a typed caller passes. Where any object will do, it may be left out. */
-type Arguments<V> = { readonly [name: string]: unknown } extends V ? object : V;
+type Arguments<V> = { readonly [name: string]: unknown } extends Required<V> ? object : V;
 
 /** What a typed caller gets from a tool without `output`: simple values come as text. */
 type Plain<V> = V extends string | number | boolean | bigint | null
