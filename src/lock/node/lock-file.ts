@@ -1,0 +1,55 @@
+import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { McpError } from "../../model/errors.ts";
+import { formatLock } from "../format-lock.ts";
+import type { Lock } from "../lock.ts";
+import { maxLockChars, parseLock } from "../parse-lock.ts";
+
+/** Reads a lock file. Undefined when there is none; rejects as `parseLock` does. */
+export async function readLock(path: string): Promise<Lock | undefined> {
+  const text = await readText(path);
+  return text === undefined ? undefined : parseLock(text, path);
+}
+
+/**
+ * Writes a lock file. Readers see the old one or the new one as a whole, and of
+ * processes that write at the same time the last one wins. A file that says the
+ * same already is not touched.
+ */
+export async function writeLock(path: string, lock: Lock): Promise<void> {
+  const text = formatLock(lock);
+  if ((await readText(path)) === text) return;
+  const file = (await unlessMissing(realpath(path))) ?? path;
+  const { mode = 0o644 } = (await unlessMissing(stat(file))) ?? {};
+  const draft = `${file}.${crypto.randomUUID()}.tmp`;
+  try {
+    const handle = await open(draft, "wx", mode & 0o777);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, file);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  const { size } = (await unlessMissing(stat(path))) ?? {};
+  if (size === undefined) return undefined;
+  // A character takes at most 3 bytes for each of its units.
+  if (size > 3 * maxLockChars) throw new McpError("invalid-config", `${path}: the file is too large for a lock file`);
+  return unlessMissing(readFile(path, "utf8"));
+}
+
+/** Undefined in place of a file that does not exist. */
+async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
