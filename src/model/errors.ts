@@ -20,6 +20,7 @@ export type ErrorCode =
   | "declined"
   | "unsupported"
   | "invalid-definition"
+  | "invalid-config"
   | "invalid-response"
   | "cancelled"
   | "timeout"

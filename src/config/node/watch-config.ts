@@ -1,0 +1,117 @@
+import { McpError } from "../../model/errors.ts";
+import { type Clock, systemClock } from "../../std/clock.ts";
+import { type ConfigDiff, diffConfig } from "../diff-config.ts";
+import type { ConfigInput } from "../input.ts";
+import { formatProblem } from "../problem.ts";
+import type { Config } from "../resolve-config.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { watchFiles } from "./file-watcher.ts";
+import { type ConfigSource, type LoadConfigOptions, loadConfig, placesOf } from "./load-config.ts";
+
+/** What there is to say of files that are watched. */
+export type ConfigEvent =
+  /** A configuration that is different from the last one, and how. The first is compared with nothing. */
+  | { readonly type: "config"; readonly config: Config; readonly diff: ConfigDiff }
+  /** The files cannot be understood at the moment. The last configuration stays. */
+  | { readonly type: "failed"; readonly error: McpError };
+
+export interface WatchConfigOptions extends LoadConfigOptions {
+  /** Ends the watch. */
+  readonly signal?: AbortSignal;
+  /** How long files have to be left alone before they are read. Default: 100. */
+  readonly settleMs?: number;
+  /** How often files are looked at, should the system miss a change. Default: 2000. */
+  readonly pollMs?: number;
+  /** Whether the system is asked to tell of changes at once. Default: true. */
+  readonly notices?: boolean;
+  readonly clock?: Clock;
+}
+
+/**
+ * Reads configuration files, and reads them again whenever they change, env files
+ * included. Begins with what there is. Ends with the signal, or when the loop is
+ * left; until then the process stays alive.
+ *
+ * @example
+ * for await (const event of watchConfig("mcp.json")) {
+ *   if (event.type === "failed") console.error(event.error.message);
+ *   else restart(event.diff);
+ * }
+ */
+export async function* watchConfig(
+  sources: ConfigSource | readonly ConfigSource[],
+  options: WatchConfigOptions = {},
+): AsyncGenerator<ConfigEvent, void, undefined> {
+  const { signal, clock = systemClock, settleMs = 100, pollMs = 2_000, notices = true, ...load } = options;
+  const watcher = watchFiles({ clock, settleMs, pollMs, notices });
+  const release = clock.hold?.();
+  const surroundings = { ...load, ...remembered(load) };
+  let state: Known = { last: undefined, failure: undefined };
+  try {
+    const given = placesOf(sources, load).map(({ path }) => path);
+    watcher.follow(given);
+    while (!signal?.aborted) {
+      const event = await readAll(sources, surroundings, state.last);
+      const news = isNews(event, state);
+      state = after(event, state);
+      if (news) yield event;
+      // A file that was not watched while it was read may have changed since.
+      const used = state.last?.files.map(({ path }) => path) ?? [];
+      if (!watcher.follow([...given, ...used])) await watcher.changed(signal);
+    }
+  } finally {
+    watcher.close();
+    release?.();
+  }
+}
+
+interface Known {
+  readonly last: Config | undefined;
+  /** Why the files cannot be understood at the moment. */
+  readonly failure: string | undefined;
+}
+
+async function readAll(
+  sources: ConfigSource | readonly ConfigSource[],
+  surroundings: Surroundings,
+  last: Config | undefined,
+): Promise<ConfigEvent> {
+  try {
+    const config = await loadConfig(sources, surroundings);
+    return { type: "config", config, diff: diffConfig(last ?? { servers: [] }, config) };
+  } catch (error) {
+    if (error instanceof McpError) return { type: "failed", error };
+    throw error;
+  }
+}
+
+function after(event: ConfigEvent, { last }: Known): Known {
+  if (event.type === "failed") return { last, failure: event.error.message };
+  return { last: event.config, failure: undefined };
+}
+
+/** Whether anything is different from what was told before. */
+function isNews(event: ConfigEvent, { last, failure }: Known): boolean {
+  if (event.type === "failed") return event.error.message !== failure;
+  const { added, removed, changed } = event.diff;
+  const differs = added.length + removed.length + changed.length > 0;
+  return last === undefined || failure !== undefined || differs || problemsOf(last) !== problemsOf(event.config);
+}
+
+function problemsOf({ problems }: Config): string {
+  return problems.map(formatProblem).join("\n");
+}
+
+/** Nobody wants to answer again because a file was saved. */
+function remembered({ onInput }: Surroundings): Pick<Surroundings, "onInput"> {
+  if (onInput === undefined) return {};
+  const answers = new Map<string, string>();
+  return {
+    async onInput(input: ConfigInput) {
+      const key = JSON.stringify([input.place.path, input.id]);
+      const answer = answers.get(key) ?? (await onInput(input));
+      if (answer !== undefined) answers.set(key, answer);
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { baseName, folderOf, isAbsolute, joinPath, projectFolder } from "./paths.ts";
+
+describe("paths", () => {
+  it.each([
+    ["/work", "a/b", "/work/a/b"],
+    ["/work/", "./a", "/work/a"],
+    ["/", "a", "/a"],
+    ["/work", "/a", "/a"],
+    ["", "a", "a"],
+    ["C:\\work", "a", "C:\\work\\a"],
+    ["C:\\work", "D:\\a", "D:\\a"],
+    ["/work", "../a", "/work/../a"],
+  ])("in %s, %s is %s", (folder, path, joined) => {
+    expect(joinPath(folder, path)).toBe(joined);
+  });
+
+  it.each([
+    ["/work/shop/mcp.json", "/work/shop"],
+    ["/work/shop/.vscode/mcp.json", "/work/shop"],
+    ["/work/shop/.kiro/settings/mcp.json", "/work/shop"],
+    ["C:\\shop\\.cursor\\mcp.json", "C:\\shop"],
+    ["mcp.json", ""],
+    [".vscode/mcp.json", ""],
+  ])("%s is for the project in %j", (path, folder) => {
+    expect(projectFolder(path)).toBe(folder);
+  });
+
+  it("knows folders, names and beginnings", () => {
+    expect([folderOf("/a"), folderOf("/a/b"), folderOf("a")]).toEqual(["/", "/a", ""]);
+    expect([baseName("/a/b/"), baseName("C:\\a"), baseName("a")]).toEqual(["b", "a", "a"]);
+    expect(["/a", "C:/a", "\\\\h\\a", "a", "./a"].map(isAbsolute)).toEqual([true, true, true, false, false]);
+  });
+});

@@ -1,0 +1,87 @@
+import type { DialectName } from "./dialect.ts";
+import { readUserVariables } from "./input.ts";
+import type { ParsedConfig, RawServer } from "./parse-config.ts";
+import type { Place } from "./place.ts";
+import type { ConfigProblem } from "./problem.ts";
+import { readServer } from "./read-server.ts";
+import { type ResolvedServer, resolveServer } from "./resolve-server.ts";
+import type { ServerEntry, ServerOrigin } from "./server-entry.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { createVariables, type VariablesOptions } from "./variables.ts";
+
+/** Servers, ready to be connected to. */
+export interface Config {
+  /** Those that can be used, also if they are switched off. In the order of the files; each name is there once. */
+  readonly servers: readonly ServerEntry[];
+  readonly problems: readonly ConfigProblem[];
+  /** Every file that had a part in it, and would change it. */
+  readonly files: readonly ConfigFile[];
+  /** Where every server was said, also those that cannot be used. */
+  readonly origins: readonly ServerOrigin[];
+}
+
+export interface ConfigFile {
+  readonly path: string;
+  /** `value` was read for a variable. It may be missing. */
+  readonly kind: "config" | "value";
+  readonly dialect?: DialectName;
+}
+
+/**
+ * Puts the values of variables into configurations, and these together.
+ *
+ * Give them from the general to the particular: of servers with the same name
+ * the last one counts, as a whole. What is wrong with one server is a problem and
+ * leaves it out; the others can be used. Every input is asked for once, and only
+ * for servers that are switched on.
+ */
+export async function resolveConfig(parsed: readonly ParsedConfig[], surroundings: Surroundings = {}): Promise<Config> {
+  const files = new Map<string, ConfigFile>();
+  for (const { path, dialect } of parsed) files.set(path, { path, kind: "config", dialect });
+  const onFile = (path: string): void => {
+    if (!files.has(path)) files.set(path, { path, kind: "value" });
+  };
+  const shared = { surroundings, onFile, answers: new Map() };
+  const resolved: ResolvedServer[] = [];
+  for (const winner of winners(parsed, surroundings)) {
+    resolved.push(await resolveWinner(winner, shared));
+  }
+  return {
+    servers: resolved.flatMap(({ entry }) => entry ?? []),
+    problems: [...parsed.flatMap(({ problems }) => problems), ...resolved.flatMap(({ problems }) => problems)],
+    files: [...files.values()],
+    origins: resolved.map(({ origin }) => origin),
+  };
+}
+
+interface Winner {
+  readonly server: RawServer;
+  readonly config: ParsedConfig;
+  readonly replaces: readonly Place[];
+}
+
+/** The last server of every name, in the order in which names came up first. */
+function winners(parsed: readonly ParsedConfig[], { workspaceFolder }: Surroundings): Iterable<Winner> {
+  const byName = new Map<string, Winner>();
+  for (const config of parsed) {
+    const folder = workspaceFolder ?? config.folder;
+    for (const server of config.servers) {
+      if (server.folder !== undefined && server.folder !== folder) continue;
+      const other = byName.get(server.name);
+      const replaces = other === undefined ? [] : [...other.replaces, other.server.at];
+      byName.set(server.name, { server, config, replaces });
+    }
+  }
+  return byName.values();
+}
+
+async function resolveWinner(
+  { server, config, replaces }: Winner,
+  shared: Pick<VariablesOptions, "surroundings" | "onFile" | "answers">,
+): Promise<ResolvedServer> {
+  const own = server.value.kind === "object" ? readUserVariables(server.value) : [];
+  const inputs = new Map([...config.inputs, ...own]);
+  const { lenient = false, workspaceFolder = config.folder } = shared.surroundings;
+  const variables = createVariables({ path: config.path, folder: workspaceFolder, inputs, ...shared });
+  return resolveServer(readServer(server, config), { variables, lenient, replaces });
+}

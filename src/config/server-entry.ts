@@ -1,0 +1,92 @@
+import type { DialectName } from "./dialect.ts";
+import type { Place } from "./place.ts";
+
+/** A server of a configuration, whichever dialect it was written in. Variables are put in. */
+export interface ServerEntry {
+  /** Not empty, and without `:` and control characters. */
+  readonly name: string;
+  /** What `connect` takes. */
+  readonly target: CommandTarget | UrlTarget;
+  /** A server that is switched off may have variables left in its texts. */
+  readonly enabled: boolean;
+  readonly description?: string;
+  readonly connectTimeoutMs?: number;
+  readonly callTimeoutMs?: number;
+  readonly tools?: ToolFilter;
+  /** `false` when the file forbids to sign in. */
+  readonly oauth?: OAuthSettings | false;
+  /** Tools that the file allows to run without asking: all of them, or those with these names. */
+  readonly trust?: "all" | readonly string[];
+  /** The file that more variables of the program came from. They are in `target.env` already. */
+  readonly envFile?: string;
+  /** Where all of this was said. */
+  readonly origin: ServerOrigin;
+}
+
+/** A program to start. */
+export interface CommandTarget {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Names of variables to pass on. */
+  readonly inheritEnv?: readonly string[];
+}
+
+/** A server at a URL. */
+export interface UrlTarget {
+  readonly url: string;
+  /** Absent when it has to be found out. */
+  readonly type?: "http" | "sse";
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Which tools there are. `*` stands for any characters. What is denied is denied even if it is allowed. */
+export interface ToolFilter {
+  /** Absent: all of them. */
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+}
+
+/** How to sign in. All of it is found out where it is not said. */
+export interface OAuthSettings {
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly scopes?: readonly string[];
+  readonly callbackPort?: number;
+  readonly redirectUri?: string;
+  readonly authorizationUrl?: string;
+  readonly tokenUrl?: string;
+  /** Where the metadata of the authorization server is. */
+  readonly metadataUrl?: string;
+  readonly resource?: string;
+}
+
+/** Where a server was said, and what was made of it. No secret is in it. */
+export interface ServerOrigin {
+  readonly name: string;
+  readonly dialect: DialectName;
+  readonly place: Place;
+  readonly fields: readonly FieldOrigin[];
+  /** What has no meaning here, or was not understood. */
+  readonly ignored: readonly IgnoredField[];
+  /** Entries of the same name in other files that this one replaces. */
+  readonly replaces: readonly Place[];
+}
+
+export interface FieldOrigin {
+  /** Such as `command`, `args[0]` or `env.API_KEY`. */
+  readonly field: string;
+  /** The value as it may be shown. */
+  readonly shown: string;
+  /** Whether something of it is hidden. */
+  readonly secret: boolean;
+  readonly place: Place;
+  /** The variables and inputs that were put in. */
+  readonly variables: readonly string[];
+}
+
+export interface IgnoredField {
+  readonly field: string;
+  readonly place: Place;
+}
