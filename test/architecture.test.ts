@@ -10,19 +10,26 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   schema: ["std", "json", "typebox"],
   store: ["std", "json", "ioredis"],
   model: ["std", "json"],
-  auth: ["std", "json", "store", "model", "oauth4webapi", "jose"],
+  auth: ["std", "json", "schema", "store", "model", "oauth4webapi", "jose", "@napi-rs"],
   codec: ["std", "json", "jsonrpc", "model"],
   server: ["std", "json", "schema", "store", "model"],
-  client: ["std", "json", "schema", "model"],
-  bridge: ["std", "json", "model"],
+  middleware: ["std", "json", "store", "model"],
+  client: ["std", "json", "schema", "store", "model"],
+  bridge: ["std", "json", "schema", "model"],
+  typegen: ["std", "json", "schema", "model"],
+  catalog: ["std", "json", "model"],
+  lock: ["std", "json", "model"],
+  config: ["std", "json", "model", "jsonc-parser", "smol-toml", "yaml"],
   legacy: ["std", "json", "jsonrpc", "model", "codec"],
   transport: ["std", "json", "jsonrpc", "schema", "store", "model", "codec", "legacy"],
   connect: ["std", "json", "jsonrpc", "model", "bridge", "client", "transport"],
+  agent: ["std", "json", "model", "bridge", "catalog", "client"],
+  host: ["std", "json", "model", "bridge", "catalog", "lock", "config", "typegen", "client", "connect", "agent"],
   testing: ["std", "json", "jsonrpc", "model", "codec", "legacy", "transport", "client", "connect"],
 };
 
 /** Where the platform may be used. Everything else runs anywhere. */
-const platform = /^src\/(transport\/node|store\/node|auth\/node|testing)\//;
+const platform = /^src\/(transport\/node|store\/node|auth\/node|config\/node|lock\/node|host\/node|testing)\//;
 
 const MAX_LINES = 300;
 

@@ -17,12 +17,18 @@ export interface LoopContext {
   readonly signal: AbortSignal;
 }
 
+/** What running a tool is told besides. */
+export interface ToolRunContext extends LoopContext {
+  /** The use that is answered, as the model named it. */
+  readonly id: string;
+}
+
 export interface ToolLoopOptions extends CreateMessageParams {
   readonly tools: readonly Tool[];
   /** Asks the model once. */
   sample(params: CreateMessageParams, context: LoopContext): Promise<CreateMessageResult>;
   /** Runs one of the tools. A string is its text. What it throws is told to the model. */
-  run(name: string, input: JsonObject, context: LoopContext): Promise<CallToolResult | string>;
+  run(name: string, input: JsonObject, context: ToolRunContext): Promise<CallToolResult | string>;
   /** How often the model is asked. Default 10. In the last turn it is told to use no more tools. */
   readonly maxTurns?: number;
   /** For everything together. Default 5 min; 0 is off. */
@@ -85,7 +91,7 @@ async function runTool(
   const { id, name, input } = use;
   if (!options.tools.some((tool) => tool.name === name)) return failed(id, `unknown tool ${name}`);
   try {
-    const output = await options.run(name, input, context);
+    const output = await options.run(name, input, { ...context, id });
     return typeof output === "string" ? toolResult(id, { content: [toText(output)] }) : toolResult(id, output);
   } catch (error) {
     return failed(id, error instanceof Error ? error.message : String(error));

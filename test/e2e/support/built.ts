@@ -1,4 +1,5 @@
 import type * as client from "../../../src/connect/index.ts";
+import type * as host from "../../../src/host/index.ts";
 import type { Service } from "../../../src/model/service.ts";
 import type * as testing from "../../../src/testing/index.ts";
 import type * as http from "../../../src/transport/node/http.ts";
@@ -10,6 +11,7 @@ import type * as http from "../../../src/transport/node/http.ts";
 const publicName = (subpath: string): string => `plugbay/${subpath}`;
 
 export const { connect, McpError }: typeof client = await import(publicName("client"));
+export const { createLock, openHost, writeLock }: typeof host = await import(publicName("host"));
 export const { serveHttp, nodeHandler, toFetchHandler }: typeof http = await import(publicName("http"));
 export const { matrix }: typeof testing = await import(publicName("testing"));
 

@@ -1,0 +1,164 @@
+import { type LoopContext, toolLoop } from "../bridge/tool-loop.ts";
+import { type DisclosurePolicy, disclose } from "../catalog/disclose.ts";
+import { tokensIn } from "../catalog/tokens.ts";
+import type { JsonObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
+import type { CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage } from "../model/input.ts";
+import type { CallToolResult } from "../model/tool.ts";
+import { type Clock, systemClock } from "../std/clock.ts";
+import { createGate } from "../std/gate.ts";
+import type { AgentEvent } from "./agent-event.ts";
+import { readPage, runReadPage } from "./read-page.ts";
+import type { SourceTool, ToolSource } from "./tool-source.ts";
+
+/**
+ * Asks a model once: any function that maps messages to a reply. A bridge makes
+ * one of the API of a provider; a text is a reply too.
+ */
+export type Model = (params: CreateMessageParams, context: LoopContext) => Promise<CreateMessageResult | string>;
+
+export interface RunToolsOptions {
+  readonly model: Model;
+  readonly messages: readonly SamplingMessage[] | string;
+  /** Whose tools the model may use. */
+  readonly host: ToolSource;
+  readonly systemPrompt?: string;
+  /** How long one reply may be, in tokens. Default 4096. */
+  readonly maxTokens?: number;
+  /** Which tools the model is told of, and when. Default `auto`. */
+  readonly disclosure?: DisclosurePolicy | DisclosurePolicy["kind"];
+  /** How often the model is asked. Default 10. */
+  readonly maxTurns?: number;
+  /** For everything together. Default 5 min; 0 is off. */
+  readonly maxMs?: number;
+  /** How many tools are called in all; after that the model is told to answer. Default 100. */
+  readonly maxCalls?: number;
+  /** How many tools run at once. Default 8. */
+  readonly maxParallel?: number;
+  /** How long the conversation may become, in estimated tokens; beyond that it ends with `limit-reached`. Default: no limit. */
+  readonly maxContextTokens?: number;
+  /** Hears what happens. Must not throw. */
+  readonly onEvent?: (event: AgentEvent) => void;
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+}
+
+export interface RunToolsResult {
+  /** The text of the last reply. */
+  readonly text: string;
+  readonly reply: CreateMessageResult;
+  /** The whole conversation, to go on from. */
+  readonly messages: readonly SamplingMessage[];
+  readonly turns: number;
+  /** How many tools were called. */
+  readonly calls: number;
+}
+
+/**
+ * Lets a model use the tools of a host until it has an answer.
+ *
+ * Tools of one turn run at the same time. What a tool gets wrong, what it may
+ * not do, and what does not exist is told to the model, which may try again.
+ * Rejects with `limit-reached` naming the limit, `cancelled`, or whatever the
+ * model rejects with.
+ */
+export async function runTools(options: RunToolsOptions): Promise<RunToolsResult> {
+  const { host, model, disclosure = "auto", maxCalls = 100, maxParallel = 8, signal, clock = systemClock } = options;
+  const listed = await host.tools({ signal });
+  const { tools, run } = disclose(listed.map(toCatalogTool), disclosure);
+  const offered = host.readResource === undefined ? tools : [...tools, readPage];
+  const tell = options.onEvent ?? (() => {});
+  const gate = createGate({ maxRunning: maxParallel, maxWaiting: Number.POSITIVE_INFINITY });
+  let turns = 0;
+  let calls = 0;
+
+  const sample = async (params: CreateMessageParams, context: LoopContext): Promise<CreateMessageResult> => {
+    refuseTooLong(params, options.maxContextTokens);
+    const turn = ++turns;
+    tell({ kind: "turn", turn });
+    const reply = toReply(await model(params, context));
+    tell({ kind: "reply", turn, reply });
+    return reply;
+  };
+
+  const call = async (name: string, input: JsonObject, id: string, loop: AbortSignal): Promise<CallToolResult> => {
+    if (++calls > maxCalls)
+      return problem(`no more than ${maxCalls} tool calls are allowed: answer with what you have`);
+    if (name === readPage.name) return asResult(await runReadPage(host, input, loop));
+    return run(name, input, (full, args) =>
+      host.callTool(full, args, {
+        signal: loop,
+        onProgress: (progress) => tell({ kind: "progress", id, name: full, progress }),
+      }),
+    );
+  };
+
+  const { result, messages } = await toolLoop({
+    messages: typeof options.messages === "string" ? [fromUser(options.messages)] : options.messages,
+    maxTokens: options.maxTokens ?? 4096,
+    ...(options.systemPrompt !== undefined && { systemPrompt: options.systemPrompt }),
+    tools: offered,
+    sample,
+    async run(name, input, { id, signal: loop }) {
+      tell({ kind: "call", id, name, input });
+      const startedAt = clock.now();
+      const outcome = await inTurn(gate, () => call(name, input, id, loop)).catch((error: unknown) =>
+        problem(messageOf(error)),
+      );
+      tell({ kind: "result", id, name, result: outcome, tookMs: clock.now() - startedAt });
+      return outcome;
+    },
+    maxTurns: options.maxTurns ?? 10,
+    maxMs: options.maxMs ?? 300_000,
+    ...(signal && { signal }),
+    clock,
+  });
+  return { text: textOf(result), reply: result, messages, turns, calls: Math.min(calls, maxCalls) };
+}
+
+function toCatalogTool({ server, localName, ...tool }: SourceTool) {
+  const { alias: _, ...plain } = tool as typeof tool & { readonly alias?: string };
+  return { server, tool: { ...plain, name: localName } };
+}
+
+function refuseTooLong({ messages }: CreateMessageParams, maxTokens: number | undefined): void {
+  if (maxTokens === undefined) return;
+  const tokens = tokensIn(JSON.stringify(messages));
+  if (tokens <= maxTokens) return;
+  throw new McpError(
+    "limit-reached",
+    `the conversation has about ${tokens} tokens, more than maxContextTokens ${maxTokens}`,
+  );
+}
+
+function inTurn<T>(gate: ReturnType<typeof createGate>, work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    void gate.run(() => work().then(resolve, reject));
+  });
+}
+
+function fromUser(text: string): SamplingMessage {
+  return { role: "user", content: { type: "text", text } };
+}
+
+function toReply(reply: CreateMessageResult | string): CreateMessageResult {
+  if (typeof reply !== "string") return reply;
+  return { role: "assistant", content: { type: "text", text: reply }, model: "", stopReason: "endTurn" };
+}
+
+function asResult(result: CallToolResult | string): CallToolResult {
+  return typeof result === "string" ? { content: [{ type: "text", text: result }] } : result;
+}
+
+function problem(text: string): CallToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function textOf({ content }: CreateMessageResult): string {
+  const blocks: readonly SamplingContent[] = [content].flat();
+  return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+}

@@ -1,0 +1,79 @@
+import { toolLoop } from "../bridge/tool-loop.ts";
+import { McpError } from "../model/errors.ts";
+import type { CreateMessageParams, CreateMessageResult } from "../model/input.ts";
+import type { Clock } from "../std/clock.ts";
+import { type ModelChoice, pickModel } from "./pick-model.ts";
+import type { SourceTool, ToolSource } from "./tool-source.ts";
+
+export interface SamplerOptions<T extends ModelChoice> {
+  /** The models there are. The first is the one for servers without a preference. */
+  readonly models: readonly T[];
+  /** Asks a model once. */
+  generate(model: T, params: CreateMessageParams, context: SampleContext): Promise<CreateMessageResult>;
+  /**
+   * Asked before the model is, with what would be sent. False refuses the server
+   * with `rejected`. Default: no question, since giving a sampler and trusting
+   * the server is the consent.
+   */
+  readonly onConsent?: (params: CreateMessageParams, context: SampleContext) => boolean | Promise<boolean>;
+  /**
+   * Whose tools the model may use when the server asks for context: those of the
+   * server itself (`thisServer`) or of all (`allServers`). The host runs them, and
+   * the server gets the answer. Default: no tools but those the server brings,
+   * which it runs itself.
+   */
+  readonly host?: () => ToolSource;
+  /** How often the model is asked for one answer with tools. Default 10. */
+  readonly maxTurns?: number;
+  /** Default 5 min. */
+  readonly maxMs?: number;
+  /** No reply is longer, whatever the server asks for. Default 4096. */
+  readonly maxTokens?: number;
+  readonly clock?: Clock;
+}
+
+export interface SampleContext {
+  readonly signal: AbortSignal;
+  /** The server that asks. */
+  readonly server: string;
+}
+
+export type Sampler = (params: CreateMessageParams, context: SampleContext) => Promise<CreateMessageResult>;
+
+/** Answers servers that ask for a completion: picks a model by their preferences, and runs tools where that is wanted. For `onSample` of a host. */
+export function createSampler<T extends ModelChoice>(options: SamplerOptions<T>): Sampler {
+  const { models, generate, onConsent, host, maxTurns = 10, maxMs = 300_000, maxTokens = 4096, clock } = options;
+
+  return async (asked, context) => {
+    const params = { ...asked, maxTokens: Math.min(asked.maxTokens, maxTokens) };
+    const model = pickModel(models, params.modelPreferences);
+    if (model === undefined) throw new McpError("unsupported", "the host has no model");
+    if (onConsent !== undefined && (await onConsent(params, context)) !== true) {
+      throw new McpError("rejected", "the user did not allow it");
+    }
+    const tools = host === undefined ? [] : await toolsFor(params, host(), context);
+    if (host === undefined || tools.length === 0) return generate(model, params, context);
+    const { result } = await toolLoop({
+      ...params,
+      tools,
+      sample: (turn, { signal }) => generate(model, turn, { ...context, signal }),
+      run: (name, input, { signal }) => host().callTool(name, input, { signal }),
+      maxTurns,
+      maxMs,
+      signal: context.signal,
+      ...(clock && { clock }),
+    });
+    return result;
+  };
+}
+
+/** A server that brings its own tools runs them itself: it is not to be mixed with ours. */
+async function toolsFor(
+  { includeContext = "none", tools }: CreateMessageParams,
+  source: ToolSource,
+  { server, signal }: SampleContext,
+): Promise<readonly SourceTool[]> {
+  if (includeContext === "none" || tools !== undefined) return [];
+  const all = await source.tools({ signal });
+  return includeContext === "allServers" ? all : all.filter((tool) => tool.server === server);
+}

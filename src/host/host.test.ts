@@ -1,0 +1,702 @@
+import { describe, expect, it } from "vitest";
+import { connect, dial } from "../connect/connect.ts";
+import type { Dial, Line } from "../connect/create-connect.ts";
+import { compareLock } from "../lock/compare-lock.ts";
+import { createLock } from "../lock/create-lock.ts";
+import { formatDiff } from "../lock/format-diff.ts";
+import type { Ending } from "../model/connection.ts";
+import { McpError } from "../model/errors.ts";
+import { createServer, prompt, resource, type Server, tool } from "../server/index.ts";
+import { createManualClock } from "../testing/clock.ts";
+import type { HostChange } from "./change-feed.ts";
+import { createHost, type Host } from "./host.ts";
+import type { HostOptions } from "./options.ts";
+import { cutKey } from "./results.ts";
+import type { ServerSpec } from "./spec.ts";
+
+const shop = () =>
+  createServer({
+    name: "shop",
+    version: "1",
+    instructions: "Buy here.",
+    tools: {
+      buy: tool({ description: "Buys", run: () => "bought" }),
+      look: tool({ annotations: { readOnlyHint: true }, run: () => "looked" }),
+    },
+    prompts: { offer: prompt({ get: () => "An offer" }) },
+    resources: [
+      resource("stock://all", { read: () => "plenty" }),
+      resource("stock://{sku}", { read: ({ sku }) => sku }),
+    ],
+    listChanged: true,
+    subscribe: true,
+  });
+
+const bank = () =>
+  createServer({
+    name: "bank",
+    version: "2",
+    tools: { pay: tool({ run: () => "paid" }) },
+    resources: [resource("stock://all", { read: () => "gold" })],
+  });
+
+function open(specs: Readonly<Record<string, ServerSpec>>, options: HostOptions = {}, by: Dial = dial): Host {
+  return createHost(specs, options, { dial: by });
+}
+
+/** A way to servers that can be cut. */
+function breakable(target: Server) {
+  const ends: ((ending: Ending) => void)[] = [];
+  let dials = 0;
+  let refusal: McpError | undefined;
+  const way: Dial = async (_, options) => {
+    dials++;
+    if (refusal !== undefined) throw refusal;
+    const line = await dial(target, options);
+    let end = (_: Ending): void => {};
+    const ended = new Promise<Ending>((resolve) => {
+      end = resolve;
+    });
+    ends.push(end);
+    void line.connection.ended.then(end);
+    return { ...line, connection: { ...line.connection, ended } } satisfies Line;
+  };
+  return {
+    way,
+    cut: () => ends.at(-1)?.({ code: "connection-closed", message: "gone", data: { stderr: "oh no" } }),
+    refuse(error: McpError | undefined) {
+      refusal = error;
+    },
+    get dials() {
+      return dials;
+    },
+  };
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+async function take<T>(items: AsyncIterable<T>, count: number): Promise<readonly T[]> {
+  const seen: T[] = [];
+  for await (const item of items) if (seen.push(item) >= count) break;
+  return seen;
+}
+
+describe("a host", () => {
+  it("lists what all servers have, in their order (C137)", async () => {
+    await using host = open({ shop: { target: shop() }, bank: { target: bank() } });
+    expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:buy", "shop:look", "bank:pay"]);
+    expect((await host.resources()).map(({ server, uri }) => [server, uri])).toEqual([
+      ["shop", "stock://all"],
+      ["bank", "stock://all"],
+    ]);
+    expect((await host.resourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(["stock://{sku}"]);
+    expect((await host.prompts()).map(({ server, name }) => [server, name])).toEqual([["shop", "offer"]]);
+    expect(await host.instructions()).toMatchObject([{ server: "shop", text: "Buy here." }]);
+  });
+
+  it("calls a tool by its name or its alias; servers never see either (C136)", async () => {
+    const names: string[] = [];
+    const target = createServer({
+      name: "s",
+      version: "1",
+      tools: { echo: tool({ run: () => "echo" }) },
+      use: [
+        (next) => (call) => {
+          if (call.method === "tools/call") names.push((call.params as { name: string }).name);
+          return next(call);
+        },
+      ],
+    });
+    await using host = open({ s: { target } });
+    const [echo] = await host.tools();
+    await host.callTool("s:echo");
+    await host.callTool(echo?.alias ?? "");
+    expect(names).toEqual(["echo", "echo"]);
+    expect(echo?.alias).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+  });
+
+  it("tells a name without a server from one with an unknown server (C141)", async () => {
+    await using host = open({ shop: { target: shop() } });
+    await expect(host.callTool("buy")).rejects.toMatchObject({
+      code: "invalid-params",
+      data: { reason: "no-separator" },
+    });
+    await expect(host.callTool("nobody:buy")).rejects.toMatchObject({
+      code: "invalid-params",
+      data: { reason: "unknown-server" },
+      message: expect.stringContaining("there are: shop"),
+    });
+    await expect(host.readResource("nobody", "a:b")).rejects.toMatchObject({ data: { reason: "unknown-server" } });
+  });
+
+  it.each(["", "a:b", "a\nb", "x".repeat(129)])("takes no server of the name %j (C136)", (name) => {
+    expect(() => open({ [name]: { target: shop() } })).toThrow(expect.objectContaining({ code: "invalid-config" }));
+  });
+
+  it("addresses resources and prompts by server and name (C140)", async () => {
+    await using host = open({ shop: { target: shop() }, bank: { target: bank() } });
+    const read = async (server: string) => (await host.readResource(server, "stock://all")).contents[0];
+    expect(await read("shop")).toMatchObject({ text: "plenty" });
+    expect(await read("bank")).toMatchObject({ text: "gold" });
+    expect((await host.getPrompt("shop", "offer")).messages[0]).toMatchObject({ content: { text: "An offer" } });
+  });
+
+  it("skips servers that fail, and says why (C137, C142)", async () => {
+    const broken: Dial = (target, options) =>
+      options?.info === undefined || target === "bad"
+        ? Promise.reject(new McpError("connection-closed", "spawn bad ENOENT"))
+        : dial(target, options);
+    await using host = open({ bad: { target: "bad" }, shop: { target: shop() } }, {}, broken);
+    const tools = await host.tools();
+    expect(tools.map(({ name }) => name)).toEqual(["shop:buy", "shop:look"]);
+    expect(tools.missing).toMatchObject([
+      { server: "bad", reason: { code: "connection-closed" }, hint: expect.stringContaining("PATH") },
+    ]);
+    expect(await host.settled()).toMatchObject([
+      { name: "bad", state: "down" },
+      { name: "shop", state: "ready" },
+    ]);
+    await expect(host.client("shop")).resolves.toBeDefined();
+  });
+
+  it("connects lazily when told so, once for all who wait", async () => {
+    const link = breakable(shop());
+    await using host = open({ shop: { target: "x" } }, { connect: "lazy" }, link.way);
+    expect(host.servers()).toMatchObject([{ state: "idle" }]);
+    expect(link.dials).toBe(0);
+    await Promise.all([host.callTool("shop:buy"), host.callTool("shop:look"), host.tools()]);
+    expect(link.dials).toBe(1);
+  });
+
+  it("connects to so many at once", async () => {
+    let open_ = 0;
+    let most = 0;
+    const counting: Dial = async (target, options) => {
+      most = Math.max(most, ++open_);
+      await turn();
+      open_--;
+      return dial(target, options);
+    };
+    const specs = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`s${index}`, { target: bank() }]));
+    await using host = open(specs, { maxConnecting: 3 }, counting);
+    expect((await host.tools()).length).toBe(10);
+    expect(most).toBe(3);
+  });
+
+  it("a closed host has closed every client, and takes nothing more (C143)", async () => {
+    const host = open({ shop: { target: shop() } });
+    const client = await host.client("shop");
+    await host.close();
+    await host.close();
+    await expect(client.closed).resolves.toBeUndefined();
+    await expect(host.callTool("shop:buy")).rejects.toMatchObject({ code: "connection-closed" });
+    expect(() => host.add("bank", { target: bank() })).toThrow(expect.objectContaining({ code: "connection-closed" }));
+  });
+});
+
+describe("a server of a host that breaks", () => {
+  it("is connected to again by itself, and the others are not touched (C142)", async () => {
+    const clock = createManualClock();
+    const link = breakable(shop());
+    await using host = open({ shop: { target: "x" } }, { clock }, link.way);
+    await host.settled();
+    link.cut();
+    await turn();
+    expect(host.servers()).toMatchObject([
+      { state: "down", reason: { message: "gone" }, stderr: "oh no", retryInMs: 250 },
+    ]);
+    expect((await host.tools()).missing).toMatchObject([{ server: "shop" }]);
+    await clock.advanceAsync(250);
+    expect(await host.settled()).toMatchObject([{ state: "ready" }]);
+    expect(link.dials).toBe(2);
+  });
+
+  it("is tried again also where timers come a little early", async () => {
+    const steady = createManualClock();
+    const early = { now: steady.now, after: (ms: number, task: () => void) => steady.after(Math.max(1, ms - 1), task) };
+    const link = breakable(shop());
+    await using host = open({ shop: { target: "x" } }, { clock: early }, link.way);
+    await host.settled();
+    link.cut();
+    await turn();
+    await steady.advanceAsync(251);
+    expect(await host.settled()).toMatchObject([{ state: "ready" }]);
+  });
+
+  it("a call while it is down waits for the next attempt", async () => {
+    const clock = createManualClock();
+    const link = breakable(shop());
+    await using host = open({ shop: { target: "x" } }, { clock, connect: "lazy" }, link.way);
+    await host.callTool("shop:buy");
+    link.cut();
+    await turn();
+    const waiting = host.callTool("shop:buy");
+    await clock.advanceAsync(250);
+    await expect(waiting).resolves.toMatchObject({ content: [{ text: "bought" }] });
+  });
+
+  it("a call fails with the reason when that attempt fails too", async () => {
+    const clock = createManualClock();
+    const link = breakable(shop());
+    link.refuse(new McpError("unauthorized", "who are you?"));
+    await using host = open({ shop: { target: "x" } }, { clock }, link.way);
+    await expect(host.callTool("shop:buy")).rejects.toMatchObject({
+      code: "unauthorized",
+      message: "server shop is not available: who are you?",
+    });
+    expect(host.servers()).toMatchObject([{ hint: expect.stringContaining("auth") }]);
+  });
+
+  it("one that breaks again and again is left alone until it is needed", async () => {
+    const clock = createManualClock();
+    const link = breakable(shop());
+    link.refuse(new McpError("connection-closed", "crash"));
+    await using host = open({ shop: { target: "x" } }, { clock, restart: { maxFailures: 3 } }, link.way);
+    await clock.advanceAsync(60_000);
+    expect(link.dials).toBe(3);
+    expect(host.servers()).toMatchObject([{ state: "down", isLooping: true }]);
+    link.refuse(undefined);
+    await expect(host.callTool("shop:buy")).resolves.toBeDefined();
+    expect(link.dials).toBe(4);
+  });
+
+  it("within the time of the breaker calls fail at once", async () => {
+    const clock = createManualClock();
+    const link = breakable(shop());
+    link.refuse(new McpError("connection-closed", "crash"));
+    await using host = open({ shop: { target: "x" } }, { clock, restart: { maxFailures: 1 } }, link.way);
+    await host.settled();
+    await expect(host.callTool("shop:buy")).rejects.toMatchObject({ code: "connection-closed" });
+    expect(link.dials).toBe(1);
+    host.restart("shop");
+    await host.settled();
+    expect(link.dials).toBe(2);
+  });
+
+  it("is let go when nobody uses it, and comes back", async () => {
+    const clock = createManualClock();
+    const link = breakable(shop());
+    await using host = open({ shop: { target: "x", idleMs: 1_000 } }, { clock, connect: "lazy" }, link.way);
+    await host.callTool("shop:buy");
+    await clock.advanceAsync(999);
+    await host.callTool("shop:buy");
+    await clock.advanceAsync(999);
+    expect(host.servers()).toMatchObject([{ state: "ready" }]);
+    await clock.advanceAsync(1);
+    expect(host.servers()).toMatchObject([{ state: "idle" }]);
+    await host.callTool("shop:buy");
+    expect(link.dials).toBe(2);
+  });
+
+  it("is given up when it does not answer a ping", async () => {
+    const clock = createManualClock();
+    const silent: Dial = async (target, options) => {
+      const line = await dial(target, options);
+      const client = { ...line.client, ping: () => Promise.reject(new McpError("timeout", "no answer")) };
+      return { client, connection: { ...line.connection, ping: async () => {} } };
+    };
+    await using host = open({ shop: { target: shop() } }, { clock, healthMs: 1_000 }, silent);
+    await host.settled();
+    await clock.advanceAsync(1_000);
+    expect(host.servers()).toMatchObject([{ state: "down", reason: { code: "timeout" } }]);
+  });
+
+  it("calls that were under way are sent again only where that is said to do no harm", async () => {
+    const clock = createManualClock();
+    const runs: string[] = [];
+    let hold = true;
+    const slow = (name: string) => () => {
+      runs.push(name);
+      return hold ? new Promise<string>(() => {}) : name;
+    };
+    const target = createServer({
+      name: "s",
+      version: "1",
+      tools: {
+        buy: tool({ run: slow("buy") }),
+        look: tool({ annotations: { readOnlyHint: true }, run: slow("look") }),
+        put: tool({ annotations: { idempotentHint: true }, run: slow("put") }),
+      },
+    });
+    const link = breakable(target);
+    const way: Dial = async (to, options) => {
+      const line = await link.way(to, options);
+      void line.connection.ended.then((ending) => ending && line.client.close());
+      return line;
+    };
+    await using host = open({ s: { target: "x" } }, { clock }, way);
+    await host.tools();
+    const calls = ["buy", "look", "put"].map((name) => host.callTool(`s:${name}`));
+    const settled = Promise.allSettled(calls);
+    await turn();
+    hold = false;
+    link.cut();
+    await turn();
+    await clock.advanceAsync(1_000);
+    const [buy, look, put] = await settled;
+    expect(buy).toMatchObject({ status: "rejected", reason: { code: "connection-closed" } });
+    expect([look?.status, put?.status]).toEqual(["fulfilled", "fulfilled"]);
+    expect(runs.toSorted()).toEqual(["buy", "look", "look", "put", "put"]);
+  });
+});
+
+describe("the lists of a host", () => {
+  it("are asked for once, and again when the server says so", async () => {
+    const server = shop();
+    let lists = 0;
+    const target = createServer({
+      name: "s",
+      version: "1",
+      tools: { a: tool({ run: () => "a" }) },
+      listChanged: true,
+      cache: { ttlMs: 0 },
+      use: [
+        (next) => (call) => {
+          if (call.method === "tools/list") lists++;
+          return next(call);
+        },
+      ],
+    });
+    await using host = open({ s: { target }, shop: { target: server } });
+    const changes = host.changes();
+    await changes.ready;
+    await host.tools();
+    await host.tools();
+    expect(lists).toBe(1);
+    target.tools.add("b", tool({ run: () => "b" }));
+    expect(await take(changes, 1)).toEqual([{ kind: "tools", server: "s" }]);
+    expect((await host.tools()).map(({ name }) => name)).toContain("s:b");
+    expect(lists).toBe(2);
+  });
+
+  it("hear of resources that somebody watches, also over a new connection", async () => {
+    const clock = createManualClock();
+    const target = shop();
+    const link = breakable(target);
+    await using host = open({ shop: { target: "x" } }, { clock }, link.way);
+    await host.settled();
+    const seen: HostChange[] = [];
+    const controller = new AbortController();
+    const changes = host.changes({ resources: [{ server: "shop", uri: "stock://all" }], signal: controller.signal });
+    const reading = (async () => {
+      for await (const change of changes) seen.push(change);
+    })();
+    await changes.ready;
+    target.notify.resourceUpdated("stock://all");
+    target.notify.resourceUpdated("stock://other");
+    await turn();
+    expect(seen).toEqual([{ kind: "resource", uri: "stock://all", server: "shop" }]);
+    link.cut();
+    await turn();
+    await clock.advanceAsync(250);
+    await turn();
+    expect(seen.slice(1).map(({ kind }) => kind)).toEqual(["tools", "prompts", "resources", "resource"]);
+    target.notify.resourceUpdated("stock://all");
+    await turn();
+    expect(seen.at(-1)).toMatchObject({ kind: "resource" });
+    controller.abort();
+    await reading;
+  });
+
+  it("tell of every state", async () => {
+    const host = open({});
+    const events = host.events();
+    host.add("shop", { target: shop() });
+    await host.settled();
+    await host.remove("shop");
+    await host.close();
+    const seen: string[] = [];
+    for await (const event of events) seen.push(event.kind === "state" ? event.status.state : event.kind);
+    expect(seen).toEqual(["added", "connecting", "ready", "removed"]);
+  });
+
+  it("an update touches only what differs", async () => {
+    const [one, two] = [shop(), bank()];
+    await using host = open({ one: { target: one }, two: { target: two }, three: { target: two } });
+    await host.settled();
+    const before = await host.client("one");
+    await host.update({ two: { target: two, tools: { deny: ["*"] } }, one: { target: one }, four: { target: two } });
+    expect(host.servers().map(({ name }) => name)).toEqual(["two", "one", "four"]);
+    expect(await host.client("one")).toBe(before);
+    expect((await host.tools()).map(({ name }) => name)).toEqual(["one:buy", "one:look", "four:pay"]);
+  });
+});
+
+describe("what a host allows", () => {
+  it("hides and refuses what its policy denies, and asks before what has to be approved", async () => {
+    const asked: unknown[] = [];
+    let answer = true;
+    await using host = open(
+      { shop: { target: shop() }, bank: { target: bank() } },
+      {
+        policy: [
+          { when: { readOnly: true }, action: "allow" },
+          { tools: "bank:*", action: "approve" },
+          { action: "deny" },
+        ],
+        onApprove: ({ tool: { name }, arguments: args }) => {
+          asked.push([name, args]);
+          return answer;
+        },
+      },
+    );
+    expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:look", "bank:pay"]);
+    await expect(host.callTool("shop:buy")).rejects.toMatchObject({
+      code: "forbidden",
+      message: expect.stringContaining("rule 3"),
+    });
+    await host.callTool("shop:look");
+    await host.callTool("bank:pay", { amount: 5 });
+    answer = false;
+    await expect(host.callTool("bank:pay")).rejects.toMatchObject({ code: "declined" });
+    expect(asked).toEqual([
+      ["bank:pay", { amount: 5 }],
+      ["bank:pay", {}],
+    ]);
+  });
+
+  it("refuses what has to be approved where nobody can be asked", async () => {
+    await using host = open({ bank: { target: bank() } }, { policy: [{ action: "approve" }] });
+    await expect(host.callTool("bank:pay")).rejects.toMatchObject({ code: "forbidden" });
+  });
+
+  it("does not ask for what a server was approved for", async () => {
+    await using host = open({ bank: { target: bank(), approved: ["p*"] } }, { policy: [{ action: "approve" }] });
+    await expect(host.callTool("bank:pay")).resolves.toBeDefined();
+  });
+
+  it("filters the tools of one server, deny before allow", async () => {
+    await using host = open({ shop: { target: shop(), tools: { allow: ["*o*", "buy"], deny: ["b*"] } } });
+    expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:look"]);
+    await expect(host.callTool("shop:buy")).rejects.toMatchObject({ code: "forbidden" });
+  });
+
+  it("tells its handlers who asks, and lets only the trusted ask", async () => {
+    const asking = () =>
+      createServer({
+        name: "a",
+        version: "1",
+        tools: {
+          ask: tool({
+            run: async (_, ctx) => JSON.stringify(await ctx.ask("Name?", { type: "object", properties: {} })),
+          }),
+          roots: tool({ run: async (_, ctx) => (await ctx.roots()).map(({ uri }) => uri).join() }),
+          sample: tool({
+            run: async (_, ctx) => {
+              const reply = await ctx.sample({
+                messages: [{ role: "user", content: { type: "text", text: "?" } }],
+                maxTokens: 5,
+              });
+              return JSON.stringify(reply.content);
+            },
+          }),
+        },
+      });
+    const askers: string[] = [];
+    await using host = open(
+      {
+        good: { target: asking(), trust: { sample: true } },
+        bad: { target: asking(), trust: { ask: false, roots: false } },
+      },
+      {
+        onElicit: (_, { server }) => {
+          askers.push(server);
+          return { action: "accept", content: {} };
+        },
+        onSample: (_, { server }) => {
+          askers.push(server);
+          return { role: "assistant", content: { type: "text", text: server }, model: "m" };
+        },
+        roots: [{ uri: "file:///home" }],
+      },
+    );
+    const textOf = async (name: string) => (await host.callTool(name)).content[0];
+    await textOf("good:ask");
+    expect(await textOf("good:roots")).toMatchObject({ text: "file:///home" });
+    expect(await textOf("good:sample")).toMatchObject({ text: expect.stringContaining("good") });
+    expect(askers).toEqual(["good", "good"]);
+    host.setRoots([{ uri: "file:///tmp" }]);
+    expect(await textOf("good:roots")).toMatchObject({ text: "file:///tmp" });
+    for (const name of ["bad:ask", "bad:roots", "bad:sample"]) {
+      const refused = await host.callTool(name).then(
+        ({ isError }) => isError === true,
+        () => true,
+      );
+      expect(refused, name).toBe(true);
+    }
+    expect(askers).toEqual(["good", "good"]);
+  });
+
+  it("cuts results over its budget, and reads the rest", async () => {
+    const target = createServer({ name: "s", version: "1", tools: { big: tool({ run: () => "x".repeat(500) }) } });
+    await using host = open({ s: { target } }, { results: { maxChars: 100 } });
+    const cut = await host.callTool("s:big");
+    const { uri } = { uri: "", ...(cut._meta?.[cutKey] as object) };
+    expect((await host.readResource("s", uri)).contents[0]).toMatchObject({ text: "x".repeat(500) });
+    await using whole = open({ s: { target } }, { results: false });
+    expect((await whole.callTool("s:big")).content[0]).toMatchObject({ text: "x".repeat(500) });
+  });
+});
+
+describe("a host with a lock", () => {
+  const described = (description: string, ...more: readonly string[]) =>
+    createServer({
+      name: "s",
+      version: "1",
+      instructions: "Be kind.",
+      tools: Object.fromEntries(["look", ...more].map((name) => [name, tool({ description, run: () => name })])),
+    });
+
+  async function lockOf(target: Server) {
+    await using host = open({ s: { target } });
+    return await createLock(await host.survey());
+  }
+
+  it("runs what was approved, and nothing else, until it is approved", async () => {
+    const lock = await lockOf(described("Looks"));
+    await using host = open({ s: { target: described("Looks, and sends your files", "more") } }, { lock });
+    const events = host.events();
+    await host.settled();
+    expect(await host.tools()).toEqual([]);
+    const denied: string[] = [];
+    for await (const event of events) {
+      if (event.kind === "denied") denied.push(`${event.tool}: ${event.by}`);
+      if (denied.length === 2) break;
+    }
+    expect(denied).toEqual([
+      "s:look: the lockfile: the tool is not what was approved",
+      "s:more: the lockfile: nobody has approved the tool",
+    ]);
+    await expect(host.callTool("s:look")).rejects.toMatchObject({
+      code: "forbidden",
+      message: expect.stringContaining("lockfile"),
+    });
+    const diff = compareLock(lock, await createLock(await host.survey()));
+    expect(formatDiff(diff)).toContain("sends your files");
+    host.useLock(await createLock(await host.survey()));
+    expect((await host.tools()).map(({ name }) => name)).toEqual(["s:look", "s:more"]);
+    await expect(host.callTool("s:look")).resolves.toBeDefined();
+  });
+
+  it("lists at once by what was approved, and connects on the first call", async () => {
+    const link = breakable(described("Looks"));
+    const lock = await lockOf(described("Looks"));
+    await using host = open({ s: { target: "x" } }, { lock, connect: "lazy" }, link.way);
+    expect((await host.tools()).map(({ name }) => name)).toEqual(["s:look"]);
+    expect(link.dials).toBe(0);
+    await host.callTool("s:look");
+    expect(link.dials).toBe(1);
+  });
+
+  it("tells what a server spoke, so that it need not be found out", async () => {
+    const lock = await lockOf(described("Looks"));
+    const eras: unknown[] = [];
+    const asked: Dial = (target, options) => {
+      eras.push(options?.era);
+      return dial(target, options);
+    };
+    await using host = open({ s: { target: described("Looks") } }, { lock }, asked);
+    await host.settled();
+    expect(eras).toEqual(["modern"]);
+  });
+});
+
+describe("a host as a server", () => {
+  it("offers everything under names that any client takes", async () => {
+    await using host = open({ shop: { target: shop() }, bank: { target: bank() } });
+    await host.settled();
+    await using client = await connect(host);
+    expect(client.server.instructions).toBe("# shop\n\nBuy here.");
+    const tools = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(["shop__buy", "shop__look", "bank__pay"]);
+    expect(tools[0]).toEqual({ name: "shop__buy", description: "Buys", inputSchema: expect.any(Object) });
+    expect((await client.callTool("bank__pay")).content[0]).toMatchObject({ text: "paid" });
+    expect((await client.getPrompt("shop__offer")).messages).toHaveLength(1);
+    const uris = (await client.listResources()).map(({ uri }) => uri);
+    expect(uris).toEqual(["stock://all", "plugbay-resource://bank/stock%3A%2F%2Fall"]);
+    expect((await client.readResource(uris[0] ?? "")).contents[0]).toMatchObject({ text: "plenty" });
+    expect((await client.readResource(uris[1] ?? "")).contents[0]).toMatchObject({ text: "gold" });
+    expect((await client.readResource("stock://hammer")).contents[0]).toMatchObject({ text: "hammer" });
+    await expect(client.readResource("none://x")).rejects.toMatchObject({ code: "resource-not-found" });
+    await expect(client.callTool("nobody__pay")).rejects.toMatchObject({ code: "invalid-params" });
+  });
+
+  it.each(["2026-07-28", "2025-11-25", "2024-11-05"] as const)(
+    "speaks %s, and hands questions on",
+    async (revision) => {
+      const target = createServer({
+        name: "a",
+        version: "1",
+        tools: {
+          greet: tool({
+            run: async (_, ctx) => {
+              const answer = await ctx.ask("Name?", {
+                type: "object",
+                properties: { name: { type: "string" } },
+                required: ["name"],
+              } as const);
+              return `Hello ${answer.name}`;
+            },
+          }),
+        },
+      });
+      await using host = open({ a: { target } });
+      await using client = await connect(host, {
+        revision,
+        onElicit: () => ({ action: "accept", content: { name: "Ada" } }),
+      });
+      expect((await client.callTool("a__greet")).content[0]).toMatchObject({ text: "Hello Ada" });
+    },
+  );
+
+  it("tells of changes", async () => {
+    const target = shop();
+    await using host = open({ shop: { target } });
+    await using client = await connect(host);
+    await using changes = client.changes({ tools: true });
+    await changes.ready;
+    target.tools.add("sell", tool({ run: () => "sold" }));
+    expect(await take(changes, 1)).toEqual([{ kind: "tools" }]);
+    await using watch = client.watch("stock://all");
+    await watch.ready;
+    target.notify.resourceUpdated("stock://all");
+    expect(await take(watch, 1)).toEqual([{ uri: "stock://all" }]);
+  });
+
+  it("hands on progress and cancellation", async () => {
+    let aborted = false;
+    const target = createServer({
+      name: "s",
+      version: "1",
+      tools: {
+        slow: tool({
+          run: async (_, ctx) => {
+            const stopped = new Promise((resolve) => ctx.signal.addEventListener("abort", resolve, { once: true }));
+            ctx.progress(1, 2);
+            await stopped;
+            aborted = true;
+            return "over";
+          },
+        }),
+      },
+    });
+    await using host = open({ s: { target } });
+    await using client = await connect(host);
+    const controller = new AbortController();
+    const progress: number[] = [];
+    const call = client.callTool(
+      "s__slow",
+      {},
+      {
+        signal: controller.signal,
+        onProgress: (at) => {
+          progress.push(at.progress);
+          controller.abort();
+        },
+      },
+    );
+    await expect(call).rejects.toMatchObject({ code: "cancelled" });
+    await turn();
+    expect([progress, aborted]).toEqual([[1], true]);
+  });
+});

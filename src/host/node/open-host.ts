@@ -1,0 +1,127 @@
+import { configOf } from "../../config/config-of.ts";
+import { loadConfig } from "../../config/node/load-config.ts";
+import { type ConfigEvent, watchConfig } from "../../config/node/watch-config.ts";
+import { formatProblem } from "../../config/problem.ts";
+import type { Config } from "../../config/resolve-config.ts";
+import type { Surroundings } from "../../config/surroundings.ts";
+import { dial } from "../../connect/connect.ts";
+import type { Lock } from "../../lock/lock.ts";
+import { readLock } from "../../lock/node/lock-file.ts";
+import { McpError } from "../../model/errors.ts";
+import { type AuthFor, createSpecs } from "../from-config.ts";
+import { createHost, type Host } from "../host.ts";
+import type { HostOptions } from "../options.ts";
+import { type Servers, toSpecs } from "../servers.ts";
+import type { ServerSpec } from "../spec.ts";
+
+export interface OpenHostOptions extends Omit<HostOptions, "lock"> {
+  /** For variables and inputs of files. Default: the environment of this process, and nobody to ask. */
+  readonly config?: Surroundings;
+  /** Shows servers of files who the host is. */
+  readonly auth?: AuthFor;
+  /**
+   * True lets files say which tools need no approval, as some dialects do. A file
+   * that comes with a project would approve its own servers. Default false.
+   */
+  readonly believesApprovals?: boolean;
+  /** True reads files again whenever they change, and touches only the servers that did. */
+  readonly watch?: boolean;
+  /** Hears of what is wrong with files, beside the servers that are `off` for it. */
+  readonly onConfigProblem?: (message: string) => void;
+  /** What was approved: the path of a `plugbay.lock`, or what one says. */
+  readonly lock?: Lock | string;
+}
+
+/** What a config file has at its top. */
+export type ConfigObject =
+  | { readonly mcpServers: object }
+  | { readonly context_servers: object }
+  | { readonly mcp_servers: object };
+
+/**
+ * Opens a host: over the servers of a file, of several files from the general to
+ * the particular, of what such a file would say, or over servers given in code.
+ *
+ * Resolves as soon as it is known which servers there are; they are connected to
+ * in the background. Rejects with `invalid-config` when a file cannot be
+ * understood. A problem of one server makes that one `off`, with the reason.
+ */
+export async function openHost(
+  source: string | readonly string[] | ConfigObject | Servers,
+  options: OpenHostOptions = {},
+): Promise<Host> {
+  const {
+    lock: given,
+    config: surroundings,
+    auth,
+    believesApprovals = false,
+    watch = false,
+    onConfigProblem,
+    ...rest
+  } = options;
+  const lock = typeof given === "string" ? await lockAt(given) : given;
+  const hostOptions = { ...rest, ...(lock && { lock }) };
+  if (!isConfig(source)) return createHost(toSpecs(source), hostOptions, { dial });
+
+  const specsOf = createSpecs({ auth, believesApprovals });
+  const take = (config: Config): Readonly<Record<string, ServerSpec>> => {
+    for (const problem of config.problems) {
+      if (problem.level === "warning" || problem.server === undefined) onConfigProblem?.(formatProblem(problem));
+    }
+    return specsOf(config);
+  };
+  const files = filesOf(source);
+  if (files === undefined) {
+    const config = await configOf(source as ConfigObject, { env: process.env, ...surroundings });
+    return createHost(take(config), hostOptions, { dial });
+  }
+  const over = new AbortController();
+  const parts = { dial, onClose: () => over.abort() };
+  const host = createHost(take(await loadConfig(files, surroundings)), hostOptions, parts);
+  if (watch)
+    void followFiles(watchConfig(files, { ...surroundings, signal: over.signal }), { host, take, onConfigProblem });
+  return host;
+}
+
+interface Following {
+  readonly host: Host;
+  take(config: Config): Readonly<Record<string, ServerSpec>>;
+  readonly onConfigProblem: ((message: string) => void) | undefined;
+}
+
+/** Takes over what files say, until the host is closed. What cannot be read changes nothing. */
+async function followFiles(
+  events: AsyncIterable<ConfigEvent>,
+  { host, take, onConfigProblem }: Following,
+): Promise<void> {
+  try {
+    for await (const event of events) {
+      if (event.type === "failed") onConfigProblem?.(event.error.message);
+      else await host.update(take(event.config));
+    }
+  } catch (error) {
+    onConfigProblem?.(`the files are not watched any more: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function lockAt(path: string): Promise<Lock> {
+  const lock = await readLock(path);
+  if (lock !== undefined) return lock;
+  throw new McpError("invalid-config", `${path}: there is no such file; without it nothing is approved`);
+}
+
+function isConfig(
+  source: string | readonly string[] | ConfigObject | Servers,
+): source is string | readonly string[] | ConfigObject {
+  if (typeof source === "string" || Array.isArray(source)) return true;
+  return ["mcpServers", "context_servers", "mcp_servers"].some((key) => key in source);
+}
+
+function filesOf(source: string | readonly string[] | ConfigObject): readonly string[] | undefined {
+  if (typeof source === "string") return [source];
+  return isList(source) ? source : undefined;
+}
+
+function isList(source: readonly string[] | ConfigObject): source is readonly string[] {
+  return Array.isArray(source);
+}

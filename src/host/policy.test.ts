@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import type { ToolAnnotations } from "../model/tool.ts";
+import type { HostTool } from "./host-tool.ts";
+import { createPolicy, type PolicyRule } from "./policy.ts";
+
+const tool = (name: string, annotations?: ToolAnnotations): HostTool => ({
+  name,
+  server: name.split(":")[0] ?? "",
+  localName: name.split(":")[1] ?? "",
+  alias: name.replace(":", "__"),
+  inputSchema: { type: "object" },
+  ...(annotations && { annotations }),
+});
+
+describe("a policy", () => {
+  it("allows everything when there is none", () => {
+    expect(createPolicy(undefined)(tool("a:b")).action).toBe("allow");
+  });
+
+  it("is decided by the first rule that fits", () => {
+    const rules: readonly PolicyRule[] = [
+      { tools: "fs:read_*", action: "allow" },
+      { tools: ["fs:*", "db:*"], action: "approve" },
+      { action: "deny" },
+    ];
+    const decide = createPolicy(rules);
+    expect(decide(tool("fs:read_file"))).toMatchObject({ action: "allow", by: "rule 1 of the policy" });
+    expect(decide(tool("db:drop")).action).toBe("approve");
+    expect(decide(tool("web:get")).action).toBe("deny");
+  });
+
+  it("goes by hints, and takes what is not said for the worst", () => {
+    const decide = createPolicy([
+      { when: { readOnly: true }, action: "allow" },
+      { when: { destructive: true }, action: "deny" },
+      { action: "approve" },
+    ]);
+    expect(decide(tool("a:read", { readOnlyHint: true })).action).toBe("allow");
+    expect(decide(tool("a:unknown")).action).toBe("deny");
+    expect(decide(tool("a:add", { destructiveHint: false })).action).toBe("approve");
+  });
+
+  it("what only reads destroys nothing, and can be repeated", () => {
+    const decide = createPolicy([
+      { when: { destructive: false, idempotent: true }, action: "allow" },
+      { action: "deny" },
+    ]);
+    expect(decide(tool("a:read", { readOnlyHint: true })).action).toBe("allow");
+  });
+
+  it("can be a function", () => {
+    const decide = createPolicy(({ server }) => (server === "shop" ? "allow" : "deny"));
+    expect(decide(tool("shop:buy")).action).toBe("allow");
+    expect(decide(tool("fs:read")).action).toBe("deny");
+  });
+});

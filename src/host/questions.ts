@@ -1,0 +1,45 @@
+import type { AnswerContext, AnswerOptions } from "../client/answers.ts";
+import type { LogEntry } from "../client/call-options.ts";
+import type { ElicitForm, ElicitLink, ElicitReply } from "../client/elicit.ts";
+import type { ClientWarning } from "../client/warning.ts";
+import type { CreateMessageParams, CreateMessageResult, Root } from "../model/input.ts";
+import type { Trust } from "./spec.ts";
+
+/** What a handler of questions is given besides the question. */
+export interface HostAnswerContext extends AnswerContext {
+  /** The name of the server that asks. Show it: users decide by it. */
+  readonly server: string;
+}
+
+/**
+ * What the host answers when a server asks, one handler for all servers.
+ *
+ * Giving a handler is the consent; whom it is meant for, `trust` says, server
+ * by server.
+ */
+export interface QuestionOptions {
+  readonly onElicit?: (form: ElicitForm, context: HostAnswerContext) => ElicitReply | Promise<ElicitReply>;
+  readonly onElicitUrl?: (link: ElicitLink, context: HostAnswerContext) => ElicitReply | Promise<ElicitReply>;
+  /** Asks the model. Only servers with `trust.sample` get here. */
+  readonly onSample?: (
+    params: CreateMessageParams,
+    context: HostAnswerContext,
+  ) => CreateMessageResult | Promise<CreateMessageResult>;
+  /** Where servers may look: `file://` URIs. `setRoots` replaces them. */
+  readonly roots?: readonly Root[];
+  readonly onLog?: (entry: LogEntry & { readonly server: string }) => void;
+  readonly onWarning?: (warning: ClientWarning & { readonly server: string }) => void;
+}
+
+/** The handlers for one server: what it is trusted with, told with its name. */
+export function answersFor(server: string, options: QuestionOptions, trust: Required<Trust>): AnswerOptions {
+  const { onElicit, onElicitUrl, onSample, roots, onLog, onWarning } = options;
+  return {
+    ...(trust.ask && onElicit && { onElicit: (form, context) => onElicit(form, { ...context, server }) }),
+    ...(trust.ask && onElicitUrl && { onElicitUrl: (link, context) => onElicitUrl(link, { ...context, server }) }),
+    ...(trust.sample && onSample && { onSample: (params, context) => onSample(params, { ...context, server }) }),
+    ...(trust.roots && roots && { roots }),
+    ...(onLog && { onLog: (entry) => onLog({ ...entry, server }) }),
+    ...(onWarning && { onWarning: (warning) => onWarning({ ...warning, server }) }),
+  };
+}

@@ -1,0 +1,138 @@
+import type { Content, ResourceLink } from "../model/content.ts";
+import { McpError } from "../model/errors.ts";
+import type { ResourceContents } from "../model/resource.ts";
+import type { CallToolResult } from "../model/tool.ts";
+import type { Clock } from "../std/clock.ts";
+import { weighResult } from "./weigh.ts";
+
+/** How much a tool may give at once. More becomes pages that can be read one by one. */
+export interface ResultBudget {
+  /** Characters, of text as of Base64. Default 262,144. */
+  readonly maxChars?: number;
+  /** Of the text that the result starts with instead. Default 4,000. */
+  readonly previewChars?: number;
+  /** Default 32,768. */
+  readonly pageChars?: number;
+  /** How long pages can be read. Default 10 min. */
+  readonly keepMs?: number;
+  /** Of all pages together; the oldest results go first. Default 64 Mi. */
+  readonly maxKeptChars?: number;
+}
+
+/** Results that were too large, page by page. */
+export interface Results {
+  /** The result, or its beginning with a link to the rest. */
+  fit(tool: string, result: CallToolResult): CallToolResult;
+  /** A page. Undefined when the URI is none of a page. Throws `resource-not-found` when it is not kept any more. */
+  read(uri: string): { readonly contents: readonly ResourceContents[] } | undefined;
+}
+
+/** What pages are found under, followed by an id and the number of the page, from 1. */
+const scheme = "plugbay-result:";
+
+/** Where a cut result says so, for programs: `{ uri, pages, chars }`. */
+export const cutKey = "plugbay/cut";
+
+interface Kept {
+  readonly pages: readonly ResourceContents[];
+  readonly chars: number;
+  readonly until: number;
+}
+
+export function createResults(budget: ResultBudget, clock: Clock): Results {
+  const {
+    maxChars = 262_144,
+    previewChars = 4_000,
+    pageChars = 32_768,
+    keepMs = 600_000,
+    maxKeptChars = 64 * 1024 * 1024,
+  } = budget;
+  const kept = new Map<string, Kept>();
+  let keptChars = 0;
+
+  const drop = (id: string, { chars }: Kept): void => {
+    kept.delete(id);
+    keptChars -= chars;
+  };
+
+  const keep = (id: string, result: Kept): void => {
+    kept.set(id, result);
+    keptChars += result.chars;
+    for (const [oldest, old] of kept) {
+      if (oldest === id || (old.until > clock.now() && keptChars <= maxKeptChars)) break;
+      drop(oldest, old);
+    }
+  };
+
+  return {
+    fit(tool, result) {
+      if (weighResult(result, maxChars) <= maxChars) return result;
+      // A page is known only to whoever was given its link.
+      const id = crypto.randomUUID();
+      const pages = [...toPages(`${scheme}///${id}`, result, pageChars)];
+      const chars = pages.reduce((sum, page) => sum + ("text" in page ? page.text.length : page.blob.length), 0);
+      keep(id, { pages, chars, until: clock.now() + keepMs });
+      const uri = `${scheme}///${id}/1`;
+      const link: ResourceLink = { type: "resource_link", uri, name: `${tool}, page 1 of ${pages.length}` };
+      const note = `[cut: ${chars} characters on ${pages.length} pages. Read the resource ${uri} and on, up to /${pages.length}.]`;
+      return {
+        content: [...preview(result.content, previewChars), { type: "text", text: note }, link],
+        ...(result.isError === true && { isError: true }),
+        _meta: { ...result._meta, [cutKey]: { uri, pages: pages.length, chars } },
+      };
+    },
+    read(uri) {
+      if (!uri.startsWith(scheme)) return undefined;
+      const [, id = "", page = ""] = /^plugbay-result:\/\/\/([0-9a-f-]{36})\/([1-9]\d{0,6})$/.exec(uri) ?? [];
+      const found = kept.get(id);
+      if (found !== undefined && found.until <= clock.now()) drop(id, found);
+      const contents = kept.get(id)?.pages[Number(page) - 1];
+      if (contents !== undefined) return { contents: [contents] };
+      throw new McpError("resource-not-found", `${uri} is not kept: call the tool again`);
+    },
+  };
+}
+
+/** The beginning of the text. */
+function preview(content: readonly Content[], maxChars: number): readonly Content[] {
+  const text = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  return text === "" ? [] : [{ type: "text", text: text.slice(0, wholeEnd(text, maxChars)) }];
+}
+
+/** Everything a result has, in pieces. */
+function* toPages(base: string, result: CallToolResult, pageChars: number): Iterable<ResourceContents> {
+  let page = 0;
+  const next = (): string => `${base}/${++page}`;
+  const ofText = function* (text: string, mimeType: string): Iterable<ResourceContents> {
+    for (let at = 0; at < text.length || at === 0; ) {
+      const end = wholeEnd(text, at + pageChars);
+      yield { uri: next(), mimeType, text: text.slice(at, end) };
+      at = Math.max(end, at + 1);
+    }
+  };
+  const texts = new Set<string>();
+  for (const block of result.content) {
+    if (block.type === "text") {
+      texts.add(block.text);
+      yield* ofText(block.text, "text/plain");
+    } else if (block.type === "image" || block.type === "audio") {
+      yield { uri: next(), mimeType: block.mimeType, blob: block.data };
+    } else if (block.type === "resource" && "text" in block.resource) {
+      yield* ofText(block.resource.text, block.resource.mimeType ?? "text/plain");
+    } else if (block.type === "resource") {
+      yield { ...block.resource, uri: next() };
+    } else {
+      yield* ofText(JSON.stringify(block), "application/json");
+    }
+  }
+  if (result.structuredContent === undefined) return;
+  const structured = JSON.stringify(result.structuredContent);
+  if (!texts.has(structured)) yield* ofText(structured, "application/json");
+}
+
+/** Where to cut so that no character is torn apart. */
+function wholeEnd(text: string, at: number): number {
+  if (at >= text.length) return text.length;
+  const unit = text.charCodeAt(at - 1);
+  return unit >= 0xd800 && unit <= 0xdbff ? at - 1 : at;
+}
