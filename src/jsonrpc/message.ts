@@ -117,9 +117,19 @@ export function parseMessage(value: Json): Parsed {
 
 function parseOne(value: Json): Message | Malformed {
   if (!isObject(value)) return malformed(rpcCodes.invalidRequest, "a message must be an object");
-  if (typeof value.method === "string") return parseCall(value, value.method);
+  if (typeof value.method === "string") return parseCall(value, oneText(value.method));
   if ("result" in value || "error" in value) return parseResponse(value);
   return malformed(rpcCodes.invalidRequest, '"method" must be a string', isId(value.id) ? value.id : null);
+}
+
+const methods = new Map<string, string>();
+
+/** Names of methods come again and again: as one and the same text they are found sooner wherever they are looked up. */
+function oneText(method: string): string {
+  const known = methods.get(method);
+  if (known !== undefined) return known;
+  if (methods.size < 100 && method.length <= 64) methods.set(method, method);
+  return method;
 }
 
 function parseCall(value: JsonObject, method: string): Message | Malformed {
