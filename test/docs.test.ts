@@ -70,7 +70,7 @@ describe("examples", () => {
 
 describe("fences", () => {
   it("are seen, and every guide begins with one that runs", () => {
-    expect(fences.filter(({ file }) => file.startsWith("README/"))).toHaveLength(3);
+    expect(fences.filter(({ file }) => file.startsWith("README/"))).toHaveLength(4);
     const first = guides.map((page) => fencesOf(page)[0]?.kind);
     expect(first).toEqual(guides.map(() => "run"));
   });
@@ -170,6 +170,13 @@ describe("options", () => {
     ["authorization", "src/auth/server/jwt.ts", "JwtOptions"],
     ["authorization", "src/auth/server/introspection.ts", "IntrospectionOptions"],
     ["authorization", "src/auth/server/dpop.ts", "DpopOptions"],
+    ["rate-limits", "src/middleware/rate-limit.ts", "RateLimitOptions"],
+    ["store", "src/client/cache-choice.ts", "CacheOptions"],
+    ["generated-types", "src/typegen/generate-types.ts", "GenerateTypesOptions"],
+    ["host", "src/host/options.ts", "HostOptions"],
+    ["host", "src/host/spec.ts", "ServerSpec"],
+    ["host", "src/host/host.ts", "Management"],
+    ["agents", "src/agent/run-tools.ts", "RunToolsOptions"],
     ["testing", "src/testing/matrix.ts", "MatrixOptions"],
     ["testing", "src/testing/transcript.ts", "RecordOptions"],
     ["testing", "src/testing/fake-peer.ts", "FakePeer"],

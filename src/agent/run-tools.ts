@@ -1,4 +1,4 @@
-import { type LoopContext, toolLoop } from "../bridge/tool-loop.ts";
+import { type LoopContext, type LoopReply, toolLoop } from "../bridge/tool-loop.ts";
 import { type DisclosurePolicy, disclose } from "../catalog/disclose.ts";
 import { tokensIn } from "../catalog/tokens.ts";
 import type { JsonObject } from "../json/json.ts";
@@ -15,7 +15,7 @@ import type { SourceTool, ToolSource } from "./tool-source.ts";
  * Asks a model once: any function that maps messages to a reply. A bridge makes
  * one of the API of a provider; a text is a reply too.
  */
-export type Model = (params: CreateMessageParams, context: LoopContext) => Promise<CreateMessageResult | string>;
+export type Model = (params: CreateMessageParams, context: LoopContext) => Promise<LoopReply | string>;
 
 export interface RunToolsOptions {
   readonly model: Model;
@@ -72,7 +72,7 @@ export async function runTools(options: RunToolsOptions): Promise<RunToolsResult
   let turns = 0;
   let calls = 0;
 
-  const sample = async (params: CreateMessageParams, context: LoopContext): Promise<CreateMessageResult> => {
+  const sample = async (params: CreateMessageParams, context: LoopContext): Promise<LoopReply> => {
     refuseTooLong(params, options.maxContextTokens);
     const turn = ++turns;
     tell({ kind: "turn", turn });
@@ -141,7 +141,7 @@ function fromUser(text: string): SamplingMessage {
   return { role: "user", content: { type: "text", text } };
 }
 
-function toReply(reply: CreateMessageResult | string): CreateMessageResult {
+function toReply(reply: LoopReply | string): LoopReply {
   if (typeof reply !== "string") return reply;
   return { role: "assistant", content: { type: "text", text: reply }, model: "", stopReason: "endTurn" };
 }

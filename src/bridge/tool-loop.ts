@@ -23,10 +23,16 @@ export interface ToolRunContext extends LoopContext {
   readonly id: string;
 }
 
+/** What a model said. */
+export interface LoopReply extends CreateMessageResult {
+  /** Uses of tools that cannot be made, by id, and why: the model is told instead. */
+  readonly problems?: ReadonlyMap<string, string>;
+}
+
 export interface ToolLoopOptions extends CreateMessageParams {
   readonly tools: readonly Tool[];
   /** Asks the model once. */
-  sample(params: CreateMessageParams, context: LoopContext): Promise<CreateMessageResult>;
+  sample(params: CreateMessageParams, context: LoopContext): Promise<LoopReply>;
   /** Runs one of the tools. A string is its text. What it throws is told to the model. */
   run(name: string, input: JsonObject, context: ToolRunContext): Promise<CallToolResult | string>;
   /** How often the model is asked. Default 10. In the last turn it is told to use no more tools. */
@@ -62,12 +68,19 @@ export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult
   try {
     for (let turn = 1; turn <= maxTurns; turn++) {
       const asked = { ...params, messages: [...messages], ...(turn === maxTurns && { toolChoice: noTools }) };
-      const result = await deadline.limit(() => sample(asked, context));
+      const { problems, ...result } = await deadline.limit(() => sample(asked, context));
       messages.push({ role: "assistant", content: result.content });
       const uses = usesIn(result.content);
       if (uses.length === 0) return { result, messages, turns: turn };
       if (turn === maxTurns) break;
-      const results = await deadline.limit(() => Promise.all(uses.map((use) => runTool(use, options, context))));
+      const results = await deadline.limit(() =>
+        Promise.all(
+          uses.map((use) => {
+            const problem = problems?.get(use.id);
+            return problem === undefined ? runTool(use, options, context) : failed(use.id, problem);
+          }),
+        ),
+      );
       messages.push({ role: "user", content: results });
     }
   } finally {

@@ -1,0 +1,80 @@
+import type { JsonObject } from "../../json/json.ts";
+import type { CreateMessageParams } from "../../model/input.ts";
+import type { Tool } from "../../model/tool.ts";
+import type { NameRule } from "../alias.ts";
+import type { Toolkit, ToolkitOptions } from "../bridge.ts";
+import { resultTurn, type Turn, turnsOf } from "../conversation.ts";
+import { type Lowering, plainLowering } from "../lower/lower.ts";
+import { createOffers } from "../offers.ts";
+import { readCall } from "../read-call.ts";
+import type { AiSdkFormat, AiSdkMessage, AiSdkRequest, AiSdkTool } from "./format.ts";
+import { toModelMessages } from "./messages.ts";
+import { aiSdkCallsOf, toAiSdkAnswer } from "./reply.ts";
+import { type AiSdkRunTool, toTool } from "./tool.ts";
+
+/*
+ * What the AI SDK asks for, in versions 6 and 7:
+ *
+ * tools            a record by name; `inputSchema` marked by Symbol.for("vercel.ai.schema"), with `jsonSchema` and `validate`
+ * schemas          as the provider behind it takes them; so no composition at the root, items for arrays, patterns that are portable
+ * execute          gets what `validate` gave; what it returns reaches the model by `toModelOutput`
+ * results          text, error-text, or content with image-data and file-data
+ */
+
+export interface AiSdkOptions extends ToolkitOptions {
+  /** Runs a tool, so that the AI SDK can. Without it, calls are left to you. */
+  readonly run?: AiSdkRunTool;
+}
+
+const argumentNames: NameRule = { safe: /^[A-Za-z_][A-Za-z0-9_]{0,63}$/, unsafe: /[^A-Za-z0-9_]/g, maxLength: 64 };
+
+const toolNames: NameRule = { safe: /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, unsafe: /[^A-Za-z0-9_-]/g, maxLength: 64 };
+
+const lowering: Lowering<JsonObject> = plainLowering({ portablePatterns: true, itemsRequired: true }, argumentNames);
+
+/** Tools for `generateText`, `streamText` and agents of the AI SDK. */
+export function aiSdk(tools: readonly Tool[], options: AiSdkOptions = {}): Toolkit<AiSdkFormat> {
+  const { validate = true, run, ...limits } = options;
+  const offers = createOffers(tools, { ...limits, lowering, names: toolNames });
+  const definitions = Object.fromEntries(
+    offers.list.map((offer) => {
+      const { alias } = offer;
+      return [alias, toTool(offer, (input) => readCall({ id: "", alias, input }, offers, validate), run)];
+    }),
+  );
+  const messagesOf = (turns: readonly Turn[]): AiSdkMessage[] => toModelMessages(turns, offers.aliasOf);
+  return {
+    tools: definitions,
+    skipped: offers.skipped,
+    notes: offers.notes,
+    request: (params) => toRequest(params, definitions, messagesOf(turnsOf(params.messages))),
+    messages: (messages) => messagesOf(turnsOf(messages)),
+    calls: (reply) => Promise.all(aiSdkCallsOf(reply).map((raw) => readCall(raw, offers, validate))),
+    results: (results) => messagesOf(resultTurn(results)),
+    reply: (reply) => toAiSdkAnswer(reply, offers),
+  };
+}
+
+function toRequest(
+  params: CreateMessageParams,
+  tools: Record<string, AiSdkTool>,
+  messages: AiSdkMessage[],
+): AiSdkRequest {
+  const { maxTokens, systemPrompt, temperature, stopSequences, toolChoice } = params;
+  const hasTools = Object.keys(tools).length > 0;
+  return {
+    messages,
+    maxOutputTokens: maxTokens,
+    ...(systemPrompt !== undefined && { system: systemPrompt }),
+    ...(temperature !== undefined && { temperature }),
+    ...(stopSequences !== undefined && { stopSequences: [...stopSequences] }),
+    ...(hasTools && { tools }),
+    ...(hasTools && toolChoice?.mode !== undefined && { toolChoice: toolChoice.mode }),
+  };
+}
+
+export type { NamedResult, SchemaNote, SkippedTool, ToolCall, Toolkit, ToolkitOptions } from "../bridge.ts";
+export { type RunTool, runCalls, toResult } from "../run-calls.ts";
+export { type Bridge, type Send, toModel } from "../to-model.ts";
+export type * from "./format.ts";
+export type { AiSdkRunTool } from "./tool.ts";

@@ -1,0 +1,101 @@
+import type { CreateMessageParams } from "../../model/input.ts";
+import type { Tool } from "../../model/tool.ts";
+import type { NameRule } from "../alias.ts";
+import type { Toolkit, ToolkitOptions } from "../bridge.ts";
+import { resultTurn, type Turn, turnsOf } from "../conversation.ts";
+import { jsonSchemaLowering, type Lowering, openApiLowering } from "../lower/lower.ts";
+import { createOffers, type Offer } from "../offers.ts";
+import { readCall } from "../read-call.ts";
+import { toContents } from "./contents.ts";
+import type { GeminiContent, GeminiFormat, GeminiFunction, GeminiRequest } from "./format.ts";
+import { geminiCallsOf, toGeminiAnswer } from "./reply.ts";
+
+/*
+ * What the API of Gemini asks for:
+ *
+ * names of functions    a letter or underscore first, then [a-zA-Z0-9_.-]; 64 characters
+ * names of parameters   a letter or underscore first, then [a-zA-Z0-9_]; 64 characters
+ * parameters            one type for each schema, or anyOf and nothing beside it; `nullable` instead of the type null;
+ *                       lists of texts only, none of them empty; `date-time` as the only format of texts; arrays with items;
+ *                       only declared properties required; no references, no additionalProperties; absent without arguments
+ * parametersJsonSchema  types, format, enum of texts and numbers, items, prefixItems, anyOf, properties,
+ *                       additionalProperties, required, minimum, maximum, minItems, maxItems; a cycle only where it is optional
+ * ids of calls          optional
+ * thoughtSignature      goes back unchanged, with the call it came with
+ */
+
+export interface GeminiOptions extends ToolkitOptions {
+  /**
+   * How arguments are told: in the schema that all versions of the API know, or in
+   * JSON Schema, of which newer ones know a part. Default `openapi`.
+   */
+  readonly schema?: "openapi" | "json-schema";
+  /**
+   * Has Gemini accept calls of which no signature is known, such as those of
+   * another provider, or of a conversation that was stored. Default false.
+   */
+  readonly skipSignatures?: boolean;
+}
+
+const functionNames: NameRule = { safe: /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, unsafe: /[^A-Za-z0-9_-]/g, maxLength: 64 };
+
+const parameterNames: NameRule = { safe: /^[A-Za-z_][A-Za-z0-9_]{0,63}$/, unsafe: /[^A-Za-z0-9_]/g, maxLength: 64 };
+
+const maxTools = 512;
+
+/** The value by which Gemini is told not to ask for a signature. */
+const noSignature = "skip_thought_signature_validator";
+
+const lowerings: Readonly<Record<"openapi" | "json-schema", Lowering<object>>> = {
+  openapi: openApiLowering(parameterNames),
+  "json-schema": jsonSchemaLowering(parameterNames),
+};
+
+/** Tools for the API of Gemini. */
+export function gemini(tools: readonly Tool[], options: GeminiOptions = {}): Toolkit<GeminiFormat> {
+  const { validate = true, schema = "openapi", skipSignatures = false, ...limits } = options;
+  const offers = createOffers(tools, { maxTools, ...limits, lowering: lowerings[schema], names: functionNames });
+  const declarations = offers.list.map((offer) => toFunction(offer, schema));
+  const contentsOf = (turns: readonly Turn[]): GeminiContent[] =>
+    toContents(turns, { aliasOf: offers.aliasOf, ...(skipSignatures && { unsigned: noSignature }) });
+  return {
+    tools: declarations,
+    skipped: offers.skipped,
+    notes: offers.notes,
+    request: (params) => toRequest(params, declarations, contentsOf(turnsOf(params.messages))),
+    messages: (messages) => contentsOf(turnsOf(messages)),
+    calls: (reply) => Promise.all(geminiCallsOf(reply).map((raw) => readCall(raw, offers, validate))),
+    results: (results) => contentsOf(resultTurn(results)),
+    reply: (reply) => toGeminiAnswer(reply, offers),
+  };
+}
+
+function toFunction({ alias, description, lowered }: Offer<object>, schema: "openapi" | "json-schema"): GeminiFunction {
+  const { parameters, hasProperties } = lowered;
+  if (schema === "json-schema") return { name: alias, description, parametersJsonSchema: { ...parameters } };
+  return { name: alias, description, ...(hasProperties && { parameters }) };
+}
+
+function toRequest(params: CreateMessageParams, tools: GeminiFunction[], contents: GeminiContent[]): GeminiRequest {
+  const { maxTokens, systemPrompt, temperature, stopSequences, toolChoice } = params;
+  const mode = toolChoice?.mode;
+  return {
+    contents,
+    config: {
+      maxOutputTokens: maxTokens,
+      ...(systemPrompt !== undefined && { systemInstruction: systemPrompt }),
+      ...(temperature !== undefined && { temperature }),
+      ...(stopSequences !== undefined && { stopSequences: [...stopSequences] }),
+      ...(tools.length > 0 && { tools: [{ functionDeclarations: tools }] }),
+      ...(tools.length > 0 && mode !== undefined && { toolConfig: { functionCallingConfig: { mode: modes[mode] } } }),
+    },
+  };
+}
+
+const modes = { auto: "AUTO", required: "ANY", none: "NONE" } as const;
+
+export type { NamedResult, SchemaNote, SkippedTool, ToolCall, Toolkit, ToolkitOptions } from "../bridge.ts";
+export type { OpenApiSchema } from "../lower/emit-openapi.ts";
+export { type RunTool, runCalls, toResult } from "../run-calls.ts";
+export { type Bridge, type Send, toModel } from "../to-model.ts";
+export type * from "./format.ts";

@@ -1,0 +1,184 @@
+import { isObject, type Json, type JsonObject } from "../../json/json.ts";
+import { entries } from "../../schema/entries.ts";
+import { token } from "../../schema/pointer.ts";
+import { vocabulary } from "../../schema/vocabulary.ts";
+import type { DefinitionNames } from "./definition-names.ts";
+import type { Exactness } from "./exactness.ts";
+import { describe, hintsFor, type Notes } from "./notes.ts";
+import { own } from "./place.ts";
+import { isPortablePattern } from "./portable-pattern.ts";
+
+/** What a provider wants of schemas that it takes nearly as they are. */
+export interface PlainDialect {
+  /** True if it refuses regular expressions that are not portable. */
+  readonly portablePatterns: boolean;
+  /** True if every array must say what its items are. */
+  readonly itemsRequired: boolean;
+}
+
+export interface RewriteContext extends Exactness {
+  readonly dialect: PlainDialect;
+  readonly names: DefinitionNames;
+  readonly notes: Notes;
+}
+
+/**
+ * A schema of 2020-12 or draft 7 as one of 2020-12 that a provider accepts.
+ *
+ * References all lead to `$defs` of the root. What cannot be said is left out, and
+ * with it what would mean something else then.
+ */
+export function rewrite(schema: Json, at: string, context: RewriteContext): JsonObject {
+  if (!isObject(schema)) return schema === false ? { not: {} } : {};
+  const members = entries(schema).flatMap(([keyword, value]) =>
+    (rewrites.get(keyword) ?? unchanged)({ schema, keyword, value, at }, context),
+  );
+  const hints = unsaid(schema, at, context);
+  const about = hints.length === 0 ? {} : describe({ ...descriptionOf(schema), hints });
+  return { ...Object.fromEntries(members), ...missingItems(schema, context), ...about };
+}
+
+interface Use {
+  readonly schema: JsonObject;
+  readonly keyword: string;
+  readonly value: Json;
+  readonly at: string;
+}
+
+type Members = readonly (readonly [keyword: string, value: Json])[];
+
+/** The members that stand for one member of a schema. */
+type Rewrite = (use: Use, context: RewriteContext) => Members;
+
+const dropped: Rewrite = () => [];
+
+const rewrites: ReadonlyMap<string, Rewrite> = new Map<string, Rewrite>([
+  ...["$schema", "$id", "$anchor", "$dynamicAnchor", "$comment", "$defs", "definitions", "additionalItems"].map(
+    (keyword) => [keyword, dropped] as const,
+  ),
+  ["$ref", ({ value }, { names }) => [["$ref", `#/$defs/${names.refer(String(value))}`]]],
+  ["$dynamicRef", dynamicReference],
+  ["pattern", (use, context) => (isReadable(String(use.value), context) ? unchanged(use, context) : [])],
+  ["patternProperties", patternProperties],
+  ["additionalProperties", (use, context) => (losesPatterns(use.schema, context) ? [] : booleanOr(use, context))],
+  ["unevaluatedProperties", (use, context) => (context.exact ? booleanOr(use, context) : [])],
+  ["unevaluatedItems", (use, context) => (context.exact ? booleanOr(use, context) : [])],
+  ["items", items],
+  ["dependencies", dependencies],
+  ["oneOf", oneOf],
+  ["not", unlessInexact("not")],
+  ...["if", "then", "else"].map((keyword) => [keyword, unlessInexact("if")] as const),
+  ...["contains", "minContains", "maxContains"].map((keyword) => [keyword, unlessInexact("contains")] as const),
+]);
+
+/** The member itself, with its subschemas rewritten. */
+function unchanged(use: Use, context: RewriteContext): Members {
+  const { keyword, value, at } = use;
+  const [first] = vocabulary.get(keyword)?.subschemas(value) ?? [];
+  if (first === undefined) return [[keyword, value]];
+  const place = at + token(keyword);
+  if (first[0] === "") return [[keyword, rewrite(value, place, context)]];
+  const inside = entries(value).map(([key, member]) => [key, rewrite(member, place + token(key), context)] as const);
+  return [[keyword, Array.isArray(value) ? inside.map(([, member]) => member) : Object.fromEntries(inside)]];
+}
+
+function booleanOr(use: Use, context: RewriteContext): Members {
+  return typeof use.value === "boolean" ? [[use.keyword, use.value]] : unchanged(use, context);
+}
+
+/** Within one document it is a reference like any other. Beside one it is left out. */
+function dynamicReference({ schema, value, at }: Use, { names, notes }: RewriteContext): Members {
+  if (own(schema, "$ref") === undefined) return [["$ref", `#/$defs/${names.refer(String(value))}`]];
+  notes.add(at, "$dynamicRef", "left out");
+  return [];
+}
+
+function isReadable(pattern: string, { dialect }: RewriteContext): boolean {
+  return !dialect.portablePatterns || isPortablePattern(pattern);
+}
+
+function losesPatterns(schema: JsonObject, context: RewriteContext): boolean {
+  return entries(own(schema, "patternProperties")).some(([pattern]) => !isReadable(pattern, context));
+}
+
+function patternProperties({ value, at }: Use, context: RewriteContext): Members {
+  const readable = entries(value).filter(([pattern]) => isReadable(pattern, context));
+  const inside = readable.map(
+    ([pattern, schema]) => [pattern, rewrite(schema, `${at}/patternProperties${token(pattern)}`, context)] as const,
+  );
+  return inside.length === 0 ? [] : [["patternProperties", Object.fromEntries(inside)]];
+}
+
+/** Draft 7 has tuples in `items`, and the schema of further items in `additionalItems`. */
+function items(use: Use, context: RewriteContext): Members {
+  const { schema, value, at } = use;
+  if (!Array.isArray(value)) return booleanOr(use, context);
+  const prefixItems = value.map((item: Json, index) => rewrite(item, `${at}/items/${index}`, context));
+  const further = own(schema, "additionalItems");
+  if (further === undefined) return [["prefixItems", prefixItems]];
+  return [["prefixItems", prefixItems], ...booleanOr({ ...use, keyword: "items", value: further }, context)];
+}
+
+/** Draft 7 has both kinds of dependencies in one keyword. */
+function dependencies({ value, at }: Use, context: RewriteContext): Members {
+  const lists = entries(value).filter(([, dependency]) => Array.isArray(dependency));
+  const schemas = entries(value).filter(([, dependency]) => !Array.isArray(dependency));
+  const inside = schemas.map(
+    ([key, schema]) => [key, rewrite(schema, `${at}/dependencies${token(key)}`, context)] as const,
+  );
+  return [
+    ["dependentRequired", Object.fromEntries(lists)],
+    ["dependentSchemas", Object.fromEntries(inside)],
+  ];
+}
+
+/** Less exact branches overlap, and what fits two of them is refused; so they become alternatives. */
+function oneOf(use: Use, context: RewriteContext): Members {
+  const { schema, value, at } = use;
+  if (entries(value).every(([, branch]) => context.isExact(branch))) return unchanged(use, context);
+  if (own(schema, "anyOf") === undefined) {
+    context.notes.add(at, "oneOf", "said as anyOf");
+    return [["anyOf", entries(value).map(([key, branch]) => rewrite(branch, `${at}/oneOf/${key}`, context))]];
+  }
+  context.notes.add(at, "oneOf", "left out");
+  return [];
+}
+
+/** Where less exact would mean stricter, a keyword is said exactly or not at all. */
+function unlessInexact(keyword: string): Rewrite {
+  return (use, context) => {
+    const schema = own(use.schema, keyword);
+    return schema === undefined || context.isExact(schema) ? unchanged(use, context) : [];
+  };
+}
+
+/** Hints on what was left out here. */
+function unsaid(schema: JsonObject, at: string, context: RewriteContext): readonly string[] {
+  const given = (keyword: string, isUnsaid: boolean): readonly [string, Json | undefined] => [
+    keyword,
+    isUnsaid ? own(schema, keyword) : undefined,
+  ];
+  const isInexact = (keyword: string): boolean => !context.isExact(own(schema, keyword) ?? true);
+  return hintsFor(at, context.notes, [
+    given("pattern", !isReadable(String(own(schema, "pattern") ?? ""), context)),
+    given("patternProperties", losesPatterns(schema, context)),
+    given("additionalProperties", losesPatterns(schema, context)),
+    given("unevaluatedProperties", !context.exact),
+    given("unevaluatedItems", !context.exact),
+    given("not", isInexact("not")),
+    ...["if", "then", "else"].map((keyword) => given(keyword, isInexact("if"))),
+    ...["contains", "minContains", "maxContains"].map((keyword) => given(keyword, isInexact("contains"))),
+  ]);
+}
+
+function descriptionOf(schema: JsonObject): { readonly description?: string } {
+  const description = own(schema, "description");
+  return typeof description === "string" ? { description } : {};
+}
+
+function missingItems(schema: JsonObject, { dialect }: RewriteContext): JsonObject {
+  const isArray = [own(schema, "type") ?? []].flat().includes("array");
+  const items = own(schema, "items");
+  const isSaid = items !== undefined && (!Array.isArray(items) || own(schema, "additionalItems") !== undefined);
+  return dialect.itemsRequired && isArray && !isSaid ? { items: {} } : {};
+}

@@ -1,0 +1,101 @@
+import { isObject, type JsonObject } from "../json/json.ts";
+import type { Tool } from "../model/tool.ts";
+import { toValidator } from "../schema/to-validator.ts";
+import type { Validator } from "../schema/validator.ts";
+import { type Aliases, createAliases, type NameRule, toolNames } from "./alias.ts";
+import type { SchemaNote, SkippedTool, ToolkitOptions } from "./bridge.ts";
+import type { Lowered, Lowering } from "./lower/lower.ts";
+
+/** A tool as it is offered to a provider. */
+export interface Offer<P> {
+  /** The name that the server gave it. */
+  readonly name: string;
+  /** The name that the provider gets. */
+  readonly alias: string;
+  readonly title?: string;
+  /** Empty when the server gave none. */
+  readonly description: string;
+  readonly lowered: Lowered<P>;
+  /** Checks arguments as the server wants them. */
+  readonly validator: Validator;
+}
+
+/** All that is offered, and what is not. */
+export interface Offers<P> extends Aliases {
+  readonly list: readonly Offer<P>[];
+  readonly skipped: readonly SkippedTool[];
+  readonly notes: readonly SchemaNote[];
+  /** The offer that a provider calls by this name. */
+  find(alias: string): Offer<P> | undefined;
+}
+
+export interface OfferOptions<P> extends Omit<ToolkitOptions, "validate"> {
+  readonly lowering: Lowering<P>;
+  readonly names?: NameRule;
+}
+
+/** Makes tools ready for a provider. One that cannot be offered is skipped; it never keeps others from being offered. */
+export function createOffers<P>(tools: readonly Tool[], options: OfferOptions<P>): Offers<P> {
+  const { lowering, names = toolNames, maxTools = Infinity, maxDescriptionLength = Infinity } = options;
+  const aliases = createAliases(
+    tools.map((tool) => String(tool?.name)),
+    names,
+  );
+  const offers = new Map<string, Offer<P>>();
+  const skipped: SkippedTool[] = [];
+  const notes: SchemaNote[] = [];
+
+  for (const tool of tools) {
+    const name = String(tool?.name);
+    const read = offers.has(name) ? "another tool has the same name" : readTool(tool, lowering);
+    const made = typeof read === "string" || offers.size < maxTools ? read : `only ${maxTools} tools can be offered`;
+    if (typeof made === "string") {
+      skipped.push({ name, reason: made });
+      continue;
+    }
+    const { title } = tool;
+    const description = typeof tool.description === "string" ? tool.description : "";
+    const isLong = description.length > maxDescriptionLength;
+    notes.push(...made.lowered.notes.map((note) => ({ tool: name, ...note })));
+    if (isLong) {
+      notes.push({ tool: name, pointer: "", keyword: "description", message: `cut to ${maxDescriptionLength}` });
+    }
+    offers.set(name, {
+      ...made,
+      name,
+      alias: aliases.aliasOf(name),
+      description: isLong ? `${description.slice(0, maxDescriptionLength - 1)}…` : description,
+      ...(typeof title === "string" && { title }),
+    });
+  }
+
+  return {
+    ...aliases,
+    list: [...offers.values()],
+    skipped,
+    notes,
+    find(alias) {
+      const name = aliases.nameOf(alias);
+      return name === undefined ? undefined : offers.get(name);
+    },
+  };
+}
+
+/** What is needed to offer a tool, or why it cannot be offered. */
+function readTool<P>(tool: Tool, lowering: Lowering<P>): Pick<Offer<P>, "lowered" | "validator"> | string {
+  if (!isObject(tool) || typeof tool.name !== "string" || tool.name === "") return "it has no name";
+  const read = toValidator(schemaOf(tool));
+  if (!read.ok) return `its input schema cannot be used: ${read.problem}`;
+  const lowered = lowering(read.value.json);
+  if (lowered === undefined) return "its input schema accepts no object, and arguments are always one";
+  return { lowered, validator: read.value };
+}
+
+/** The schema of a tool; any object where it has none. Something else that is no schema is found out when it is read. */
+function schemaOf({ inputSchema }: { readonly inputSchema?: unknown }): JsonObject {
+  return inputSchema === undefined || inputSchema === null || inputSchema === true
+    ? anyObject
+    : (inputSchema as JsonObject);
+}
+
+const anyObject: JsonObject = { type: "object" };
