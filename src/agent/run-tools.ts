@@ -9,7 +9,7 @@ import { type Clock, systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
 import type { AgentEvent } from "./agent-event.ts";
 import { readPage, runReadPage } from "./read-page.ts";
-import type { SourceTool, ToolSource } from "./tool-source.ts";
+import { type ToolSource, toCatalog } from "./tool-source.ts";
 
 /**
  * Asks a model once: any function that maps messages to a reply. A bridge makes
@@ -65,7 +65,7 @@ export interface RunToolsResult {
 export async function runTools(options: RunToolsOptions): Promise<RunToolsResult> {
   const { host, model, disclosure = "auto", maxCalls = 100, maxParallel = 8, signal, clock = systemClock } = options;
   const listed = await host.tools({ signal });
-  const { tools, run } = disclose(listed.map(toCatalogTool), disclosure);
+  const { tools, run } = disclose(toCatalog(listed), disclosure);
   const offered = host.readResource === undefined ? tools : [...tools, readPage];
   const tell = options.onEvent ?? (() => {});
   const gate = createGate({ maxRunning: maxParallel, maxWaiting: Number.POSITIVE_INFINITY });
@@ -114,11 +114,6 @@ export async function runTools(options: RunToolsOptions): Promise<RunToolsResult
     clock,
   });
   return { text: textOf(result), reply: result, messages, turns, calls: Math.min(calls, maxCalls) };
-}
-
-function toCatalogTool({ server, localName, ...tool }: SourceTool) {
-  const { alias: _, ...plain } = tool as typeof tool & { readonly alias?: string };
-  return { server, tool: { ...plain, name: localName } };
 }
 
 function refuseTooLong({ messages }: CreateMessageParams, maxTokens: number | undefined): void {

@@ -1,3 +1,4 @@
+import type { CatalogTool } from "../catalog/catalog-tool.ts";
 import type { Progress } from "../client/call-options.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { ResourceContents } from "../model/resource.ts";
@@ -8,6 +9,15 @@ export interface SourceTool extends Tool {
   readonly server: string;
   /** What its server calls it. */
   readonly localName: string;
+}
+
+/** Tools for the catalog: to be metered, searched or disclosed. */
+export function toCatalog(tools: readonly SourceTool[]): readonly CatalogTool[] {
+  return tools.map(({ server, localName, ...rest }) => {
+    // The alias of a host is no part of the tool.
+    const { alias: _, ...tool } = rest as typeof rest & { readonly alias?: string };
+    return { server, tool: { ...tool, name: localName } };
+  });
 }
 
 /** Where tools come from: a host, or anything like one. */

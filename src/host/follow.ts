@@ -5,8 +5,8 @@ import type { Clock } from "../std/clock.ts";
 
 /**
  * Hears of the changes of one server, over all its connections: of its lists,
- * and of the resources that somebody watches. After a gap everything counts as
- * changed.
+ * and of the resources that somebody watches. When the server comes, goes or was
+ * not heard for a while, everything counts as changed.
  */
 export interface Follower {
   /** Follows this connection from now on. */
@@ -55,7 +55,6 @@ interface Source {
 export function createFollower({ clock, retryMs, onChange }: FollowerOptions): Follower {
   const watched = new Map<string, Watched>();
   let line: Line | undefined;
-  let hasFollowed = false;
   let lists = nothing;
 
   /** Listens, and listens again when it breaks off while the connection holds. */
@@ -89,6 +88,11 @@ export function createFollower({ clock, retryMs, onChange }: FollowerOptions): F
     };
   };
 
+  /** A server that comes or goes brings its lists, or takes them away. */
+  const all = (): void => {
+    for (const kind of ["tools", "prompts", "resources"] as const) onChange({ kind });
+  };
+
   const listenToLists = (on: Line): void => {
     const { tools, prompts, resources } = on.client.server.capabilities;
     const kinds = {
@@ -96,11 +100,6 @@ export function createFollower({ clock, retryMs, onChange }: FollowerOptions): F
       prompts: prompts?.listChanged === true,
       resources: resources?.listChanged === true,
     };
-    const all = (): void => {
-      for (const kind of ["tools", "prompts", "resources"] as const) onChange({ kind });
-    };
-    if (hasFollowed) all();
-    hasFollowed = true;
     if (kinds.tools || kinds.prompts || kinds.resources) {
       lists = listen(on, {
         open: () => on.client.changes(kinds),
@@ -119,13 +118,16 @@ export function createFollower({ clock, retryMs, onChange }: FollowerOptions): F
     start(opened) {
       line = opened;
       listenToLists(opened);
+      all();
       for (const [uri, entry] of watched) {
         entry.on = listenTo(opened, uri);
         onChange({ kind: "resource", uri });
       }
     },
     stop() {
+      if (line === undefined) return;
       line = undefined;
+      all();
       lists.stop();
       lists = nothing;
       for (const { on } of watched.values()) on.stop();

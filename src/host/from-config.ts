@@ -63,7 +63,8 @@ function broken(problems: readonly ConfigProblem[]): ServerSpec {
 }
 
 function toSpec(entry: ServerEntry, auth: Authorizer | undefined): ServerSpec {
-  const { target, enabled, tools, trust, connectTimeoutMs, callTimeoutMs, origin } = entry;
+  const { target, enabled, tools, trust, oauth, connectTimeoutMs, callTimeoutMs, origin } = entry;
+  const scopes = oauth === false ? undefined : oauth?.scopes;
   const options = {
     ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
     ...(callTimeoutMs !== undefined && { timeoutMs: callTimeoutMs }),
@@ -74,6 +75,7 @@ function toSpec(entry: ServerEntry, auth: Authorizer | undefined): ServerSpec {
   return {
     target,
     ...(tools && { tools }),
+    ...(scopes !== undefined && { scopes }),
     ...(trust !== undefined && trust.length > 0 && { approved: trust }),
     ...(Object.keys(options).length > 0 && { options }),
     ...(!enabled && { off: { code: "unsupported", message: `switched off in ${where}` } }),

@@ -4,6 +4,7 @@ import type { Dial, Line } from "../connect/create-connect.ts";
 import { compareLock } from "../lock/compare-lock.ts";
 import { createLock } from "../lock/create-lock.ts";
 import { formatDiff } from "../lock/format-diff.ts";
+import type { Lock } from "../lock/lock.ts";
 import type { Ending } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import { createServer, prompt, resource, type Server, tool } from "../server/index.ts";
@@ -139,6 +140,35 @@ describe("a host", () => {
     expect(await read("shop")).toMatchObject({ text: "plenty" });
     expect(await read("bank")).toMatchObject({ text: "gold" });
     expect((await host.getPrompt("shop", "offer")).messages[0]).toMatchObject({ content: { text: "An offer" } });
+  });
+
+  it("never mixes up answers, though all servers are asked with the same ids (C139)", async () => {
+    const numbered = (number: number) =>
+      createServer({
+        name: "n",
+        version: "1",
+        tools: {
+          who: tool({
+            run: async () => {
+              await new Promise((resolve) => setImmediate(resolve));
+              return `${number}`;
+            },
+          }),
+        },
+      });
+    const specs = [0, 1, 2, 3].map((number) => [
+      `n${number}`,
+      // Over a wire, so that requests have ids: each connection counts from the same number.
+      { target: numbered(number), options: { revision: number % 2 === 0 ? "2025-11-25" : "2025-03-26" } },
+    ]);
+    await using host = open(Object.fromEntries(specs));
+    const calls = Array.from({ length: 40 }, async (_, index) => {
+      const { content } = await host.callTool(`n${index % 4}:who`);
+      return content[0];
+    });
+    expect(await Promise.all(calls)).toMatchObject(
+      Array.from({ length: 40 }, (_, index) => ({ text: `${index % 4}` })),
+    );
   });
 
   it("skips servers that fail, and says why (C137, C142)", async () => {
@@ -358,6 +388,7 @@ describe("the lists of a host", () => {
       ],
     });
     await using host = open({ s: { target }, shop: { target: server } });
+    await host.settled();
     const changes = host.changes();
     await changes.ready;
     await host.tools();
@@ -390,7 +421,8 @@ describe("the lists of a host", () => {
     await turn();
     await clock.advanceAsync(250);
     await turn();
-    expect(seen.slice(1).map(({ kind }) => kind)).toEqual(["tools", "prompts", "resources", "resource"]);
+    const lists = ["tools", "prompts", "resources"];
+    expect(seen.slice(1).map(({ kind }) => kind)).toEqual([...lists, ...lists, "resource"]);
     target.notify.resourceUpdated("stock://all");
     await turn();
     expect(seen.at(-1)).toMatchObject({ kind: "resource" });
@@ -406,8 +438,12 @@ describe("the lists of a host", () => {
     await host.remove("shop");
     await host.close();
     const seen: string[] = [];
-    for await (const event of events) seen.push(event.kind === "state" ? event.status.state : event.kind);
-    expect(seen).toEqual(["added", "connecting", "ready", "removed"]);
+    for await (const event of events) {
+      if (event.kind === "changed") seen.push(event.change.kind);
+      else seen.push(event.kind === "state" ? event.status.state : event.kind);
+    }
+    const lists = ["tools", "prompts", "resources"];
+    expect(seen).toEqual(["added", "connecting", ...lists, "ready", "removed", ...lists]);
   });
 
   it("an update touches only what differs", async () => {
@@ -585,6 +621,24 @@ describe("a host with a lock", () => {
     expect((await host.tools()).map(({ name }) => name)).toEqual(["s:look"]);
     expect(link.dials).toBe(0);
     await host.callTool("s:look");
+    expect(link.dials).toBe(1);
+  });
+
+  it("does not connect to a server elsewhere, or that would be given more", async () => {
+    const lock: Lock = {
+      lockVersion: 1,
+      servers: { s: { target: { command: "good" }, scopes: ["read"], tools: {} } },
+    };
+    const link = breakable(described("Looks"));
+    const tried = async (spec: ServerSpec) => {
+      await using host = open({ s: spec }, { lock }, link.way);
+      const [status] = await host.settled();
+      return status?.reason?.message ?? status?.state;
+    };
+    expect(await tried({ target: "/usr/bin/good --flag", scopes: ["read"] })).toBe("ready");
+    expect(await tried({ target: "evil" })).toContain("approved at good, and is at evil now");
+    expect(await tried({ target: "https://good.example" })).toContain("is at https://good.example/");
+    expect(await tried({ target: "good", scopes: ["read", "write"] })).toContain("the scopes write were not approved");
     expect(link.dials).toBe(1);
   });
 

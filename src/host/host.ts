@@ -16,7 +16,7 @@ import { createAccess } from "./access.ts";
 import { type ChangesOptions, createChangeFeed, type HostChanges } from "./change-feed.ts";
 import type { HostEvent } from "./host-event.ts";
 import { createListings, type Listings } from "./listings.ts";
-import { eraIn, surfaceOf, toolsIn } from "./locked.ts";
+import { eraIn, objectionOf, surfaceOf, toolsIn } from "./locked.ts";
 import { standardRules } from "./member-state.ts";
 import type { HostOptions } from "./options.ts";
 import { createResults } from "./results.ts";
@@ -109,6 +109,7 @@ export function createHost(
       healthMs: options.healthMs ?? 60_000,
       keepListsMs: options.keepListsMs ?? 60_000,
       options: { info, ...options.options },
+      objection: (server, spec) => objectionOf(lock, server, spec),
       era: (server) => eraIn(lock, server),
       questions: () => ({ ...options, ...(roots && { roots }) }),
     },

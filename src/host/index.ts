@@ -2,7 +2,7 @@ export type { AgentEvent } from "../agent/agent-event.ts";
 export { type ModelChoice, pickModel } from "../agent/pick-model.ts";
 export { type Model, type RunToolsOptions, type RunToolsResult, runTools } from "../agent/run-tools.ts";
 export { createSampler, type SampleContext, type Sampler, type SamplerOptions } from "../agent/sampler.ts";
-export type { SourceTool, ToolSource } from "../agent/tool-source.ts";
+export { type SourceTool, type ToolSource, toCatalog } from "../agent/tool-source.ts";
 export { type CatalogTool, fullNameOf } from "../catalog/catalog-tool.ts";
 export { type Disclosure, type DisclosurePolicy, disclose } from "../catalog/disclose.ts";
 export type { ToolCaller } from "../catalog/meta-tool.ts";

@@ -1,9 +1,12 @@
 import { toAlias } from "../bridge/alias.ts";
-import type { Lock, LockedServer, ServerSurface } from "../lock/lock.ts";
+import type { Lock, LockedServer, LockedTarget, ServerSurface } from "../lock/lock.ts";
+import { lockedTarget } from "../lock/target.ts";
+import { McpError } from "../model/errors.ts";
 import { type Era, eraOf } from "../model/revision.ts";
 import { type HostTool, originalOf, toHostTool } from "./host-tool.ts";
 import { qualify } from "./names.ts";
 import type { Seat } from "./seat.ts";
+import type { ServerSpec } from "./spec.ts";
 
 const listed = new WeakMap<LockedServer, readonly HostTool[]>();
 
@@ -20,6 +23,33 @@ export function toolsIn(lock: Lock | undefined, server: string): readonly HostTo
 export function eraIn(lock: Lock | undefined, server: string): Era | undefined {
   const revision = serverIn(lock, server)?.revision;
   return revision && eraOf(revision);
+}
+
+/**
+ * Why a server must not even be connected to: it is not where it was approved, or
+ * would be given more than was. Undefined when nothing speaks against it.
+ */
+export function objectionOf(lock: Lock | undefined, server: string, spec: ServerSpec): McpError | undefined {
+  const locked = serverIn(lock, server);
+  if (locked === undefined) return undefined;
+  const now = lockedTarget(targetOf(spec.target).target);
+  if (locked.target !== undefined && placeOf(locked.target) !== placeOf(now)) {
+    return objection(
+      server,
+      `it was approved at ${placeOf(locked.target)}, and is at ${placeOf(now) ?? "another place"} now`,
+    );
+  }
+  const more = (spec.scopes ?? []).filter((scope) => !locked.scopes.includes(scope));
+  return more.length === 0 ? undefined : objection(server, `the scopes ${more.join(", ")} were not approved`);
+}
+
+function placeOf(target: LockedTarget | undefined): string | undefined {
+  if (target === undefined) return undefined;
+  return "url" in target ? target.url : target.command;
+}
+
+function objection(server: string, why: string): McpError {
+  return new McpError("forbidden", `the lockfile does not allow server ${server}: ${why}`);
 }
 
 function serverIn(lock: Lock | undefined, server: string): LockedServer | undefined {
@@ -45,6 +75,7 @@ export async function surfaceOf(seat: Seat, signal?: AbortSignal): Promise<Serve
   return {
     name: seat.name,
     ...targetOf(seat.spec.target),
+    ...(seat.spec.scopes && { scopes: seat.spec.scopes }),
     revision: client.revision,
     info: serverInfo,
     ...(instructions !== undefined && { instructions }),

@@ -1,6 +1,7 @@
 import { toAlias } from "../bridge/alias.ts";
 import type { ConnectOptions, Dial, Line } from "../connect/create-connect.ts";
 import { isProgram } from "../connect/target.ts";
+import type { McpError } from "../model/errors.ts";
 import type { Era } from "../model/revision.ts";
 import type { Change } from "../model/subscription.ts";
 import type { Tool } from "../model/tool.ts";
@@ -47,6 +48,8 @@ export interface SeatContext {
   /** How long to keep lists of servers that announce no changes. */
   readonly keepListsMs: number;
   readonly options: ServerOptions;
+  /** Why a server must not be connected to, if it must not. */
+  objection(server: string, spec: ServerSpec): McpError | undefined;
   /** What a server spoke last time, where that is known. */
   era(server: string): Era | undefined;
   /** Read whenever a connection is made: the roots may be others by then. */
@@ -87,7 +90,11 @@ export function createSeat(name: string, spec: ServerSpec, context: SeatContext)
     gate,
     idleMs: spec.idleMs ?? context.idleMs,
     healthMs: context.healthMs,
-    dial: (signal) => context.dial(spec.target, { ...optionsFor(name, spec, context), signal }),
+    async dial(signal) {
+      const objection = context.objection(name, spec);
+      if (objection !== undefined) throw objection;
+      return context.dial(spec.target, { ...optionsFor(name, spec, context), signal });
+    },
     onLine: (line: Line) => follower.start(line),
     onState(state, before) {
       if (before.kind === "ready") {

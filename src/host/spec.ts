@@ -29,6 +29,8 @@ export interface ServerSpec {
   readonly tools?: ToolFilter;
   /** Tools that need no approval, whatever the policy says of approving: all, or globs on the names the server gives them. */
   readonly approved?: "all" | readonly string[];
+  /** What the host asks for when it signs in there: a lock has a say in it. */
+  readonly scopes?: readonly string[];
   /** For this server, over those of the host. */
   readonly options?: ServerOptions;
   /** Lets go of the server when nobody has used it for so long. Default: what the host says. */
