@@ -70,6 +70,26 @@ describe("sampling for servers", () => {
     expect(seen).toEqual([["small-haiku-4", 4_096, "a"]]);
   });
 
+  it("lets a server use the model with tools of its own, where the host says so", async () => {
+    const seen: unknown[] = [];
+    const onSample = createSampler({
+      models,
+      generate: async (_, { tools }) => {
+        seen.push(tools?.map(({ name }) => name));
+        return answer("hm");
+      },
+    });
+    const own = [{ name: "mine", inputSchema: { type: "object" } }];
+    const spec = { target: asking({ tools: own }), trust: { sample: true } };
+    await using able = createHost({ a: spec }, { onSample, sampling: { tools: true } }, { dial });
+    await able.callTool("a:think");
+    expect(seen).toEqual([["mine"]]);
+    await using unable = createHost({ a: spec }, { onSample }, { dial });
+    const refused = await unable.callTool("a:think").catch(() => ({ isError: true }));
+    expect(refused.isError).toBe(true);
+    expect(seen).toHaveLength(1);
+  });
+
   it("asks for consent", async () => {
     const onSample = createSampler({ models, generate: async () => answer("hm"), onConsent: () => false });
     await using host = createHost({ a: { target: asking({}), trust: { sample: true } } }, { onSample }, { dial });

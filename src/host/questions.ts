@@ -25,6 +25,8 @@ export interface QuestionOptions {
     params: CreateMessageParams,
     context: HostAnswerContext,
   ) => CreateMessageResult | Promise<CreateMessageResult>;
+  /** What `onSample` can do besides, as it is told to servers: let the model use tools they bring, or tools of the host. */
+  readonly sampling?: { readonly tools?: boolean; readonly context?: boolean };
   /** Where servers may look: `file://` URIs. `setRoots` replaces them. */
   readonly roots?: readonly Root[];
   readonly onLog?: (entry: LogEntry & { readonly server: string }) => void;
@@ -33,11 +35,16 @@ export interface QuestionOptions {
 
 /** The handlers for one server: what it is trusted with, told with its name. */
 export function answersFor(server: string, options: QuestionOptions, trust: Required<Trust>): AnswerOptions {
-  const { onElicit, onElicitUrl, onSample, roots, onLog, onWarning } = options;
+  const { onElicit, onElicitUrl, onSample, sampling = {}, roots, onLog, onWarning } = options;
+  const abilities = { ...(sampling.tools && { tools: {} }), ...(sampling.context && { context: {} }) };
   return {
     ...(trust.ask && onElicit && { onElicit: (form, context) => onElicit(form, { ...context, server }) }),
     ...(trust.ask && onElicitUrl && { onElicitUrl: (link, context) => onElicitUrl(link, { ...context, server }) }),
-    ...(trust.sample && onSample && { onSample: (params, context) => onSample(params, { ...context, server }) }),
+    ...(trust.sample &&
+      onSample && {
+        onSample: (params, context) => onSample(params, { ...context, server }),
+        capabilities: { sampling: abilities },
+      }),
     ...(trust.roots && roots && { roots }),
     ...(onLog && { onLog: (entry) => onLog({ ...entry, server }) }),
     ...(onWarning && { onWarning: (warning) => onWarning({ ...warning, server }) }),

@@ -44,13 +44,12 @@ export function createRoutes(seats: ReadonlyMap<string, Seat>): Routes {
     return undefined;
   };
 
+  /** An alias has no separator, so one look tells which of the two a name is. */
   const look = (name: string): Route => {
-    const tool = byAlias(name);
-    if (tool !== undefined)
-      return { seat: seat(tool.server), localName: tool.localName, isClear: false, tool: undefined };
     const parts = splitName(name);
-    if (parts !== undefined)
-      return { seat: seat(parts.server), localName: parts.name, isClear: false, tool: undefined };
+    if (parts !== undefined) return toRoute(seat(parts.server), parts.name);
+    const tool = byAlias(name);
+    if (tool !== undefined) return toRoute(seat(tool.server), tool.localName);
     throw lost("no-separator", `${JSON.stringify(name)} names no server: tools of a host are called server:tool`);
   };
 
@@ -68,6 +67,10 @@ export function createRoutes(seats: ReadonlyMap<string, Seat>): Routes {
       routes = new Map();
     },
   };
+}
+
+function toRoute(seat: Seat, localName: string): Route {
+  return { seat, localName, isClear: false, tool: undefined };
 }
 
 function lost(reason: string, message: string): McpError {
