@@ -11,6 +11,9 @@ const withProcesses = [
   "src/testing/matrix.test.ts",
 ];
 
+/** Tests that measure: nothing else runs beside them. */
+const measuring = ["test/bench/**/*.test.ts", "test/package/import-time.test.ts"];
+
 export default defineConfig({
   test: {
     projects: [
@@ -19,14 +22,25 @@ export default defineConfig({
           name: "unit",
           include: ["src/**/*.test.ts", "test/architecture.test.ts"],
           exclude: withProcesses,
+          maxWorkers: "100%",
         },
       },
       {
         test: {
           name: "e2e",
           include: ["test/**/*.test.ts", ...withProcesses],
-          exclude: ["test/architecture.test.ts", "**/node_modules/**"],
+          exclude: ["test/architecture.test.ts", "**/node_modules/**", ...measuring],
           testTimeout: 60_000,
+          maxWorkers: "100%",
+        },
+      },
+      {
+        test: {
+          name: "measured",
+          include: measuring,
+          testTimeout: 60_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -8,5 +8,5 @@ steps([
     () => node(binary("typescript", "tsc"), "-p", "tsconfig.web.json", "--noEmit", "--composite", "false"),
   ],
   // One load of the sources for all files: `npm test` gives each its own.
-  ["unit tests", () => node(binary("vitest"), "run", "--project", "unit", "--no-isolate", "--maxWorkers=100%")],
+  ["unit tests", () => node(binary("vitest"), "run", "--project", "unit", "--no-isolate")],
 ]);

@@ -127,6 +127,22 @@ describe("lineChannel, writing", () => {
     expect(writes.length).toBeLessThanOrEqual(3);
   });
 
+  it("writes some of many while others are still made, so that the peer need not wait for the last", async () => {
+    const chunks: string[] = [];
+    const writable = new Writable({
+      write(chunk, _, done) {
+        chunks.push(String(chunk));
+        done();
+      },
+    });
+    const { send } = lineChannel(new PassThrough(), writable);
+    for (let id = 1; id <= 40; id++) send(ping(id) as Message);
+    expect(chunks.map((chunk) => chunk.split("\n").length - 1)).toEqual([16, 16]);
+    await turns(1);
+    expect(chunks.map((chunk) => chunk.split("\n").length - 1)).toEqual([16, 16, 8]);
+    expect(chunks.join("")).toBe(Array.from({ length: 40 }, (_, index) => line(index + 1)).join(""));
+  });
+
   it("C87: writes one line for each message, whatever is in it", async () => {
     const { writable, channel } = open();
     channel.send({ kind: "notification", method: "a\nb", params: { text: "\r\n\u2028", lone: "\ud800" } });

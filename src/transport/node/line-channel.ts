@@ -23,8 +23,8 @@ export interface LineChannel extends Channel {
 /**
  * Speaks JSON-RPC over two streams, one message to a line.
  *
- * A reader that falls behind pauses the readable. What is sent in one tick is
- * written at once, in order. A write that fails is not an error: the peer is
+ * A reader that falls behind pauses the readable. Messages that are sent in one
+ * tick share a write, up to {@link flushMessages} of them. A write that fails is not an error: the peer is
  * gone, messages to it are dropped, and the end of `incoming` tells.
  */
 export function lineChannel(readable: Readable, writable: Writable, options: LineChannelOptions = {}): LineChannel {
@@ -108,13 +108,19 @@ interface Output {
 function openOutput(writable: Writable): Output {
   const room = createGate();
   let outbox = "";
+  let waiting = 0;
   let scheduled = false;
 
   const flush = (): void => {
-    scheduled = false;
     const text = outbox;
     outbox = "";
+    waiting = 0;
     if (text !== "" && writable.writable) writable.write(text);
+  };
+
+  const flushRest = (): void => {
+    scheduled = false;
+    flush();
   };
 
   for (const event of ["drain", "finish", "close", "error"]) writable.on(event, room.open);
@@ -123,12 +129,12 @@ function openOutput(writable: Writable): Output {
     send(message) {
       if (!writable.writable) return undefined;
       outbox += `${encodeMessage(message)}\n`;
-      if (outbox.length >= flushChars) {
+      if (++waiting >= flushMessages || outbox.length >= flushChars) {
         flush();
       } else if (!scheduled) {
         scheduled = true;
-        // Runs when the microtasks of this turn are done, so the answers of one chunk become one write.
-        process.nextTick(flush);
+        // Runs when the microtasks of this turn are done, so that few answers become one write.
+        process.nextTick(flushRest);
       }
       return writable.writableNeedDrain ? room.wait() : undefined;
     },
@@ -144,6 +150,9 @@ function openOutput(writable: Writable): Output {
 
 /** Text of this length is handed to the stream at once, which then knows whether the peer is slow. */
 const flushChars = 65_536;
+
+/** So many messages are written while others are still made: the peer works at the same time, instead of after us. */
+const flushMessages = 16;
 
 interface Gate {
   /** Resolves when the gate is next opened. */
