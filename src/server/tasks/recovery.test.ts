@@ -94,9 +94,10 @@ async function repeat(fate: Fate = {}) {
   const system = taskCluster(
     async ({ step }, node) => {
       for (const key of ["one", "two", "three", "four"]) {
-        // Who is dead does nothing any more.
-        if (system.node(node).process.dead) await never();
-        await step(key, () => done.push(key));
+        // Who is dead does nothing any more, also between a step and what it does.
+        const dies = (): boolean => system.node(node).process.dead;
+        if (dies()) await never();
+        await step(key, () => (dies() ? never() : done.push(key)));
         await new Promise<void>((resolve) => system.clock.after(node === "a" ? 100 : 0, resolve));
       }
       return "done";
