@@ -27,9 +27,9 @@ const project = `{
 async function explain() {
   const files = [
     await parseConfig(user, { path: "/home/ada/mcp.json" }),
-    await parseConfig(project, { path: "/work/shop/mcp.json" }),
+    await parseConfig(project, { path: "/home/shop/mcp.json" }),
   ];
-  return explainConfig(await resolveConfig(files, { env: { TOKEN: "very-secret" }, workspaceFolder: "/work/shop" }));
+  return explainConfig(await resolveConfig(files, { env: { TOKEN: "very-secret" }, workspaceFolder: "/home/shop" }));
 }
 
 describe("explainConfig", () => {
@@ -45,7 +45,7 @@ describe("explainConfig", () => {
       field: "args[3]",
       shown: "--token=***",
       secret: true,
-      place: { path: "/work/shop/mcp.json", line: 6, column: 59 },
+      place: { path: "/home/shop/mcp.json", line: 6, column: 59 },
       variables: ["TOKEN"],
     });
   });
@@ -53,11 +53,11 @@ describe("explainConfig", () => {
 
 describe("formatExplanation", () => {
   it("says for every server what it has, where from, and what is wrong", async () => {
-    expect(formatExplanation(await explain())).toBe(`shop (on), mcp.json, /work/shop/mcp.json:4:5
+    expect(formatExplanation(await explain())).toBe(`shop (on), mcp.json, /home/shop/mcp.json:4:5
   command    node  (5:18)
   args[0]    shop.js  (6:16)
   args[1]    --root  (6:27)
-  args[2]    /work/shop  (6:37, from workspaceFolder)
+  args[2]    /home/shop  (6:37, from workspaceFolder)
   args[3]    --token=***  (6:59, from TOKEN)
   env.LEVEL  ***  (7:25)
   ignored: icon  (8:7)
@@ -67,10 +67,10 @@ idle (off), mcp.json, /home/ada/mcp.json:3:3
   command   idle  (3:24)
   disabled  true  (3:44)
 
-lost (unusable), mcp.json, /work/shop/mcp.json:10:5
-  error: /work/shop/mcp.json:10:22: lost: url needs the variable HOST, which is not set (set HOST, or write \${HOST:-…} to have a default)
+lost (unusable), mcp.json, /home/shop/mcp.json:10:5
+  error: /home/shop/mcp.json:10:22: lost: url needs the variable HOST, which is not set (set HOST, or write \${HOST:-…} to have a default)
 
-warning: /work/shop/mcp.json:12:3: the servers in servers are not read
+warning: /home/shop/mcp.json:12:3: the servers in servers are not read
 `);
   });
 

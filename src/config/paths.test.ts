@@ -3,22 +3,22 @@ import { baseName, folderOf, isAbsolute, joinPath, projectFolder } from "./paths
 
 describe("paths", () => {
   it.each([
-    ["/work", "a/b", "/work/a/b"],
-    ["/work/", "./a", "/work/a"],
+    ["/home", "a/b", "/home/a/b"],
+    ["/home/", "./a", "/home/a"],
     ["/", "a", "/a"],
-    ["/work", "/a", "/a"],
+    ["/home", "/a", "/a"],
     ["", "a", "a"],
     ["C:\\work", "a", "C:\\work\\a"],
     ["C:\\work", "D:\\a", "D:\\a"],
-    ["/work", "../a", "/work/../a"],
+    ["/home", "../a", "/home/../a"],
   ])("in %s, %s is %s", (folder, path, joined) => {
     expect(joinPath(folder, path)).toBe(joined);
   });
 
   it.each([
-    ["/work/shop/mcp.json", "/work/shop"],
-    ["/work/shop/.vscode/mcp.json", "/work/shop"],
-    ["/work/shop/.kiro/settings/mcp.json", "/work/shop"],
+    ["/home/shop/mcp.json", "/home/shop"],
+    ["/home/shop/.vscode/mcp.json", "/home/shop"],
+    ["/home/shop/.kiro/settings/mcp.json", "/home/shop"],
     ["C:\\shop\\.cursor\\mcp.json", "C:\\shop"],
     ["mcp.json", ""],
     [".vscode/mcp.json", ""],

@@ -14,7 +14,7 @@ async function resolveEntry(
   surroundings: Surroundings = {},
   dialect: DialectName = "generic",
 ): Promise<Config> {
-  return resolveConfig([parseObject({ mcpServers: { a: entry } }, { path: "/work/mcp.json", dialect })], surroundings);
+  return resolveConfig([parseObject({ mcpServers: { a: entry } }, { path: "/home/mcp.json", dialect })], surroundings);
 }
 
 function problemsOf({ problems }: Config): readonly string[] {
@@ -130,7 +130,7 @@ describe("variables", () => {
     const config = await resolveEntry({ command: "x", args: ["${HOME}"] }, { env: { HOME: "/h" } }, "cursor");
     expect(config.servers).toMatchObject([{ target: { args: ["${HOME}"] } }]);
     expect(problemsOf(config)).toEqual([
-      "warning: /work/mcp.json: a: args[0] has ${HOME} in it, which stays as it is (write ${env:HOME})",
+      "warning: /home/mcp.json: a: args[0] has ${HOME} in it, which stays as it is (write ${env:HOME})",
     ]);
   });
 
@@ -162,7 +162,7 @@ describe("inputs", () => {
     { id: "size", type: "pickString", options: ["s", "m"], default: "m" },
     { id: "run", type: "command", command: "some.command" },
   ];
-  const file = (servers: object) => parseObject({ inputs, servers }, { path: "/work/.vscode/mcp.json" });
+  const file = (servers: object) => parseObject({ inputs, servers }, { path: "/home/.vscode/mcp.json" });
 
   it("are asked for once, in turn, and only for servers that are switched on", async () => {
     const asked: ConfigInput[] = [];
@@ -211,16 +211,16 @@ describe("inputs", () => {
 
 describe("files that a file names", () => {
   const readText = async (path: string): Promise<string | undefined> =>
-    ({ "/work/a.env": "A=1\nB=2", "/home/ada/b.env": "A=3", "/work/bad.env": "A=1\nnot a line", "/work/token": "t\n" })[
+    ({ "/home/a.env": "A=1\nB=2", "/home/ada/b.env": "A=3", "/home/bad.env": "A=1\nnot a line", "/home/token": "t\n" })[
       path
     ];
 
   it("give variables, over which the entry's own count", async () => {
     const { servers, files } = await resolveEntry({ command: "x", env: { B: "own" }, envFile: "a.env" }, { readText });
-    expect(servers).toMatchObject([{ target: { env: { A: "1", B: "own" } }, envFile: "/work/a.env" }]);
+    expect(servers).toMatchObject([{ target: { env: { A: "1", B: "own" } }, envFile: "/home/a.env" }]);
     expect(files).toEqual([
-      { path: "/work/mcp.json", kind: "config", dialect: "generic" },
-      { path: "/work/a.env", kind: "value" },
+      { path: "/home/mcp.json", kind: "config", dialect: "generic" },
+      { path: "/home/a.env", kind: "value" },
     ]);
   });
 
@@ -233,21 +233,21 @@ describe("files that a file names", () => {
     [
       { command: "x", envFile: "none.env" },
       "generic",
-      "/work/mcp.json: a: envFile names a file that cannot be read (create it, or correct the path)",
+      "/home/mcp.json: a: envFile names a file that cannot be read (create it, or correct the path)",
     ],
     [
       { command: "x", envFile: "bad.env" },
       "generic",
-      "/work/bad.env:2:1: a: envFile names a file in which this line is not NAME=value",
+      "/home/bad.env:2:1: a: envFile names a file in which this line is not NAME=value",
     ],
     [
       { url: "http://x", headers: { A: "{file:none}" } },
       "opencode",
-      "/work/mcp.json: a: headers.A needs the file none, which cannot be read (create it, or correct the path)",
+      "/home/mcp.json: a: headers.A needs the file none, which cannot be read (create it, or correct the path)",
     ],
   ])("are missed: %j", async (entry, dialect, message) => {
     const file = parseObject(dialect === "opencode" ? { mcp: { a: entry } } : { a: entry }, {
-      path: "/work/mcp.json",
+      path: "/home/mcp.json",
       dialect,
     });
     const config = await resolveConfig([file], { readText });

@@ -3,8 +3,8 @@ import { dialectOfPath, dialects } from "./dialect.ts";
 import { wellKnownConfigs } from "./well-known.ts";
 
 const machines = [
-  { cwd: "/work/shop", home: "/home/ada", platform: "linux", env: {} },
-  { cwd: "/work/shop", home: "/Users/ada", platform: "darwin", env: {} },
+  { cwd: "/home/shop", home: "/home/ada", platform: "linux", env: {} },
+  { cwd: "/home/shop", home: "/Users/ada", platform: "darwin", env: {} },
   { cwd: "C:\\shop", home: "C:\\Users\\ada", platform: "win32", env: { APPDATA: "C:\\Users\\ada\\AppData\\Roaming" } },
 ];
 

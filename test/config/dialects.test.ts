@@ -15,7 +15,7 @@ const expected: { readonly [D in DialectName]: Expected } = {
     shop: {
       target: {
         command: "node",
-        args: ["shop.js", "--api-key", "planted-shop-secret", "--root=/work/shop"],
+        args: ["shop.js", "--api-key", "planted-shop-secret", "--root=/home/shop"],
         inheritEnv: ["LANG"],
       },
       connectTimeoutMs: 5_000,
@@ -116,10 +116,10 @@ const expected: { readonly [D in DialectName]: Expected } = {
     files: {
       target: {
         command: "python",
-        args: ["/work/shop/tools/server.py", "--home", "/home/ada"],
+        args: ["/home/shop/tools/server.py", "--home", "/home/ada"],
         env: { FROM_FILE: "planted-file" },
       },
-      envFile: "/work/shop/secrets.env",
+      envFile: "/home/shop/secrets.env",
     },
     crm: {
       target: { url: "https://crm.example.com/mcp" },
@@ -132,7 +132,7 @@ const expected: { readonly [D in DialectName]: Expected } = {
         command: "python",
         args: ["-m", "my_server", "--data", "planted-DATA_DIR/files"],
         env: { API_KEY: "planted-MY_API_KEY", OTHER: "planted-OTHER_KEY" },
-        cwd: "/work/shop/servers/python",
+        cwd: "/home/shop/servers/python",
       },
       callTimeoutMs: 15_000,
       trust: "all",
@@ -244,11 +244,11 @@ const expected: { readonly [D in DialectName]: Expected } = {
     local: {
       target: {
         command: "node",
-        args: ["/work/shop/dist/server.js", "--region", "eu"],
-        cwd: "/work/shop",
+        args: ["/home/shop/dist/server.js", "--region", "eu"],
+        cwd: "/home/shop",
         env: { API_KEY: "planted-LOCAL_API_KEY", PORT: "8080", FROM_FILE: "planted-file" },
       },
-      envFile: "/work/shop/.env",
+      envFile: "/home/shop/.env",
     },
   },
   windsurf: {
@@ -321,11 +321,11 @@ describe("a configuration file", () => {
 
   it("of VS Code may be its settings, with the servers in mcp", async () => {
     const text = '{ "editor.tabSize": 2, "mcp": { "inputs": [], "servers": { "a": { "command": "x" } } } }';
-    const { servers } = await resolveText(text, "/work/shop/.vscode/settings.json");
+    const { servers } = await resolveText(text, "/home/shop/.vscode/settings.json");
     expect(servers.map(({ name, origin }) => [name, origin.dialect])).toEqual([["a", "vscode"]]);
     const dotted = await resolveText(
       '{ "mcp.servers": { "b": { "command": "x" } } }',
-      "/work/shop/.vscode/settings.json",
+      "/home/shop/.vscode/settings.json",
     );
     expect(dotted.servers.map(({ name }) => name)).toEqual(["b"]);
   });
@@ -341,15 +341,15 @@ describe("a configuration file", () => {
 
   it("of Claude Code has servers of single projects", async () => {
     const text = `{ "mcpServers": { "a": { "command": "general" }, "b": { "command": "b" } }, "projects": {
-      "/work/shop": { "mcpServers": { "a": { "command": "particular" } } },
-      "/work/other": { "mcpServers": { "c": { "command": "c" } } } } }`;
+      "/home/shop": { "mcpServers": { "a": { "command": "particular" } } },
+      "/home/other": { "mcpServers": { "c": { "command": "c" } } } } }`;
     const path = "/home/ada/.claude.json";
     const commands = async (workspaceFolder: string) =>
       (await resolveText(text, path, { workspaceFolder })).servers.map(
         ({ target }) => "command" in target && target.command,
       );
-    expect(await commands("/work/shop")).toEqual(["particular", "b"]);
-    expect(await commands("/work/other")).toEqual(["general", "b", "c"]);
+    expect(await commands("/home/shop")).toEqual(["particular", "b"]);
+    expect(await commands("/home/other")).toEqual(["general", "b", "c"]);
     expect(await commands("/elsewhere")).toEqual(["general", "b"]);
   });
 

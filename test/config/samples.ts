@@ -18,8 +18,8 @@ export interface Sample {
 }
 
 export const samples: readonly Sample[] = [
-  { dialect: "generic", file: "generic.jsonc", path: "/work/shop/mcp.json" },
-  { dialect: "claude-code", file: "claude-code.jsonc", path: "/work/shop/.mcp.json" },
+  { dialect: "generic", file: "generic.jsonc", path: "/home/shop/mcp.json" },
+  { dialect: "claude-code", file: "claude-code.jsonc", path: "/home/shop/.mcp.json" },
   {
     dialect: "claude-desktop",
     file: "claude-desktop.jsonc",
@@ -28,16 +28,16 @@ export const samples: readonly Sample[] = [
   { dialect: "cline", file: "cline.jsonc", path: "/home/ada/.cline/data/settings/cline_mcp_settings.json" },
   { dialect: "codex", file: "codex.toml", path: "/home/ada/.codex/config.toml" },
   { dialect: "copilot", file: "copilot.jsonc", path: "/home/ada/.copilot/mcp-config.json" },
-  { dialect: "cursor", file: "cursor.jsonc", path: "/work/shop/.cursor/mcp.json" },
-  { dialect: "gemini", file: "gemini.jsonc", path: "/work/shop/.gemini/settings.json" },
+  { dialect: "cursor", file: "cursor.jsonc", path: "/home/shop/.cursor/mcp.json" },
+  { dialect: "gemini", file: "gemini.jsonc", path: "/home/shop/.gemini/settings.json" },
   { dialect: "goose", file: "goose.yaml", path: "/home/ada/.config/goose/config.yaml" },
   { dialect: "inspector", file: "inspector.jsonc", path: "/home/ada/.mcp-inspector/mcp.json" },
-  { dialect: "jetbrains", file: "jetbrains.jsonc", path: "/work/shop/.idea/mcp.json" },
-  { dialect: "kiro", file: "kiro.jsonc", path: "/work/shop/.kiro/settings/mcp.json" },
-  { dialect: "librechat", file: "librechat.yaml", path: "/work/chat/librechat.yaml" },
-  { dialect: "mcp-cli", file: "mcp-cli.jsonc", path: "/work/shop/mcp_servers.json" },
-  { dialect: "opencode", file: "opencode.jsonc", path: "/work/shop/opencode.jsonc" },
-  { dialect: "vscode", file: "vscode.jsonc", path: "/work/shop/.vscode/mcp.json" },
+  { dialect: "jetbrains", file: "jetbrains.jsonc", path: "/home/shop/.idea/mcp.json" },
+  { dialect: "kiro", file: "kiro.jsonc", path: "/home/shop/.kiro/settings/mcp.json" },
+  { dialect: "librechat", file: "librechat.yaml", path: "/home/chat/librechat.yaml" },
+  { dialect: "mcp-cli", file: "mcp-cli.jsonc", path: "/home/shop/mcp_servers.json" },
+  { dialect: "opencode", file: "opencode.jsonc", path: "/home/shop/opencode.jsonc" },
+  { dialect: "vscode", file: "vscode.jsonc", path: "/home/shop/.vscode/mcp.json" },
   { dialect: "windsurf", file: "windsurf.jsonc", path: "C:\\Users\\ada\\.codeium\\windsurf\\mcp_config.json" },
   { dialect: "zed", file: "zed.jsonc", path: "/home/ada/.config/zed/settings.json" },
 ];
