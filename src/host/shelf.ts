@@ -98,7 +98,7 @@ export function createShelf<K extends ListKind, T>(options: ShelfOptions<K, T>):
 }
 
 /** Whether the server says when the list changes. */
-export function announces({ client }: Line, kind: ListKind): boolean {
+function announces({ client }: Line, kind: ListKind): boolean {
   return client.server.capabilities[capabilities[kind]]?.listChanged === true;
 }
 

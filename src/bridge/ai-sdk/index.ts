@@ -3,7 +3,8 @@ import type { CreateMessageParams } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { Toolkit, ToolkitOptions } from "../bridge.ts";
-import { resultTurn, type Turn, turnsOf } from "../conversation.ts";
+import type { Turn } from "../conversation.ts";
+import { createToolkit } from "../create-toolkit.ts";
 import { type Lowering, plainLowering } from "../lower/lower.ts";
 import { createOffers } from "../offers.ts";
 import { readCall } from "../read-call.ts";
@@ -43,16 +44,15 @@ export function aiSdk(tools: readonly Tool[], options: AiSdkOptions = {}): Toolk
     }),
   );
   const messagesOf = (turns: readonly Turn[]): AiSdkMessage[] => toModelMessages(turns, offers.aliasOf);
-  return {
+  return createToolkit({
+    offers,
+    validate,
     tools: definitions,
-    skipped: offers.skipped,
-    notes: offers.notes,
-    request: (params) => toRequest(params, definitions, messagesOf(turnsOf(params.messages))),
-    messages: (messages) => messagesOf(turnsOf(messages)),
-    calls: (reply) => Promise.all(aiSdkCallsOf(reply).map((raw) => readCall(raw, offers, validate))),
-    results: (results) => messagesOf(resultTurn(results)),
-    reply: (reply) => toAiSdkAnswer(reply, offers),
-  };
+    request: (params, messages) => toRequest(params, definitions, messages),
+    messagesOf,
+    callsOf: aiSdkCallsOf,
+    toAnswer: toAiSdkAnswer,
+  });
 }
 
 function toRequest(

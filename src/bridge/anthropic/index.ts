@@ -2,10 +2,10 @@ import type { CreateMessageParams } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { Toolkit, ToolkitOptions } from "../bridge.ts";
-import { resultTurn, turnsOf } from "../conversation.ts";
+import type { Turn } from "../conversation.ts";
+import { createToolkit } from "../create-toolkit.ts";
 import { type Lowering, plainLowering } from "../lower/lower.ts";
 import { createOffers, type Offer } from "../offers.ts";
-import { readCall } from "../read-call.ts";
 import type { AnthropicFormat, AnthropicInputSchema, AnthropicRequest, AnthropicTool } from "./format.ts";
 import { toMessages } from "./messages.ts";
 import { rawCallsOf, toAnswer } from "./reply.ts";
@@ -34,18 +34,16 @@ export function anthropic(tools: readonly Tool[], options: ToolkitOptions = {}):
   const { validate = true, ...limits } = options;
   const offers = createOffers(tools, { ...limits, lowering });
   const definitions = offers.list.map(toTool);
-  const messagesOf = (turns: ReturnType<typeof turnsOf>): AnthropicFormat["message"][] =>
-    toMessages(turns, offers.aliasOf);
-  return {
+  const messagesOf = (turns: readonly Turn[]): AnthropicFormat["message"][] => toMessages(turns, offers.aliasOf);
+  return createToolkit({
+    offers,
+    validate,
     tools: definitions,
-    skipped: offers.skipped,
-    notes: offers.notes,
-    request: (params) => toRequest(params, definitions, messagesOf(turnsOf(params.messages))),
-    messages: (messages) => messagesOf(turnsOf(messages)),
-    calls: (reply) => Promise.all(rawCallsOf(reply).map((raw) => readCall(raw, offers, validate))),
-    results: (results) => messagesOf(resultTurn(results)),
-    reply: (reply) => toAnswer(reply, offers),
-  };
+    request: (params, messages) => toRequest(params, definitions, messages),
+    messagesOf,
+    callsOf: rawCallsOf,
+    toAnswer,
+  });
 }
 
 function toTool({ alias, description, lowered }: Offer<AnthropicInputSchema>): AnthropicTool {

@@ -2,10 +2,10 @@ import type { CreateMessageParams } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { Toolkit, ToolkitOptions } from "../bridge.ts";
-import { resultTurn, type Turn, turnsOf } from "../conversation.ts";
+import type { Turn } from "../conversation.ts";
+import { createToolkit } from "../create-toolkit.ts";
 import { jsonSchemaLowering, type Lowering, openApiLowering } from "../lower/lower.ts";
 import { createOffers, type Offer } from "../offers.ts";
-import { readCall } from "../read-call.ts";
 import { toContents } from "./contents.ts";
 import type { GeminiContent, GeminiFormat, GeminiFunction, GeminiRequest } from "./format.ts";
 import { geminiCallsOf, toGeminiAnswer } from "./reply.ts";
@@ -58,16 +58,15 @@ export function gemini(tools: readonly Tool[], options: GeminiOptions = {}): Too
   const declarations = offers.list.map((offer) => toFunction(offer, schema));
   const contentsOf = (turns: readonly Turn[]): GeminiContent[] =>
     toContents(turns, { aliasOf: offers.aliasOf, ...(skipSignatures && { unsigned: noSignature }) });
-  return {
+  return createToolkit({
+    offers,
+    validate,
     tools: declarations,
-    skipped: offers.skipped,
-    notes: offers.notes,
-    request: (params) => toRequest(params, declarations, contentsOf(turnsOf(params.messages))),
-    messages: (messages) => contentsOf(turnsOf(messages)),
-    calls: (reply) => Promise.all(geminiCallsOf(reply).map((raw) => readCall(raw, offers, validate))),
-    results: (results) => contentsOf(resultTurn(results)),
-    reply: (reply) => toGeminiAnswer(reply, offers),
-  };
+    request: (params, messages) => toRequest(params, declarations, messages),
+    messagesOf: contentsOf,
+    callsOf: geminiCallsOf,
+    toAnswer: toGeminiAnswer,
+  });
 }
 
 function toFunction({ alias, description, lowered }: Offer<object>, schema: "openapi" | "json-schema"): GeminiFunction {

@@ -2,9 +2,9 @@ import type { JsonObject } from "../../json/json.ts";
 import type { CreateMessageParams } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { Toolkit } from "../bridge.ts";
-import { resultTurn, type Turn, turnsOf } from "../conversation.ts";
+import type { Turn } from "../conversation.ts";
+import { createToolkit } from "../create-toolkit.ts";
 import { createOffers, type Offer } from "../offers.ts";
-import { readCall } from "../read-call.ts";
 import type { OpenAiChatFormat, OpenAiChatMessage, OpenAiChatRequest, OpenAiChatTool } from "./chat-format.ts";
 import { toChatMessages } from "./chat-messages.ts";
 import { chatCallsOf, toChatAnswer } from "./chat-reply.ts";
@@ -16,16 +16,15 @@ export function openaiChat(tools: readonly Tool[], options: OpenAiOptions = {}):
   const offers = createOffers(tools, { maxTools, ...limits, lowering: loweringFor(strict) });
   const definitions = offers.list.map((offer) => toTool(offer, strict));
   const messagesOf = (turns: readonly Turn[]): OpenAiChatMessage[] => toChatMessages(turns, offers.aliasOf);
-  return {
+  return createToolkit({
+    offers,
+    validate,
     tools: definitions,
-    skipped: offers.skipped,
-    notes: offers.notes,
-    request: (params) => toRequest(params, definitions, messagesOf(turnsOf(params.messages))),
-    messages: (messages) => messagesOf(turnsOf(messages)),
-    calls: (reply) => Promise.all(chatCallsOf(reply).map((raw) => readCall(raw, offers, validate))),
-    results: (results) => messagesOf(resultTurn(results)),
-    reply: (reply) => toChatAnswer(reply, offers),
-  };
+    request: (params, messages) => toRequest(params, definitions, messages),
+    messagesOf,
+    callsOf: chatCallsOf,
+    toAnswer: toChatAnswer,
+  });
 }
 
 function toTool({ alias, description, lowered }: Offer<JsonObject>, strict: boolean): OpenAiChatTool {

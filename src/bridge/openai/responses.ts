@@ -2,9 +2,9 @@ import type { JsonObject } from "../../json/json.ts";
 import type { CreateMessageParams } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { Toolkit } from "../bridge.ts";
-import { resultTurn, type Turn, turnsOf } from "../conversation.ts";
+import type { Turn } from "../conversation.ts";
+import { createToolkit } from "../create-toolkit.ts";
 import { createOffers, type Offer } from "../offers.ts";
-import { readCall } from "../read-call.ts";
 import type {
   OpenAiResponsesFormat,
   OpenAiResponsesItem,
@@ -21,16 +21,15 @@ export function openaiResponses(tools: readonly Tool[], options: OpenAiOptions =
   const offers = createOffers(tools, { maxTools, ...limits, lowering: loweringFor(strict) });
   const definitions = offers.list.map(toTool);
   const itemsOf = (turns: readonly Turn[]): OpenAiResponsesItem[] => toItems(turns, offers.aliasOf);
-  return {
+  return createToolkit({
+    offers,
+    validate,
     tools: definitions,
-    skipped: offers.skipped,
-    notes: offers.notes,
-    request: (params) => toRequest(params, definitions, itemsOf(turnsOf(params.messages))),
-    messages: (messages) => itemsOf(turnsOf(messages)),
-    calls: (reply) => Promise.all(responseCallsOf(reply).map((raw) => readCall(raw, offers, validate))),
-    results: (results) => itemsOf(resultTurn(results)),
-    reply: (reply) => toResponseAnswer(reply, offers),
-  };
+    request: (params, messages) => toRequest(params, definitions, messages),
+    messagesOf: itemsOf,
+    callsOf: responseCallsOf,
+    toAnswer: toResponseAnswer,
+  });
 }
 
 /** Here strict is what happens when nothing is said, so it is said either way. */
