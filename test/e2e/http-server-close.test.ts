@@ -60,6 +60,30 @@ describe("R-18: a server that closes", () => {
     });
   });
 
+  it.each([1, 64])(
+    "answers %i of calls that end in one turn, and closes their connections behind that",
+    async (count) => {
+      const { serving, client, holding, release } = await serve();
+      const sockets = await Promise.all(Array.from({ length: count }, () => client.socket()));
+      const callAll = (tool: string): void =>
+        sockets.forEach(({ socket }, at) => {
+          const { body, headers } = modernCall(`${tool}-${at}`, tool, { text: "x" });
+          socket.write(bytesOf(body, headers));
+        });
+      callAll("echo");
+      await Promise.all(sockets.map(({ until }, at) => until((text) => text.includes(`"echo-${at}"`))));
+      callAll("hold");
+      await holding(count);
+      const start = performance.now();
+      const closed = serving.close();
+      release();
+      const answers = await Promise.all(sockets.map((socket) => socket.closed));
+      await closed;
+      expect(performance.now() - start).toBeLessThan(900);
+      for (const [at, text] of answers.entries()) expect(text).toMatch(new RegExp(`"id":"hold-${at}".*}$`));
+    },
+  );
+
   it.each(["big", "bigEvent"])("writes %s answers to their end", async (tool) => {
     const { serving, client } = await serve();
     const session = await openRawSession(client);

@@ -102,6 +102,27 @@ describe("a request over a socket", () => {
     for (const socket of sockets) await closed(socket);
   });
 
+  it("is never sent when it is given up in the turn it was made in, with others that are not", async () => {
+    let arrived = 0;
+    const { go } = await serving((_, response) => {
+      arrived++;
+      response.end("ok");
+    });
+    // Requests of a turn are written together once there were several in one.
+    for (let round = 0; round < 4; round++) {
+      await Promise.all(Array.from({ length: 32 }, async () => (await go()).text(10)));
+    }
+    arrived = 0;
+    const aborts = Array.from({ length: 32 }, () => new LazyAbort());
+    const sent = aborts.map((abort) => go({}, abort));
+    for (const [at, abort] of aborts.entries()) if (at % 2 === 0) abort.abort("enough");
+    const settled = await Promise.allSettled(sent.map(async (response) => (await response).text(10)));
+    expect(settled.map(({ status }) => status)).toEqual(
+      aborts.map((_, at) => (at % 2 === 0 ? "rejected" : "fulfilled")),
+    );
+    expect(arrived).toBe(16);
+  });
+
   it("rejects when nobody listens", async () => {
     const { go } = await serving(() => {});
     await expect(go({ url: new URL("http://127.0.0.1:1/") })).rejects.toMatchObject({ code: "ECONNREFUSED" });

@@ -3,6 +3,7 @@ import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from "node:h
 import * as http from "node:http";
 import { McpError } from "../../model/errors.ts";
 import type { HttpSend, IncomingResponse } from "../http/http-send.ts";
+import { type Ending, endings } from "./end-of-turn.ts";
 import { sweepIdle } from "./idle-sockets.ts";
 
 /** Sends requests by the platform's own client. Connections are kept and shared by all of a process. */
@@ -56,9 +57,24 @@ function senderOf({ Agent, request }: Platform): HttpSend {
         unlisten();
         reject(error);
       });
-      outgoing.end(body);
+      endings.add(new Sending(outgoing, body));
       sweep();
     });
+}
+
+/** A request that is on its way once others of its turn are made, too. */
+class Sending implements Ending {
+  readonly #request: ClientRequest;
+  readonly #body: string | undefined;
+
+  constructor(request: ClientRequest, body: string | undefined) {
+    this.#request = request;
+    this.#body = body;
+  }
+
+  finish(): void {
+    this.#request.end(this.#body);
+  }
 }
 
 /** Since Node 24 an agent can use the proxies of the environment. Only for those who ask for it. */

@@ -5,6 +5,7 @@ import { createEndpoint, type HttpEndpoint } from "../http/endpoint.ts";
 import { type HttpAnswer, refusal } from "../http/http-message.ts";
 import { sendAnswer } from "../http/http-reply.ts";
 import type { HttpOptions } from "../http/options.ts";
+import { endOfTurn } from "./end-of-turn.ts";
 import { NodeReply } from "./node-reply.ts";
 import { type Body, discardBody, readBody } from "./read-body.ts";
 
@@ -26,7 +27,7 @@ export interface NodeHandler {
 export function nodeHandler(service: Service, options: HttpOptions = {}): NodeHandler {
   const endpoint = createEndpoint(service, options);
   const handle = (request: IncomingMessage, response: ServerResponse): void => listen(endpoint, request, response);
-  return Object.assign(handle, { close: endpoint.close });
+  return Object.assign(handle, { close: () => endpoint.close().then(endOfTurn) });
 }
 
 /** Serves one request. */

@@ -2,12 +2,14 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { HttpHeaders } from "../http/http-message.ts";
 import type { EventSink, HttpReply } from "../http/http-reply.ts";
+import { type Ending, endings } from "./end-of-turn.ts";
 
 /** Writes an answer straight to Node's response. */
-export class NodeReply implements HttpReply {
+export class NodeReply implements HttpReply, Ending {
   readonly #response: ServerResponse;
   readonly #always: HttpHeaders;
   #listeners: (() => void) | (() => void)[] | undefined;
+  #body = "";
 
   /** `always` goes with every answer. */
   constructor(response: ServerResponse, always: HttpHeaders) {
@@ -22,8 +24,15 @@ export class NodeReply implements HttpReply {
     if (status !== 204) fields.push("content-length", String(Buffer.byteLength(body)));
     response.writeHead(status, fields);
     if (body === "") return void response.end();
+    this.#body = body;
+    endings.add(this);
+  }
+
+  finish(isAlone: boolean): void {
+    const response = this.#response;
+    if (!isAlone) return void response.end(this.#body);
     // Ended after it is on its way: Node would otherwise send an empty piece with it, which costs a tenth of a small request.
-    response.write(body);
+    response.write(this.#body);
     process.nextTick(end, response);
   }
 

@@ -7,6 +7,7 @@ import { describeService } from "../describe-service.ts";
 import { isLoopback } from "../http/allowed-hosts.ts";
 import { createEndpoint } from "../http/endpoint.ts";
 import type { HttpOptions } from "../http/options.ts";
+import { endOfTurn } from "./end-of-turn.ts";
 import { exitOnSignals } from "./exit-signals.ts";
 import { listen as listenTo } from "./node-handler.ts";
 import { watchConnections } from "./server-connections.ts";
@@ -65,6 +66,7 @@ export async function serveHttp(service: Service, options: ServeHttpOptions = {}
   /** It listens until all is answered, so that whoever comes is told to come again, and not left alone. */
   const shut = async (): Promise<void> => {
     await endpoint.close();
+    await endOfTurn();
     const stop = clock.after(GRACE_MS, () => server.closeAllConnections());
     await connections.close();
     stop();

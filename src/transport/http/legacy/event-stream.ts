@@ -56,6 +56,9 @@ export interface EventStream {
   forget(event: LoggedEvent): void;
 }
 
+/** The stream of answers that came alone and whole, each numbered by its own stream. Nothing follows any of them. */
+export const ALONE = 0;
+
 /** Events that a client may miss before who writes more has to wait. */
 export const MAX_MISSED = 128;
 /** How long that is. */
@@ -105,6 +108,7 @@ export class NumberedStream implements EventStream {
   }
 
   whole(texts: readonly string[]): string {
+    if (!this.#primes && texts.length === 1) return this.#alone(texts[0] as string);
     let events = this.#primes ? this.#prime(0) : "";
     for (const text of texts) {
       const number = ++this.#last;
@@ -147,6 +151,13 @@ export class NumberedStream implements EventStream {
   forget({ number }: LoggedEvent): void {
     this.#lastForgotten = number;
     if (this.#ended && number === this.#last) this.#home.emptied?.(this.name);
+  }
+
+  /** Who has seen its id has it all, and who has not cannot ask for it: nothing is kept. */
+  #alone(text: string): string {
+    this.#ended = true;
+    this.#home.emptied?.(this.name);
+    return messageFrame(`${ALONE}-${this.name}`, text);
   }
 
   #prime(number: number): string {

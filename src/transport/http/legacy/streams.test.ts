@@ -70,6 +70,16 @@ describe("news", () => {
 });
 
 describe("C108: who comes back", () => {
+  it("has all of an answer that came whole, and is told so, whatever came after it", () => {
+    const { streams } = open({ replayEvents: 2 });
+    const ids = [1, 2, 3].map((n) => {
+      const [{ id = "" } = {}] = readBlocks(streams.create().whole([JSON.stringify({ n })]) as string);
+      return id;
+    });
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(streams.isOver(id)).toBe(true);
+  });
+
   it("gets the rest of the stream of its id, and of no other", () => {
     const { streams, opened, tell } = open();
     const post = streams.create();

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../std/clock.ts";
 import { IdTable } from "../../../std/id-table.ts";
 import type { EventSink } from "../http-reply.ts";
-import { type EventStream, NumberedStream, type StreamHome } from "./event-stream.ts";
+import { ALONE, type EventStream, NumberedStream, type StreamHome } from "./event-stream.ts";
 import { createReplayLog, type LoggedEvent, type ReplayLog } from "./replay-log.ts";
 
 export interface StreamsOptions {
@@ -94,7 +94,8 @@ class SessionStreams implements Streams, StreamHome {
 
   isOver(lastEventId: string): boolean {
     const position = readEventId(lastEventId);
-    return position !== undefined && this.#named(position.stream)?.isOver(position.number) === true;
+    if (position === undefined) return false;
+    return position.stream === ALONE || this.#named(position.stream)?.isOver(position.number) === true;
   }
 
   find(lastEventId: string | undefined): Found | undefined {
