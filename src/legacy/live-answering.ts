@@ -33,7 +33,9 @@ export class LiveAnswering implements Answering {
 
   constructor(desk: LiveDesk, codec: LegacyServerCodec, exchange: Exchange, wire: WireCall) {
     this.codec = codec;
-    this.ask = (question) => this.#ask(question);
+    // A function that is written straight into a property, V8 takes for one that lives long, and all it knows with it.
+    const ask: Ask = (question) => this.#ask(question);
+    this.ask = ask;
     this.#desk = desk;
     this.#exchange = exchange;
     this.#wire = wire;

@@ -32,17 +32,26 @@ export function createCompletion(env: Environment, ownerOf: CompletionOwner): Co
     const job = handlerJob<readonly string[]>(env, {
       method: "completion/complete",
       name: ref.type === "ref/prompt" ? ref.name : ref.uri,
-      run: (context) =>
-        completer(argument.value, {
-          arguments: given?.arguments ?? {},
-          get signal() {
-            return context.signal;
-          },
-        }),
+      run: (run) => completer(argument.value, new RunningCompletion(given?.arguments ?? {}, run)),
       finish: (values) => ({ kind: "complete", result: toCompletion(values) }),
     });
     return env.runner.run(call, job) as Outcome<"completion/complete">;
   };
+}
+
+/** The signal is made when somebody reads it. */
+class RunningCompletion implements CompletionContext {
+  readonly arguments: CompletionContext["arguments"];
+  readonly #run: Pick<CompletionContext, "signal">;
+
+  constructor(known: CompletionContext["arguments"], run: Pick<CompletionContext, "signal">) {
+    this.arguments = known;
+    this.#run = run;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
 }
 
 function completerOf(completers: Completers | undefined, name: string): Completer | undefined {

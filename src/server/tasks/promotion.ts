@@ -1,7 +1,7 @@
 import { abortReason, type Call, type Outcome } from "../../model/service.ts";
 import type { Environment } from "../environment.ts";
-import type { Execution, Job } from "../execution.ts";
-import type { TaskJob } from "./job.ts";
+import type { Execution } from "../execution.ts";
+import type { TaskJob, Watch } from "./job.ts";
 
 export interface PromotionOptions {
   readonly env: Environment;
@@ -36,30 +36,17 @@ export function createPromotion({ env, afterMs, promote }: PromotionOptions) {
     });
   };
 
-  const tracked = (job: TaskJob): Job => {
-    const works = (execution: Execution): void => {
+  const watch: Watch = {
+    works(execution, job) {
       workers.set(execution.call, { execution, job });
       promoteLate(execution.call);
-    };
-    return {
-      get timeoutMs() {
-        return job.timeoutMs;
-      },
-      start(execution) {
-        works(execution);
-        const value = job.start(execution);
-        const forget = (): void => void workers.delete(execution.call);
-        if (value instanceof Promise) value.then(forget, forget);
-        return value;
-      },
-      goOn: works,
-      finish: (value) => job.finish(value),
-      fail: (error) => job.fail(error),
-    };
+    },
+    rests: ({ call }) => void workers.delete(call),
   };
 
   return (call: ToolCall, job: TaskJob): ToolOutcome | Promise<ToolOutcome> => {
-    const outcome = env.runner.run(call, tracked(job)) as ToolOutcome | Promise<ToolOutcome>;
+    job.watch = watch;
+    const outcome = env.runner.run(call, job) as ToolOutcome | Promise<ToolOutcome>;
     if (!(outcome instanceof Promise)) return outcome;
     const lasts = (): void => {
       late.add(call);

@@ -3,6 +3,7 @@ import type { LazyAbort } from "../../../std/lazy-abort.ts";
 import type { SseItem } from "../../../std/sse.ts";
 import type { IncomingResponse } from "../http-send.ts";
 import { backoffMs, type Ending, sleep } from "./backoff.ts";
+import type { Linger } from "./lingering.ts";
 import type { HttpParts } from "./parts.ts";
 import { createPulse } from "./pulse.ts";
 import { readEvents, type TakeItems } from "./read-events.ts";
@@ -28,7 +29,7 @@ export interface Followed {
 
 /** Reads a stream over as many connections as it takes. Rejects when too many fail, or `take` throws. */
 export async function followStream(stream: Followed, parts: HttpParts): Promise<void> {
-  const cursor = createCursor(stream.take);
+  const cursor = new Cursor(stream.take);
   let connection = stream.first;
   let last: Attempts = { ending: "end", count: 0 };
 
@@ -68,6 +69,7 @@ async function readOne(
 ): Promise<Read> {
   const { limits, lingering, clock, deadlines } = parts;
   let response = open;
+  let lingers: Linger | undefined;
   const pulse =
     stream.hasPulse === true ? createPulse({ clock, deadlines, dead: () => response?.discard() }) : undefined;
   try {
@@ -78,7 +80,7 @@ async function readOne(
     await readEvents(connection, limits.maxBytes, (items) => {
       pulse?.arrived(items.length === 0);
       const busy = over ? undefined : cursor.take(items);
-      if (!over && stream.isOver()) lingering.add(connection);
+      if (!over && stream.isOver()) lingers = lingering.add(connection);
       over = stream.isOver();
       return busy;
     });
@@ -88,64 +90,56 @@ async function readOne(
     return { error };
   } finally {
     pulse?.stop();
-    if (response !== undefined) lingering.delete(response);
+    lingers?.over();
   }
 }
 
 const final: ReadonlySet<string> = new Set(["limit-reached", "invalid-response"]);
 
 /** How far a stream was read. */
-interface Cursor {
-  readonly lastEventId: string;
-  readonly retryMs: number | undefined;
+class Cursor {
+  lastEventId = "";
+  retryMs: number | undefined;
   /** How many events there were. */
-  readonly heard: number;
-  readonly take: TakeItems;
-  newConnection(): void;
-}
-
-function createCursor(take: TakeItems): Cursor {
-  let lastEventId = "";
-  let retryMs: number | undefined;
-  let heard = 0;
+  heard = 0;
+  readonly #take: TakeItems;
   /** Ids of earlier connections, and of this one. A server may use an id twice on one connection, and mean two events. */
-  let known: ReadonlySet<string> = new Set();
-  const recent = new Set<string>();
+  #known: ReadonlySet<string> = none;
+  #recent: Set<string> | undefined;
 
-  const remember = (id: string): void => {
-    lastEventId = id;
-    recent.add(id);
-    if (recent.size > maxRecent) for (const oldest of recent) return void recent.delete(oldest);
-  };
+  constructor(take: TakeItems) {
+    this.#take = take;
+  }
+
+  take(items: readonly SseItem[]): Promise<void> | undefined {
+    return this.#take(items.filter((item) => this.#isNews(item)));
+  }
+
+  newConnection(): void {
+    if (this.#recent !== undefined) this.#known = new Set(this.#recent);
+  }
 
   /** True for what was not heard before. */
-  const isNews = (item: SseItem): boolean => {
+  #isNews(item: SseItem): boolean {
     if (item.kind === "retry") {
-      retryMs = item.ms;
+      this.retryMs = item.ms;
       return false;
     }
-    heard++;
+    this.heard++;
     if (item.kind === "too-large" || item.id === undefined) return true;
-    remember(item.id);
-    return !known.has(item.id);
-  };
+    this.#remember(item.id);
+    return !this.#known.has(item.id);
+  }
 
-  return {
-    get lastEventId() {
-      return lastEventId;
-    },
-    get retryMs() {
-      return retryMs;
-    },
-    get heard() {
-      return heard;
-    },
-    take: (items) => take(items.filter(isNews)),
-    newConnection() {
-      known = new Set(recent);
-    },
-  };
+  #remember(id: string): void {
+    this.lastEventId = id;
+    this.#recent ??= new Set();
+    this.#recent.add(id);
+    if (this.#recent.size > maxRecent) for (const oldest of this.#recent) return void this.#recent.delete(oldest);
+  }
 }
+
+const none: ReadonlySet<string> = new Set();
 
 /** More than a server is likely to repeat. */
 const maxRecent = 256;

@@ -1,5 +1,6 @@
 import { rpcCodes } from "../../../jsonrpc/message.ts";
 import { McpError } from "../../../model/errors.ts";
+import type { LazyAbort } from "../../../std/lazy-abort.ts";
 import type { IncomingResponse } from "../http-send.ts";
 import { followStream } from "./follow-stream.ts";
 import { brokenOff, httpError, networkError } from "./http-errors.ts";
@@ -59,7 +60,10 @@ const maxFailures = 5;
 async function follow(first: IncomingResponse, pending: Pending, context: LegacyContext): Promise<void> {
   const { request, abort } = pending;
   const { parts } = context;
-  const resumption = createResumption(pending, context);
+  let refusal: McpError | undefined;
+  const refused = (why: McpError): void => {
+    refusal = why;
+  };
   try {
     await followStream(
       {
@@ -67,7 +71,7 @@ async function follow(first: IncomingResponse, pending: Pending, context: Legacy
         abort,
         maxFailures,
         isResumable: (lastEventId) => lastEventId !== "",
-        connect: resumption.connect,
+        connect: (lastEventId) => resume(lastEventId, abort, context, refused),
         take: (items) =>
           context.route(
             items.flatMap((item) => messagesOf(item, parts.limits)),
@@ -80,30 +84,26 @@ async function follow(first: IncomingResponse, pending: Pending, context: Legacy
   } catch (error) {
     throw error instanceof McpError && !retried.has(error.code) ? error : brokenOff(request.method, error);
   }
-  if (!pending.over) throw brokenOff(request.method, resumption.refusal);
+  if (!pending.over) throw brokenOff(request.method, refusal);
 }
 
 /** What may be different with the next connection. */
 const retried: ReadonlySet<string> = new Set(["connection-closed", "http-error"]);
 
-function createResumption({ abort }: Pending, context: LegacyContext) {
+/** Asks for the rest of a stream. Undefined when the server does not go on; `refused` hears why. */
+async function resume(
+  lastEventId: string,
+  abort: LazyAbort,
+  context: LegacyContext,
+  refused: (why: McpError) => void,
+): Promise<IncomingResponse | undefined> {
   const { parts, session } = context;
-  let refusal: McpError | undefined;
-
-  return {
-    /** Why the server does not go on, once it has said so. */
-    get refusal() {
-      return refusal;
-    },
-    async connect(lastEventId: string): Promise<IncomingResponse | undefined> {
-      const response = await getStream(parts, session, lastEventId, abort);
-      if (isEventStream(response)) return response;
-      response.discard();
-      if (isTransient(response.status)) throw httpError(response);
-      refusal = httpError(response);
-      // The request is not sent again, for the server may have done what it asks. The session is needed anyway.
-      if (response.status === 404 && session.id !== undefined) context.renew(session).catch(() => {});
-      return undefined;
-    },
-  };
+  const response = await getStream(parts, session, lastEventId, abort);
+  if (isEventStream(response)) return response;
+  response.discard();
+  if (isTransient(response.status)) throw httpError(response);
+  refused(httpError(response));
+  // The request is not sent again, for the server may have done what it asks. The session is needed anyway.
+  if (response.status === 404 && session.id !== undefined) context.renew(session).catch(() => {});
+  return undefined;
 }

@@ -2,6 +2,7 @@ import type { Id, Malformed, Message, Request, Response } from "../../../jsonrpc
 import { McpError } from "../../../model/errors.ts";
 import type { IncomingResponse } from "../http-send.ts";
 import { brokenOff } from "./http-errors.ts";
+import type { Linger } from "./lingering.ts";
 import type { HttpParts } from "./parts.ts";
 import { isAnswerTo } from "./read-answer.ts";
 import { messagesOf, readEvents } from "./read-events.ts";
@@ -26,6 +27,7 @@ export function answerFromStream(
   const { id, method } = request;
   return new Promise((resolve, reject) => {
     let over = false;
+    let lingers: Linger | undefined;
 
     /** What is to be told of a message. */
     const sort = (message: Message | Malformed): readonly (Message | Malformed)[] => {
@@ -40,14 +42,14 @@ export function answerFromStream(
     readEvents(response, limits.maxBytes, (items) => {
       if (over) return undefined;
       const news = items.flatMap((item) => messagesOf(item, limits)).flatMap(sort);
-      if (over) lingering.add(response);
+      if (over) lingers = lingering.add(response);
       return news.length === 0 ? undefined : inbox.put(news);
     })
       .then(
         () => reject(brokenOff(method)),
         (error) => reject(error instanceof McpError ? error : brokenOff(method, error)),
       )
-      .finally(() => lingering.delete(response));
+      .finally(() => lingers?.over());
   });
 }
 
