@@ -9,8 +9,8 @@ import { type Failure, McpError, toError, toFailure } from "../model/errors.ts";
 import type { LogLevel } from "../model/logging.ts";
 import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
 import type { DiscoverResult } from "../model/methods.ts";
-import type { Peer } from "../model/peer.ts";
-import type { Call, Outcome, Service } from "../model/service.ts";
+import type { ClientCapabilities, Peer } from "../model/peer.ts";
+import { type Call, type Outcome, type Service, signalOf } from "../model/service.ts";
 import { createListeners } from "./listeners.ts";
 
 /** The client's end of a connection that opened with `initialize`. */
@@ -48,15 +48,28 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
 
   const listeners = createListeners({ request: send, capabilities: server.capabilities, listening });
   let logLevel: LogLevel | undefined;
+  /** Set while a question would be lost: some servers ask by themselves, and not as a part of the call. */
+  let deaf = canBeAsked(opening.capabilities) ? listening : undefined;
+  void deaf?.then(() => {
+    deaf = undefined;
+  });
 
   const setLogLevel = async (level: LogLevel): Promise<void> => {
     await send("logging/setLevel", { level });
     logLevel = level;
   };
 
+  /** Who has given up by then wants nothing done. */
+  const sendLater = async (call: Call, time: Promise<void>): Promise<Outcome> => {
+    await time;
+    if (!signalOf(call).aborted) return sendCall(rpc, codec, call);
+    return { kind: "failed", failure: failureOf({ kind: "lost", reason: "cancelled" }, codec, call.method) };
+  };
+
   const service = (call: Call): Promise<Outcome> => {
     if (call.method === "server/discover") return Promise.resolve({ kind: "complete", result: server });
     if (call.method === "subscriptions/listen") return listeners.listen(call as Call<"subscriptions/listen">);
+    if (deaf !== undefined && call.method === "tools/call") return sendLater(call, deaf);
     return sendCall(rpc, codec, call);
   };
 
@@ -113,4 +126,8 @@ function related(answer: JsonObject, question: JsonObject): JsonObject {
 /** What the server may know of a question that was not answered. */
 function refusalOf(error: unknown): Failure {
   return error instanceof McpError ? toFailure(error) : { code: "internal", message: "internal error" };
+}
+
+function canBeAsked({ elicitation, sampling, roots }: ClientCapabilities): boolean {
+  return elicitation !== undefined || sampling !== undefined || roots !== undefined;
 }

@@ -113,8 +113,34 @@ describe("C117: answers of a legacy server", () => {
     expect(await Promise.all(results)).toMatchObject([text("A"), text("B")]);
   });
 
+  it("are asked for when the server can also ask by itself, where somebody could answer", async () => {
+    const { http, client, settled } = await httpLegacy({ onElicit: () => ({ ok: true }) });
+    const result = client.callTool("a");
+    const get = await http.expect("GET");
+    await settled();
+    expect(http.said()).not.toContain("tools/call");
+    get.stream();
+    (await http.expect("tools/call")).result(text("A"));
+    expect(await result).toMatchObject(text("A"));
+    void client.close();
+  });
+
+  it("are not asked for any more when the call is cancelled before that", async () => {
+    const { http, client, settled } = await httpLegacy({ onElicit: () => ({ ok: true }) });
+    const gone = new AbortController();
+    const result = client.callTool("a", {}, { signal: gone.signal });
+    const get = await http.expect("GET");
+    gone.abort();
+    await expect(result).rejects.toMatchObject({ code: "cancelled" });
+    get.stream();
+    await settled();
+    expect(http.said()).not.toContain("tools/call");
+    void client.close();
+  });
+
   it("come with questions on the same stream, whose answers are POSTed", async () => {
     const { http, client } = await httpLegacy({ onElicit: () => ({ ok: true }) });
+    (await http.expect("GET")).reply(405);
     const result = client.callTool("a");
     const request = await http.expect("tools/call");
     const stream = request.stream();
