@@ -50,6 +50,12 @@ onEveryStore("a task whose process is killed", (servers) => {
     return handle;
   };
 
+  /** Kills a process. Its port may soon be somebody else's. */
+  const kill = async (killed: Serving): Promise<void> => {
+    await killed.kill();
+    front.ports = front.ports.filter((port) => port !== killed.port);
+  };
+
   for (const { tool, points } of kinds) {
     it.each(points)(`${tool}, $name: another one goes on, and repeats nothing`, async ({ name, question, done }) => {
       const { serve, doneFor }: MortalServers = servers();
@@ -61,7 +67,7 @@ onEveryStore("a task whose process is killed", (servers) => {
         revision: "2026-07-28",
         onElicit: async ({ message }) => {
           heard.push(message);
-          if (message === question) await killed.kill();
+          if (message === question) await kill(killed);
           return { ok: true };
         },
       });
@@ -70,7 +76,7 @@ onEveryStore("a task whose process is killed", (servers) => {
       const ended = handle.result();
       if (question === undefined) {
         expect(await killed.read()).toBe(name);
-        await killed.kill();
+        await kill(killed);
       }
       const by = steps.map((step, index) => [step, `${step} ${(index < done ? killed : other).pid}`]);
       expect(JSON.parse(textOf(await ended))).toEqual({
@@ -94,7 +100,7 @@ onEveryStore("a task whose process is killed", (servers) => {
       id = (await begin(client, killed, "task", "resumed")).id ?? "";
       await killed.read();
     }
-    await killed.kill();
+    await kill(killed);
     await using client = await connect(other.url, asked);
     const result = await (await client.tasks.resume(id)).result();
     expect(JSON.parse(textOf(result))).toMatchObject({ to: "resumed", hold: `hold ${killed.pid}` });
@@ -112,7 +118,7 @@ onEveryStore("a task whose process is killed", (servers) => {
     expect(await killed.read()).toBe("before all");
     await states.count(1);
     front.ports = [killed.port, other.port];
-    await killed.kill();
+    await kill(killed);
     await failed;
     expect(states.items.at(-1)).toBe("failed");
     expect(doneFor("lost")).toEqual([]);
@@ -128,7 +134,7 @@ onEveryStore("a task whose process is killed", (servers) => {
     const witness = await begin(client, killed, "task", "witness");
     for (let task = 0; task < 3; task++) await killed.read();
     await before.cancel();
-    await killed.kill();
+    await kill(killed);
     await after.cancel();
     await witness.result();
     for (const handle of [before, after]) {

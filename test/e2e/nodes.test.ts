@@ -205,6 +205,7 @@ describe.skipIf(redisProgram === undefined)("R-20: a process that is killed", ()
     served.front.ports = [...served.front.ports, spare.port];
     await vi.waitFor(() => expect(served.front.handed.get(spare.port)).toBeGreaterThan(20), patiently);
     await spare.kill();
+    served.front.ports = served.front.ports.filter((port) => port !== spare.port);
     const before = answered;
     await vi.waitFor(() => expect(answered).toBeGreaterThan(before + 400), patiently);
     going = false;
