@@ -20,7 +20,10 @@ const words = {
   sse: "SSE",
 };
 
-/** `tools/call` over HTTP: every way to be asked, every way to answer, 1, 16 and 64 connections. */
+/**
+ * `tools/call` over HTTP: every way to be asked, every way to answer, 1, 16 and 64 connections.
+ * Clients take both kinds of answer, as MCP demands of them; mcp-lite then gives streams only.
+ */
 export const httpCells = Object.entries(able).flatMap(([way, peers]) => {
   const [mode, answer] = way.split("/");
   return [1, 16, 64].map((connections) => ({
@@ -38,7 +41,7 @@ export const httpCells = Object.entries(able).flatMap(([way, peers]) => {
 export async function openHttp({ peer, mode, answer, connections, tools, slow, ...load }) {
   const child = await startPeer(peer, "http", { mode, answer, tools, slow });
   const { port } = child.facts;
-  const { run, close } = await openLoad({ port, mode, connections, accept: acceptOf(peer, answer), ...load });
+  const { run, close } = await openLoad({ port, mode, connections, ...load });
   return {
     cpu: child.cpu,
     sample: (ms) => run({ ms }),
@@ -47,9 +50,4 @@ export async function openHttp({ peer, mode, answer, connections, tools, slow, .
       return child.close();
     },
   };
-}
-
-/** mcp-lite answers with a stream whenever the client could take one. */
-function acceptOf(peer, answer) {
-  return peer === "mcp-lite" && answer === "json" ? "application/json" : "application/json, text/event-stream";
 }

@@ -33,6 +33,7 @@ export const manyToolsCells = [
   },
   {
     name: "many-tools/call",
+    times: 3,
     title: "tools/call over HTTP, 2026-07-28, JSON, 16 connections, with 1 and with 1,000 tools",
     group,
     peers: both(["plugbay", "v2"]),

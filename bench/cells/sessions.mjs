@@ -10,6 +10,7 @@ const able = {
 
 export const sessionCells = Object.entries(able).map(([count, peers]) => ({
   name: `sessions/${count}`,
+  times: 3,
   title: `${count} idle sessions`,
   group: "sessions",
   peers,

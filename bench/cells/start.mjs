@@ -7,6 +7,7 @@ import { folderOf, imports, stdioPrograms, writeProgram } from "../lib/programs.
 export const startCells = [
   {
     name: "start/stdio",
+    times: 3,
     title: "start of a stdio server",
     group: "start",
     peers: Object.keys(stdioPrograms),

@@ -32,6 +32,7 @@ export const stdioCells = [
   {
     ...pieces,
     name: "stdio/pieces",
+    times: 3,
     title: "stdio server, one line of 8 MB that arrives in pieces of 1 KB",
     peers: ["bare", "plugbay"],
     quick: ["bare", "plugbay"],

@@ -6,9 +6,9 @@ import { add, initialize, initialized, isSum, LEGACY, MODERN } from "./messages.
  * or `fetch` would cost more than the servers that are measured. Status and body
  * of every answer are checked.
  */
-export async function openLoad({ port, mode, connections, accept, body = add, check = isSum, method = "tools/call" }) {
+export async function openLoad({ port, mode, connections, body = add, check = isSum, method = "tools/call" }) {
   const era = mode === "modern" ? "modern" : "legacy";
-  const open = () => openConnection({ port, mode, accept, method });
+  const open = () => openConnection({ port, mode, method });
   const opened = await Promise.all(Array.from({ length: connections }, open));
   let nextId = 1;
 
@@ -32,13 +32,14 @@ export async function openLoad({ port, mode, connections, accept, body = add, ch
   };
 }
 
-const common = (port, accept) =>
-  `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\naccept: ${accept}\r\n`;
+const common = (port) =>
+  `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\n` +
+  "accept: application/json, text/event-stream\r\n";
 
 /** A connection on which requests can be made; with a session of its own where there are any. */
-async function openConnection({ port, mode, accept = "application/json, text/event-stream", method }) {
+async function openConnection({ port, mode, method }) {
   const socket = await openSocket(port);
-  const head = common(port, accept);
+  const head = common(port);
   const plain = `${head}mcp-protocol-version: ${LEGACY}\r\n`;
   const name = method === "tools/call" ? "mcp-name: add\r\n" : "";
   const heads = {
@@ -52,7 +53,7 @@ async function openConnection({ port, mode, accept = "application/json, text/eve
 
 /** Opens a session on a connection and gives its id. */
 export async function openSession(socket, port) {
-  const head = common(port, "application/json, text/event-stream");
+  const head = common(port);
   const welcome = await socket.post(head, initialize(0));
   const id = /^mcp-session-id: *(.*)\r$/im.exec(welcome.head)?.[1];
   if (id === undefined) throw new Error(`no session: ${welcome.head}`);

@@ -1,10 +1,14 @@
 import { sampleInRounds } from "./rounds.mjs";
 import { ratio, summary } from "./stats.mjs";
 
-/** Measures one cell. Gives the values of each measure by peer, one for each round. */
+/**
+ * Measures one cell. Gives the values of each measure by peer, one for each round. A cell whose
+ * samples lie far apart, for what is asked of it, has `times` as many rounds as others.
+ */
 export async function runCell(cell, { peers, length, report }) {
   const run = cell.run ?? ((options) => sampleInRounds({ ...options, open: cell.open }));
-  const samples = await run({ peers, length: cell.length ?? length, report });
+  const rounds = length.rounds * (cell.times ?? 1);
+  const samples = await run({ peers, length: { ...length, rounds, ...cell.length }, report });
   return Object.fromEntries(peers.map((peer) => [peer, columns(samples[peer])]));
 }
 
