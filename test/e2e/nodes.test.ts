@@ -30,6 +30,10 @@ const front = () => createRawClient(portOf(served.front.url));
 const patiently = { timeout: 40_000, interval: 50 };
 const uriOf = ({ params }: JsonObject): unknown => (params as JsonObject | undefined)?.uri;
 
+const unlessReset = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== "ECONNRESET") throw error;
+};
+
 /** What a session is told of, over as many connections as it takes. */
 async function follow(session: Awaited<ReturnType<typeof openRawSession>>, heard: unknown[]) {
   const client = front();
@@ -40,7 +44,9 @@ async function follow(session: Awaited<ReturnType<typeof openRawSession>>, heard
     let last: string | undefined;
     while (!over) {
       const headers = { ...session.headers, ...(last !== undefined && { "last-event-id": last }) };
-      stream = await client.stream({ method: "GET", headers });
+      // A process that is just being killed may still take a connection, and breaks it.
+      stream = await client.stream({ method: "GET", headers }).catch(unlessReset);
+      if (stream === undefined) continue;
       connections++;
       if (stream.status === 200) await stream.over;
       for (const message of stream.messages.items) heard.push(uriOf(message) ?? message.method);
