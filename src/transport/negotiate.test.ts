@@ -159,18 +159,64 @@ describe("a server that stays silent", () => {
     expect(methods()).toEqual(["server/discover", "initialize", "notifications/initialized"]);
   });
 
-  it("and answers late after all, is modern; what it then says to the greeting changes nothing", async () => {
-    const { clock, server, connected, methods, settled } = connecting();
+  /** Both openings have been sent, and the first is answered. */
+  const answeredLate = async (changes: Partial<Opening> = {}) => {
+    const { clock, server, connected, ...rest } = connecting(changes);
     const probe = await server.expect("server/discover");
     await clock.advanceAsync(3_000);
     const greeting = await server.expect("initialize");
     server.reply(probe, discovered());
-    const connection = await connected;
-    expect(connection).toMatchObject({ revision: "2026-07-28" });
+    return { clock, server, connected, greeting, ...rest };
+  };
+
+  it("and answers late after all, is modern if it refuses the greeting", async () => {
+    const { server, connected, greeting, methods } = await answeredLate();
+    server.refuse(greeting, -32601, "no such method");
+    expect(await connected).toMatchObject({ revision: "2026-07-28" });
+    expect(methods()).toEqual(["server/discover", "initialize"]);
+    expect(await server.request("ping")).toMatchObject({ error: { code: -32601 } });
+  });
+
+  it("and answers late after all, is modern if it says nothing to the greeting", async () => {
+    const { clock, server, connected, greeting, methods, settled } = await answeredLate();
+    await clock.advanceAsync(3_000);
+    expect(await connected).toMatchObject({ revision: "2026-07-28" });
     server.reply(greeting, welcome("2025-11-25"));
     await settled();
     expect(methods()).toEqual(["server/discover", "initialize"]);
     expect(await server.request("ping")).toMatchObject({ error: { code: -32601 } });
+  });
+
+  it("and takes both openings, is legacy if it knows the first no more", async () => {
+    const { server, connected, greeting, methods } = await answeredLate();
+    server.reply(greeting, welcome("2025-11-25"));
+    server.refuse(await server.expect("server/discover"), -32601, "no such method");
+    expect(await connected).toMatchObject({ revision: "2025-11-25" });
+    expect(methods()).toEqual(["server/discover", "initialize", "server/discover", "notifications/initialized"]);
+  });
+
+  it("and takes both openings, is legacy if it does not answer the first any more", async () => {
+    const { clock, server, connected, greeting } = await answeredLate({ timeoutMs: 10_000 });
+    server.reply(greeting, welcome("2025-11-25"));
+    await server.expect("server/discover");
+    await clock.advanceAsync(10_000);
+    expect(await connected).toMatchObject({ revision: "2025-11-25" });
+  });
+
+  it("and takes both openings, is legacy if it speaks only older revisions: it is greeted once", async () => {
+    const { server, connected, greeting, methods } = await answeredLate();
+    server.reply(greeting, welcome("2025-06-18"));
+    server.reply(await server.expect("server/discover"), discovered(["2025-06-18"]));
+    expect(await connected).toMatchObject({ revision: "2025-06-18" });
+    expect(methods().filter((method) => method === "initialize")).toHaveLength(1);
+  });
+
+  it("and takes both openings, is modern if it still knows the first", async () => {
+    const { server, connected, greeting, methods } = await answeredLate();
+    server.reply(greeting, welcome("2025-11-25"));
+    server.reply(await server.expect("server/discover"), discovered());
+    expect(await connected).toMatchObject({ revision: "2026-07-28" });
+    expect(methods()).toEqual(["server/discover", "initialize", "server/discover"]);
   });
 
   it("and refuses the greeting, may still answer", async () => {

@@ -56,7 +56,7 @@ async function probe(talk: Talk): Promise<Link> {
  * slow modern server may still answer while the handshake is under way.
  */
 async function probeThenGreet(talk: Talk): Promise<Link> {
-  const { line, hello, probeMs = 3_000 } = talk;
+  const { line, hello, probeMs = thinkingMs } = talk;
   const discovered = discover(line);
   const first = await orSilence(discovered, line.opening.clock, probeMs);
   if (first === "silence") return raceEras(talk, discovered);
@@ -65,17 +65,25 @@ async function probeThenGreet(talk: Talk): Promise<Link> {
   return shakeHands(talk, hello);
 }
 
-/** The first era that works wins; that one of them fails says nothing about the other. */
+/**
+ * Both were asked for. A greeting that is accepted makes the connection legacy, also where an answer to the probe is
+ * late: many servers go by the last opening that came. Those that still know the probe afterwards are modern.
+ */
 async function raceEras(talk: Talk, discovered: Promise<Reply>): Promise<Link> {
   const { line, hello } = talk;
-  const legacy = greet(line, hello).then((welcome) => () => linkLegacy(line, welcome, talk));
-  const modern = discovered.then((reply) => {
-    if (isModern(reply)) return () => settleProbe(talk, reply);
-    throw toError(probeFailure(reply));
-  });
-  const link = await Promise.any([legacy, modern]).catch(() => legacy);
-  return link();
+  const greeted = greet(line, hello);
+  const welcomed = greeted.catch(() => undefined);
+  const late = await Promise.race([welcomed.then((welcome) => (welcome ? undefined : discovered)), discovered]);
+  if (late === undefined || !isModern(late)) return linkLegacy(line, await greeted, talk);
+  const welcome = await orSilence(welcomed, line.opening.clock, thinkingMs);
+  if (welcome === undefined || welcome === "silence") return settleProbe(talk, late);
+  const again = await discover(line);
+  const server = again.kind === "success" ? readDiscovery(again.result) : undefined;
+  return server?.supportedVersions.includes(newest) ? linkModern(line, server) : linkLegacy(line, welcome, talk);
 }
+
+/** How long a server may think before it is taken for one that does not know what was asked. */
+const thinkingMs = 3_000;
 
 type Probed = Exclude<Reply, { kind: "lost" }>;
 

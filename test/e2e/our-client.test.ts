@@ -15,6 +15,9 @@ import { call, talkWith } from "./support/talk.ts";
 // Our client against servers of others over stdio: the official reference servers,
 // and one made with version 2 of the official SDK, in both of its eras.
 
+/** Time to start for a server that would take an early greeting for the choice of the older era. */
+const probeMs = 20_000;
+
 /** A command that says the number of its process, whatever program it runs. */
 function numbered({ command, args }: Program): { readonly command: Command; pid(): number } {
   const said = createLog<string>();
@@ -30,7 +33,8 @@ function numbered({ command, args }: Program): { readonly command: Command; pid(
 describe.each([
   { name: "pinned to modern", revision: "2026-07-28", options: { revision: "2026-07-28" } },
   { name: "pinned to legacy", revision: "2025-11-25", options: { revision: "2025-11-25" } },
-  { name: "negotiated", revision: "2026-07-28", options: {} },
+  { name: "negotiated", revision: "2026-07-28", options: { probeMs } },
+  { name: "slower to start than it is waited for", revision: "2025-11-25", options: { probeMs: 1 } },
 ] as const)("the official server of version 2, $name", ({ revision, options }) => {
   const { command, pid } = numbered(script("test/fixtures/official-v2-server.mjs"));
   const talk = talkWith(command, options);
@@ -52,7 +56,7 @@ describe.each([
 describe("a server whose user says no", () => {
   it.each(["decline", "cancel"] as const)("by %s", async (action) => {
     const program = script("test/fixtures/official-v2-server.mjs");
-    await using client = await connect(program, { onElicit: () => ({ action }) });
+    await using client = await connect(program, { onElicit: () => ({ action }), probeMs });
     expect(await call(client, "greet")).toBe(`You said ${action}.`);
   });
 });
@@ -113,6 +117,15 @@ describe("the official server for files", () => {
     rooted.setRoots([{ uri: `file://${directory}` }]);
     while (!(await allowed()).includes(directory));
     await rm(other, { recursive: true });
+  });
+});
+
+describe("our own server, slower to start than it is waited for", () => {
+  it("is asked both ways, and stays modern", async () => {
+    const program = script("test/fixtures/everything-server.mjs", "--stdio");
+    await using client = await connect(program, { probeMs: 1 });
+    expect(client.revision).toBe("2026-07-28");
+    expect((await client.listTools()).length).toBeGreaterThan(0);
   });
 });
 
