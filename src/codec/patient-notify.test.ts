@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { eventually } from "../../test/support/patience.ts";
 import { gate } from "../../test/support/served.ts";
 import type { JsonObject } from "../json/json.ts";
 import { patientNotify } from "./patient-notify.ts";
@@ -89,7 +90,7 @@ describe("patientNotify", () => {
     notify("bad", {});
     notify("b", {});
     open();
-    await vi.waitFor(() => expect(sent).toEqual(["a", "b"]));
+    await eventually(() => expect(sent).toEqual(["a", "b"]));
     expect(said).toHaveBeenCalledOnce();
     said.mockRestore();
   });

@@ -6,8 +6,8 @@ import { audio, createServer, fail, link, prompt, resource, tool } from "../serv
 import { matrix } from "../testing/matrix.ts";
 
 const ok = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
-const stopped: unknown[] = [];
 const started = { now: gate() };
+const stopped = { now: gate<string>() };
 
 const server = createServer({
   name: "everything",
@@ -33,10 +33,11 @@ const server = createServer({
     }),
     wait: tool({
       run: (_, ctx) => {
+        const { now: stop } = stopped;
         started.now.open();
         return new Promise((_resolve, reject) => {
           ctx.signal.addEventListener("abort", () => {
-            stopped.push(ctx.peer.revision);
+            stop.open(ctx.peer.revision);
             reject(new McpError("rejected", "stopped"));
           });
         });
@@ -82,13 +83,14 @@ describe.each(matrix({ server }))("$name", ({ connect, revision }) => {
 
   it("cancels", async () => {
     started.now = gate();
+    stopped.now = gate<string>();
     const abort = new AbortController();
     await using client = await connect();
     const result = client.callTool("wait", {}, { signal: abort.signal });
     await started.now.opened;
     abort.abort();
     await expect(result).rejects.toMatchObject({ code: "cancelled" });
-    await vi.waitFor(() => expect(stopped.at(-1)).toBe(revision));
+    expect(await stopped.now.opened).toBe(revision);
   });
 
   it("gives structured output where it exists, and its text everywhere", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { codecFor } from "../../test/support/codecs.ts";
+import { eventually } from "../../test/support/patience.ts";
 import { gate, hello, type Served, serve, serveLegacy } from "../../test/support/served.ts";
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
@@ -311,7 +312,7 @@ describe("a feed from a service that is far away", () => {
     listening[0]?.notify("notifications/prompts/list_changed", {});
     expect(send).toHaveBeenCalledTimes(1);
     open();
-    await vi.waitFor(() => expect(send).toHaveBeenCalledTimes(3));
+    await eventually(() => expect(send).toHaveBeenCalledTimes(3));
     expect(send.mock.calls.map(([method]: unknown[]) => method)).toEqual([
       "notifications/tools/list_changed",
       "notifications/tools/list_changed",

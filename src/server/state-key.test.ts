@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { messagesOf, modernCall, serveFake } from "../../test/support/fake-endpoint.ts";
+import { eventually } from "../../test/support/patience.ts";
 import { modern, serve } from "../../test/support/served.ts";
 import { connect } from "../connect/index.ts";
 import { metaKeys } from "../model/meta.ts";
@@ -29,7 +30,7 @@ const ways: Readonly<Record<string, (server: Service) => (name: string) => Promi
     return async (name) => {
       const { body, headers } = modernCall(1, name, {}, able);
       const reply = post(body, headers);
-      await vi.waitFor(() => expect(messagesOf(reply)).toHaveLength(1));
+      await eventually(() => expect(messagesOf(reply)).toHaveLength(1));
       return messagesOf(reply)[0]?.result;
     };
   },

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { startCpuTime } from "../../test/support/cpu-time.ts";
 import { type AsyncQueue, asyncQueue } from "./async-queue.ts";
 
 describe("asyncQueue", () => {
@@ -102,9 +103,11 @@ describe("asyncQueue", () => {
     for (let item = 0; item < count; item++) queue.push(item);
     queue.end();
     let next = 0;
+    const spent = startCpuTime();
     for await (const item of queue) if (item === next) next++;
     expect(next).toBe(count);
-  }, 3_000);
+    expect(spent()).toBeLessThan(3_000);
+  });
 });
 
 async function readAll<T>(queue: AsyncQueue<T>): Promise<readonly T[]> {

@@ -41,4 +41,4 @@ it("processes whose token is refused at the same time refresh it once", async ()
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});

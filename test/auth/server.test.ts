@@ -10,6 +10,7 @@ import { createServer, tool } from "../../src/server/index.ts";
 import { toBase64Url } from "../../src/std/base64.ts";
 import { type HttpServing, serveHttp } from "../../src/transport/node/http.ts";
 import { modernCall } from "../support/fake-endpoint.ts";
+import { quietPort } from "../support/quiet-port.ts";
 import { createRawClient } from "../support/raw-http.ts";
 import { recordSecret } from "../support/secrets.ts";
 import { type AuthorizationServer, startProvider } from "./support/provider.ts";
@@ -132,7 +133,7 @@ describe("a server that takes JWTs", () => {
   });
 
   it("cannot tell when its issuer is gone, and says so without the token", async () => {
-    const gone = await startProvider({ format: "jwt" });
+    const gone = await startProvider({ format: "jwt", port: await quietPort() });
     const token = await tokenFrom(gone);
     await gone[Symbol.asyncDispose]();
     const call = await serve(jwt({ issuer: gone.issuer, audience }));

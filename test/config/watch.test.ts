@@ -148,7 +148,8 @@ describe("looking now and then", () => {
     });
     await next();
     const waiting = next();
-    writeFileSync(path, textOf({ b: { command: "x" } }));
+    // Of another length: files that are written soon after each other may have the same time.
+    writeFileSync(path, textOf({ b: { command: "longer" } }));
     await clock.advanceAsync(999);
     expect(clock.pending).toBe(1);
     await clock.advanceAsync(1);

@@ -41,7 +41,7 @@ if (await install()) {
     beforeAll(async () => {
       results = await testServer("--requirements", revision);
       totals.push(count(`server, ${revision}`, required, results));
-    }, 120_000);
+    }, 300_000);
 
     it("was tested with the whole set", () => {
       expect(required.scored).toHaveLength(sizes.server[revision]);
@@ -60,7 +60,7 @@ if (await install()) {
       expect(results.size).toBe(allServerScenarios);
       const failed = [...results].filter(([name, checks]) => !isNotBuilt(name) && problemsOf(checks).length > 0);
       expect(failed.map(([name, checks]) => [name, problemsOf(checks)])).toEqual([]);
-    }, 120_000);
+    }, 300_000);
   });
 
   describe.each(revisions)("a client of %s", (revision) => {
@@ -120,7 +120,7 @@ async function testServer(...selection: readonly string[]): Promise<Results> {
     const [line] = await Promise.race([once(lines, "line"), once(lines, "close")]);
     const url = /^listening on (\S+)$/.exec(line)?.[1];
     if (url === undefined) throw new Error(`the server does not listen: ${line}`);
-    const { results } = await runSuite("server", "--url", url, ...selection);
+    const { results } = await runSuite("server", "--url", url, "--timeout", "120000", ...selection);
     return results;
   } finally {
     child.kill();

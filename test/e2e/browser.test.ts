@@ -65,11 +65,11 @@ describe.skipIf(program === undefined)("a page in Chromium", () => {
     await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
     const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
     serving = await serveHttp(await everythingHere(), { port: 0, allowedOrigins: [origin] });
-    browser = await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
+    browser = await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"], timeout: 90_000 });
     page = await browser.newPage();
     await page.goto(origin);
     await page.waitForFunction(() => "mcp" in globalThis);
-  });
+  }, 120_000);
   afterAll(async () => {
     await browser?.close();
     await serving?.close();

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect as connectSocket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { type Client, connect } from "../../src/connect/index.ts";
 import { discovered, welcome } from "../support/connected.ts";
@@ -83,7 +83,8 @@ describe("CL-19: a server that redirects", () => {
 
 describe("a server that is not well", () => {
   it("and is not there, is named without what is secret", async () => {
-    const port = await freePort();
+    await using nobody = await deadPort();
+    const { port } = nobody;
     await expect(connect(`http://127.0.0.1:${port}/mcp?key=secret`)).rejects.toMatchObject({
       code: "connection-closed",
       message: `no answer from http://127.0.0.1:${port}: the connection was refused`,
@@ -188,11 +189,17 @@ function replay(
   void legacy(again as never, response as never);
 }
 
-async function freePort(): Promise<number> {
+/** A port where nobody listens, and nobody will: it is the near end of a connection. */
+async function deadPort() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  const socket = connectSocket((server.address() as AddressInfo).port, "127.0.0.1");
+  await once(socket, "connect");
+  return {
+    port: socket.localPort,
+    async [Symbol.asyncDispose]() {
+      socket.destroy();
+      server.close();
+    },
+  };
 }

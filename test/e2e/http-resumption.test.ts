@@ -7,7 +7,7 @@ import type { CallOptions } from "./support/official.ts";
 import { openV1 } from "./support/official-v1.ts";
 import { type HttpClient, openModern, type Sent, sessionClients, watchFetch } from "./support/over-http.ts";
 import { speaking } from "./support/speaking.ts";
-import { layWire } from "./support/wire.ts";
+import { layWire, noticed } from "./support/wire.ts";
 
 // Connections that break, or that the server ends, while clients of the official
 // SDK wait for something. They come back with the id of the last event they had.
@@ -36,15 +36,18 @@ describe.each(sessionClients)("the official client, version $version", ({ open }
   it.each([[[3]], [[1, 4, 7]]])("misses nothing of a call whose connection breaks after %j", async (cuts) => {
     await using wire = await layWire(serving.url);
     await using client = await open(wire.url);
-    const heard: object[] = [];
-    const onprogress = (progress: object) => {
-      heard.push(progress);
-      if (cuts.includes(heard.length)) wire.cut();
-    };
-    const { content } = await client.session.callTool(slow, { onprogress });
-    expect(content).toEqual(done);
-    expect(heard).toEqual(steps(8));
-    expect(returns(client).length).toBeGreaterThanOrEqual(cuts.length);
+    // Who comes back late gets the rest at once, and has to come back less often: then there is another call.
+    while (returns(client).length < cuts.length) {
+      const heard: object[] = [];
+      const onprogress = (progress: object) => {
+        heard.push(progress);
+        if (cuts.includes(heard.length)) wire.cut();
+      };
+      const { content } = await client.session.callTool(slow, { onprogress });
+      expect(content).toEqual(done);
+      expect(heard).toEqual(steps(8));
+      await noticed(wire);
+    }
   });
 
   it("answers a question over a connection other than that which brought it", async () => {

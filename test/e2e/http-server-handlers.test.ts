@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import express from "express";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { createManualClock } from "../../src/testing/clock.ts";
 import { nodeHandler } from "../../src/transport/node/node-handler.ts";
 import { serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall } from "../support/fake-endpoint.ts";
@@ -15,6 +16,7 @@ import { gate, request } from "../support/served.ts";
 // Our handler inside of other servers, what clients can do to sockets, and signals.
 
 const MiB = 1_048_576;
+const patiently = { timeout: 40_000, interval: 50 };
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));
@@ -87,7 +89,8 @@ describe("in Express", () => {
       }
       next();
     });
-    const handler = nodeHandler(server, { sessionTtlMs: 20 });
+    const clock = createManualClock();
+    const handler = nodeHandler(server, { sessionTtlMs: 20, clock });
     app.all("/mcp", handler);
     const client = await listenWith(app);
     const session = await openRawSession(client);
@@ -97,10 +100,10 @@ describe("in Express", () => {
     socket.end();
     socket.destroySoon();
     await left.opened;
-    await vi.waitFor(async () => expect((await session.post(request(1, "ping"))).status).toBe(404), {
-      interval: 100,
-      timeout: 5_000,
-    });
+    await vi.waitFor(async () => {
+      clock.advance(40);
+      expect((await session.post(request(1, "ping"))).status).toBe(404);
+    }, patiently);
   });
 });
 
@@ -204,7 +207,7 @@ describe("R-18: signals", () => {
     );
     await holding(10);
     child.kill("SIGTERM");
-    await vi.waitFor(async () => expect((await client.request(echo)).status).toBe(503));
+    await vi.waitFor(async () => expect((await client.request(echo)).status).toBe(503), patiently);
     child.send({});
     const answers = await Promise.all(calls);
     answers.forEach(({ status, messages }, id) => {
@@ -219,7 +222,7 @@ describe("R-18: signals", () => {
     const call = client.request(modernCall(1, "hold")).catch((error: Error) => error.message);
     await holding(1);
     child.kill("SIGTERM");
-    await vi.waitFor(async () => expect((await client.request(echo)).status).toBe(503));
+    await vi.waitFor(async () => expect((await client.request(echo)).status).toBe(503), patiently);
     child.kill("SIGTERM");
     expect(await ended).toEqual([143, null]);
     expect(await call).toMatch(/socket hang up|ECONNRESET/);

@@ -58,7 +58,7 @@ function settledCost(): Promise<Cost> {
       expect(Math.abs(one.heap - other.heap)).toBeLessThan(100_000);
       return other;
     },
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
 }
 
@@ -118,6 +118,8 @@ async function times<T>(count: number, work: (index: number) => Promise<T>): Pro
 
 /** Half of them say that they leave, the others are just gone. */
 async function leave(listeners: readonly Listener[]): Promise<void> {
+  // The server may be about to close what was not used for a while.
+  agent.destroy();
   await times(listeners.length, async (index) => {
     const { session, socket } = listeners[index] as Listener;
     if (index % 2 === 0) await send("DELETE", session);
@@ -138,16 +140,16 @@ describe(`${CLIENTS} idle sessions with open streams`, () => {
     const perClient = (full.heap - before.heap) / CLIENTS;
 
     child.send("change");
-    await vi.waitFor(() => expect(heardBy(listeners, 1)).toBe(CLIENTS), { interval: 5, timeout: 20_000 });
+    await vi.waitFor(() => expect(heardBy(listeners, 1)).toBe(CLIENTS), { interval: 5, timeout: 60_000 });
     child.send("change");
-    await vi.waitFor(() => expect(heardBy(listeners, 2)).toBe(CLIENTS), { interval: 5, timeout: 20_000 });
+    await vi.waitFor(() => expect(heardBy(listeners, 2)).toBe(CLIENTS), { interval: 5, timeout: 60_000 });
 
     await leave(listeners);
     const limit = before.heap * 1.2 + 5_000_000;
     await vi.waitFor(async () => expect((await measure()).heap).toBeLessThan(limit), {
       interval: 250,
-      timeout: 30_000,
+      timeout: 60_000,
     });
     expect(perClient).toBeLessThan(MAX_HEAP);
-  });
+  }, 300_000);
 });

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
 import { metaKeys } from "../../src/model/meta.ts";
 import { createSseParser } from "../../src/std/sse.ts";
+import { createManualClock } from "../../src/testing/clock.ts";
 import { type HttpServing, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall } from "../support/fake-endpoint.ts";
 import { createHttpService } from "../support/http-service.ts";
@@ -23,6 +24,7 @@ async function serve(options: ServeHttpOptions = {}) {
   return { ...service, serving, client: createRawClient(serving.port) };
 }
 
+const patiently = { timeout: 40_000, interval: 50 };
 const logs = { [metaKeys.logLevel]: "info" };
 const positionsIn = (messages: readonly JsonObject[]): readonly unknown[] =>
   messages.flatMap(({ params }) => {
@@ -90,7 +92,7 @@ describe("edge 12: a client that breaks its connection", () => {
     ["plain", "hold", {}],
     ["streamed", "count", { n: 100_000_000, paced: true }],
   ])("has cancelled its modern call, %s", async (_, tool, args) => {
-    const { client, holding, held, serving } = await serve();
+    const { client, holding, held, serving } = await serve({ clock: createManualClock() });
     const asked = modernCall(1, tool, args, logs);
     if (tool === "hold") {
       const { socket } = await client.socket();
@@ -105,15 +107,14 @@ describe("edge 12: a client that breaks its connection", () => {
       socket.write(`POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${body}`);
       await holding(1);
       socket.destroy();
-      await vi.waitFor(() => expect(held[0]?.aborted).toBe(true));
+      await vi.waitFor(() => expect(held[0]?.aborted).toBe(true), patiently);
     } else {
       const stream = await client.stream(asked);
       await stream.messages.count(2);
       stream.destroy();
     }
-    const start = performance.now();
+    // Time stands still, so nothing that still ran would be given up.
     await serving.close();
-    expect(performance.now() - start).toBeLessThan(4_000);
   });
 
   it("has not cancelled its call in a session", async () => {
@@ -142,7 +143,7 @@ describe("edge 12: a client that breaks its connection", () => {
     expect(resumed.messages.items).toMatchObject([{ id: 1, result: { content: [{ text: "who: me" }] } }]);
     expect(held[0]?.aborted).toBe(false);
     await session.post(notification("notifications/cancelled", { requestId: 2 }));
-    await vi.waitFor(() => expect(held[0]?.aborted).toBe(true));
+    await vi.waitFor(() => expect(held[0]?.aborted).toBe(true), patiently);
     release();
     expect(news.messages.items).toEqual([]);
     news.destroy();
@@ -299,7 +300,7 @@ describe("R-06 and C111: a client that reads slowly", () => {
     const { client } = await serve({ keepAliveMs: 30, onWarning: (warning) => warnings.push(warning) });
     const stream = await client.stream(modernCall(1, "count", { n: 100_000, size: 1_000 }, logs));
     stream.pause();
-    await vi.waitFor(() => expect(warnings).toHaveLength(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(warnings).toHaveLength(1), patiently);
     expect(warnings).toEqual([{ kind: "client-dropped", message: "a client did not read for too long" }]);
     stream.resume();
     expect(await stream.over).toBe("cut");

@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
+import { createServer, tool } from "../../src/server/index.ts";
+import { gate } from "../support/served.ts";
 import { everythingHere, serveHttp } from "./support/built.ts";
 import { createLog } from "./support/events.ts";
 import { openModern, sessionClients } from "./support/over-http.ts";
@@ -148,16 +150,26 @@ describe.each([...sessionClients, { version: "2, modern", open: openModern }])(
   "a server that closes under the official client, version $version",
   ({ open }) => {
     it("answers what is open, and takes nothing new", async () => {
-      const short = await serveHttp(everything, { port: 0 });
+      const halfway = gate();
+      const walk = tool({
+        run: async (_input, { progress }) => {
+          progress(1, 2);
+          await halfway.opened;
+          progress(2, 2);
+          return "arrived";
+        },
+      });
+      const walker = createServer({ name: "walker", version: "1", tools: { walk } });
+      const short = await serveHttp(walker, { port: 0, drainMs: 60_000 });
       await using client = await open(short.url);
-      const started = createLog<object>();
-      const slow = { name: "slow", arguments: { ms: 200, steps: 4 } };
-      const running = client.session.callTool(slow, { onprogress: started.add });
-      await started.count(1);
+      const heard = createLog<object>();
+      const running = client.session.callTool({ name: "walk" }, { onprogress: heard.add });
+      await heard.count(1);
       const closed = short.close();
-      await expect(client.session.call("echo", { message: "still there?" })).rejects.toThrow("the server is closing");
-      expect(await running).toMatchObject({ content: [{ type: "text", text: "done after 200 ms" }] });
-      expect(started.items).toHaveLength(4);
+      await expect(client.session.call("walk")).rejects.toThrow("the server is closing");
+      halfway.open();
+      expect(await running).toMatchObject({ content: [{ type: "text", text: "arrived" }] });
+      expect(heard.items).toHaveLength(2);
       await closed;
     });
   },

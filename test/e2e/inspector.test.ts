@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
 import { everythingHere, serveHttp } from "./support/built.ts";
 import { listed, plainTools } from "./support/expected.ts";
@@ -6,7 +6,10 @@ import { everything, installed, type Program } from "./support/places.ts";
 import { run } from "./support/run.ts";
 
 // The command line of the official inspector against our server. It is started
-// anew for every question, so the questions are put at the same time.
+// anew for every question, so the questions are put at the same time, and on a busy
+// machine each takes as long as all of them.
+
+vi.setConfig({ testTimeout: 180_000 });
 
 const serving = await serveHttp(await everythingHere(), { port: 0, sse: true });
 afterAll(() => serving.close());

@@ -14,7 +14,7 @@ const token = "token-4711-abcdef";
 
 interface Hostile {
   readonly command: Command;
-  /** The number of the server, or of the child it starts. */
+  /** The number of the server, or of the child it starts. NaN until it has said it, which its answers may overtake. */
   pid(of?: "pid" | "child"): number;
 }
 
@@ -93,6 +93,7 @@ describe.concurrent("a server that dies", () => {
     const server = hostile();
     await using client = await open(server);
     const pending = failureOf(client.callTool("silence"));
+    await until(() => server.pid() > 0);
     process.kill(server.pid(), "SIGKILL");
     expect(await pending).toMatchObject({ code: "connection-closed", data: { exitCode: null, signal: "SIGKILL" } });
   });
@@ -201,6 +202,7 @@ describe.concurrent("closing", () => {
   it("ends what the server started, too", async ({ expect }) => {
     const server = hostile("sprawling");
     await using client = await open(server);
+    await until(() => server.pid("child") > 0);
     expect(isRunning(server.pid("child"))).toBe(true);
     await client.close();
     expect([server.pid(), server.pid("child")].filter(isRunning)).toEqual([]);

@@ -342,18 +342,19 @@ describe("in numbers", () => {
       slow.child.stdout.resume();
       for (const id of ids) await slow.answer(id);
     },
+    180_000,
   );
 
   it("finds out at once that a text of 50,000 characters does not have the form", async () => {
     const peer = await openRaw(everything);
-    const start = performance.now();
+    expect(await peer.call("patterned", { code: "ABC-1234", remark: "12x" })).toBe("code ABC-1234");
+    const before = cpuSeconds(peer.pid);
     const code = await peer.request("tools/call", { name: "patterned", arguments: { code: "A".repeat(50_000) } });
     expect(code.result).toMatchObject({ isError: true });
     const args = { code: "ABC-1234", remark: "1".repeat(50_000) };
     const remark = await peer.request("tools/call", { name: "patterned", arguments: args });
     expect(remark.result).toMatchObject({ isError: true });
-    expect(performance.now() - start).toBeLessThan(5_000);
-    expect(await peer.call("patterned", { code: "ABC-1234", remark: "12x" })).toBe("code ABC-1234");
+    expect(cpuSeconds(peer.pid) - before).toBeLessThan(0.75);
   });
 });
 
@@ -361,6 +362,13 @@ describe("in numbers", () => {
 function peakMemory(pid: number): number {
   const [, kilobytes = "0"] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) * 1024;
+}
+
+/** The processor time a process has used: what else runs on the machine does not count. 0 where nobody tells. */
+function cpuSeconds(pid: number): number {
+  if (process.platform !== "linux") return 0;
+  const [, user, system] = /\) (?:\S+ ){11}(\d+) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+  return (Number(user) + Number(system)) / 100;
 }
 
 describe("a tool that misbehaves", () => {
@@ -427,12 +435,14 @@ describe.concurrent("the end", () => {
   });
 
   it.for(["SIGTERM", "SIGINT"] as const)("comes after the answers at %s", async (signal, { expect }) => {
-    const peer = await openRaw(everything);
-    for (let id = 0; id < 10; id++) await peer.send(callOf(id, "slow", { ms: 1_500, steps: 1 }));
-    while ((await peer.call("inflight")) !== '{"running":10}');
+    const peer = await openRaw(script("test/fixtures/children/holding-server.mjs"));
+    for (let id = 0; id < 10; id++) await peer.send(callOf(id, "hold"));
+    await until(() => peer.stderr() === "holding\n".repeat(10));
     peer.child.kill(signal);
+    await until(() => peer.stderr().endsWith("told\n"));
+    peer.child.kill("SIGUSR2");
     expect(await peer.ended).toEqual({ code: 0, signal: null });
-    for (let id = 0; id < 10; id++) expect(textOfResult(await peer.answer(id))).toBe("done after 1500 ms");
+    for (let id = 0; id < 10; id++) expect(textOfResult(await peer.answer(id))).toBe("held");
   });
 
   it("does not wait for ever: calls that take too long are answered with an error", async ({ expect }) => {
@@ -461,6 +471,7 @@ describe.concurrent("the end", () => {
     const said = textOf(stderr);
     holder.child.stdin.write(line(request(1, "ping")));
     await once(stdout, "data");
+    await until(() => /launched \d+\n/.test(said()));
     const pid = Number(/launched (\d+)/.exec(said())?.[1]);
     expect(isRunning(pid)).toBe(true);
     launcher.kill("SIGUSR2");

@@ -51,7 +51,7 @@ export function leaseContract(fixture: () => Fixture): void {
 
   it("is held for another `ttl` from when it is renewed", async () => {
     const { store, second, place } = fixture();
-    const ttl = place.advance === undefined ? 1_500 : SHORT;
+    const ttl = place.advance === undefined ? 5_000 : SHORT;
     await store.leases.acquire("other", ttl);
     const lease = given(await store.leases.acquire("a", ttl));
     await place.advance?.(ttl * 0.75);

@@ -4,7 +4,7 @@ import { redisStore } from "../../src/store/node/redis-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { type StorePlace, storeContract } from "./contract.ts";
-import { given, LONG, next } from "./support.ts";
+import { eventually, given, LONG, next } from "./support.ts";
 
 describe.skipIf(redisProgram === undefined)("a Redis that is part of a cluster", () => {
   let redis: TestRedis;
@@ -87,13 +87,13 @@ describe.skipIf(redisProgram === undefined)("what a store keeps in Redis", () =>
 
     await admin.zadd("plugbay:{g}:added", 1, "a", 1, "d");
     expect(await store.values.list("g")).toHaveLength(1);
-    await vi.waitFor(async () => expect(await admin.zrange("plugbay:{g}:members", 0, -1)).toEqual(["b", "c", "d"]));
+    await eventually(async () => expect(await admin.zrange("plugbay:{g}:members", 0, -1)).toEqual(["b", "c", "d"]));
     expect(await admin.zrange("plugbay:{g}:added", 0, -1)).toEqual(["d", "b", "c"]);
 
     await admin.zadd("plugbay:{g}:added", 1, "b");
     await store.values.put("e", "1", { group: "g" });
-    await vi.waitFor(async () => expect(await admin.zrange("plugbay:{g}:members", 0, -1)).toEqual(["c", "d", "e"]));
-    await vi.waitFor(async () => expect(Number(await admin.zscore("plugbay:{g}:added", "d"))).toBeGreaterThan(1));
+    await eventually(async () => expect(await admin.zrange("plugbay:{g}:members", 0, -1)).toEqual(["c", "d", "e"]));
+    await eventually(async () => expect(Number(await admin.zscore("plugbay:{g}:added", "d"))).toBeGreaterThan(1));
     expect((await store.values.list("g")).map(({ name }) => name)).toEqual(["d", "e"]);
   });
 

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { redisStore } from "../../src/store/node/redis-store.ts";
-import { freePort, redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
+import { quietPort } from "../support/quiet-port.ts";
+import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { createCertificate } from "../support/redis-certificate.ts";
 import { rejects } from "./support.ts";
 
@@ -64,7 +65,7 @@ describe.skipIf(redisProgram === undefined)("opening a store in Redis", () => {
   });
 
   it("rejects within the bound when there is no Redis", async () => {
-    const nowhere = `redis://:s3cret@127.0.0.1:${await freePort()}`;
+    const nowhere = `redis://:s3cret@127.0.0.1:${await quietPort()}`;
     const error = await redisStore(nowhere, { waitMs: 200 }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining("ECONNREFUSED") });
     expect(everythingIn(error)).not.toContain("s3cret");
@@ -110,7 +111,7 @@ describe.skipIf(redisProgram === undefined)("opening a store in Redis", () => {
 
   it("speaks TLS with rediss://", async () => {
     const { cert, key } = createCertificate();
-    const port = await freePort();
+    const port = await quietPort();
     await using secure = await startRedis();
     const [certFile, keyFile] = [join(secure.folder, "cert.pem"), join(secure.folder, "key.pem")];
     await writeFile(certFile, cert);

@@ -33,8 +33,9 @@ export interface ServerNodes extends AsyncDisposable {
   readonly front: RoundRobin;
 }
 
-export async function startNodes(redisUrl: string): Promise<ServerNodes> {
-  const nodes = (await Promise.all(["one", "two", "three"].map((name) => startNode(redisUrl, name)))) as [
+export async function startNodes(redisUrl: string, options?: NodeOptions): Promise<ServerNodes> {
+  const names = ["one", "two", "three"];
+  const nodes = (await Promise.all(names.map((name) => startNode(redisUrl, name, options)))) as [
     ServerNode,
     ServerNode,
     ServerNode,
@@ -50,10 +51,21 @@ export async function startNodes(redisUrl: string): Promise<ServerNodes> {
   };
 }
 
+export interface NodeOptions {
+  /** How long it waits for Redis. Longer than any test takes when left out. */
+  readonly waitMs?: number;
+}
+
 /** Starts one more. */
-export async function startNode(redisUrl: string, name: string): Promise<ServerNode> {
+export async function startNode(
+  redisUrl: string,
+  name: string,
+  { waitMs = 600_000 }: NodeOptions = {},
+): Promise<ServerNode> {
   const path = fileURLToPath(new URL("../fixtures/children/node-server.ts", import.meta.url));
-  const child: ChildProcess = fork(path, [redisUrl, name], { execArgv: ["--import", import.meta.resolve("tsx")] });
+  const child: ChildProcess = fork(path, [redisUrl, name, `${waitMs}`], {
+    execArgv: ["--import", import.meta.resolve("tsx")],
+  });
   const end = (): void => void child.kill("SIGKILL");
   process.once("exit", end);
   const gone = once(child, "exit").then(() => process.removeListener("exit", end));

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { find } from "../../scripts/system-programs.mjs";
+import { quietPort } from "./quiet-port.ts";
 
 /** A Redis of one test, on this machine only. What it acknowledged is on disk. */
 export interface TestRedis extends AsyncDisposable {
@@ -26,7 +25,7 @@ export const redisProgram: string | undefined = find("redis");
 /** Starts a Redis, with more options on its command line. */
 export async function startRedis(...options: readonly string[]): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), "plugbay-redis-"));
-  const port = await freePort();
+  const port = await quietPort();
   const durable = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
   const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, ...durable, ...options];
   let child: ChildProcess | undefined;
@@ -81,14 +80,4 @@ async function launch(args: readonly string[]): Promise<ChildProcess> {
     child.once("exit", () => reject(new Error(`redis did not start: ${said}`)));
   });
   return child;
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { describe, expect, it, vi } from "vitest";
+import { eventually } from "../../../test/support/patience.ts";
+import { quietPort } from "../../../test/support/quiet-port.ts";
 import { loopback } from "./loopback.ts";
 import { openBrowser } from "./open-browser.ts";
 
@@ -23,13 +24,15 @@ const isOpen = (uri: string): Promise<boolean> =>
     () => false,
   );
 
+/** Where nobody is before and after. */
+const quietUri = async (): Promise<string> => `http://127.0.0.1:${await quietPort()}/callback`;
+
 const authorization = new URL("https://as.example/authorize?state=s1");
 
 describe("users who come back to this machine", () => {
   it("are received at one path, with the right state, once", async () => {
     const open = vi.fn(async () => true);
-    const opened = await loopback({ open }).open(undefined);
-    expect(opened.uri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+    const opened = await loopback({ open }).open(await quietUri());
     const { signal } = new AbortController();
     const coming = opened.visit(authorization, signal);
     expect(open).toHaveBeenCalledWith(authorization);
@@ -56,7 +59,7 @@ describe("users who come back to this machine", () => {
   });
 
   it("are not waited for any more when they take too long", async () => {
-    const opened = await loopback({ open: async () => true }).open(undefined);
+    const opened = await loopback({ open: async () => true }).open(await quietUri());
     const ending = new AbortController();
     const coming = opened.visit(authorization, ending.signal);
     ending.abort(new Error("too late"));
@@ -67,7 +70,7 @@ describe("users who come back to this machine", () => {
 
   it("come back to where the client was registered, if that is free", async () => {
     const redirect = loopback({ open: async () => true });
-    const first = await redirect.open(undefined);
+    const first = await redirect.open(await quietUri());
     const second = await redirect.open(first.uri);
     expect(second.uri).not.toBe(first.uri);
     await first[Symbol.asyncDispose]();
@@ -81,8 +84,8 @@ describe("users who come back to this machine", () => {
 
   it("come back to one of the ports that were given, or not at all", async () => {
     const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-    const { port } = taken.address() as AddressInfo;
+    const port = await quietPort();
+    await new Promise<void>((resolve) => taken.listen(port, "127.0.0.1", resolve));
     const redirect = loopback({ ports: [port], path: "/a" });
     await expect(redirect.open(undefined)).rejects.toMatchObject({ code: "connection-closed" });
     await new Promise((resolve) => taken.close(resolve));
@@ -96,9 +99,10 @@ describe("users who come back to this machine", () => {
       throw new Error("no browser");
     };
     await using opened = await loopback({ open, show }).open(undefined);
+    expect(opened.uri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
     const ending = new AbortController();
     const coming = opened.visit(authorization, ending.signal);
-    await vi.waitFor(() => expect(show).toHaveBeenCalledWith(authorization));
+    await eventually(() => expect(show).toHaveBeenCalledWith(authorization));
     ending.abort(new Error("over"));
     await expect(coming).rejects.toThrow("over");
   });

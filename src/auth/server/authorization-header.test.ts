@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { startCpuTime } from "../../../test/support/cpu-time.ts";
 import { readAuthorization } from "./authorization-header.ts";
 
 describe("readAuthorization", () => {
@@ -49,9 +50,9 @@ describe("readAuthorization", () => {
   });
 
   it("takes no longer for headers made to be slow", () => {
-    const begun = performance.now();
+    const spent = startCpuTime();
     readAuthorization(`${"\t ".repeat(8_000)}x`);
     readAuthorization(`Bearer ${"=".repeat(16_000)}x`);
-    expect(performance.now() - begun).toBeLessThan(200);
+    expect(spent()).toBeLessThan(200);
   });
 });

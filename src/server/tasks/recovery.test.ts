@@ -85,7 +85,7 @@ describe("a process that ends at any moment", () => {
       }
     }
     expect([...ends]).toEqual(expect.arrayContaining(["completed", "none"]));
-  }, 60_000);
+  });
 });
 
 /** A named call that becomes a task after a while on `a`, is tried again on `b` when that has died, and ends. */
@@ -151,7 +151,7 @@ describe("a named call whose process ends at any moment", () => {
     }
     // The last call of a process is rarely another one between a step and what writes it down.
     expect(unkept).toBeLessThanOrEqual(2);
-  }, 60_000);
+  });
 });
 
 describe("a task whose process has died", () => {

@@ -1,14 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { script } from "../../../test/fixtures/children/processes.ts";
 import type { Opening } from "../../model/connection.ts";
 import { systemClock } from "../../std/clock.ts";
 import { openCommand } from "./open-command.ts";
-
-// Starting processes takes long on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
 
 let folder: string;
 beforeEach(() => {

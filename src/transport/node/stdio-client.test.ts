@@ -11,9 +11,6 @@ import { createManualClock, type ManualClock } from "../../testing/clock.ts";
 import type { Command } from "../command.ts";
 import { type ChildChannel, type SpawnOptions, spawnChannel } from "./stdio-client.ts";
 
-// Starting processes takes long on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
-
 const opened: ChildChannel[] = [];
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((channel) => channel.close()));

@@ -1,13 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { PassThrough, Writable } from "node:stream";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { isRunning, script, typedScript, until } from "../../../test/fixtures/children/processes.ts";
 import type { Message } from "../../jsonrpc/message.ts";
 import { openStdio } from "./stdio-server.ts";
-
-// Starting processes takes long on a busy machine.
-vi.setConfig({ testTimeout: 30_000 });
 
 const started: ChildProcess[] = [];
 afterEach(() => {
@@ -88,7 +85,7 @@ describe("openStdio, process", () => {
   });
 
   it.each(["SIGTERM", "SIGINT"] as const)("answers what is under way at %s, and exits", async (signal) => {
-    const server = start("signals");
+    const server = start("signals", "patient");
     server.request(1, "slow");
     await until(() => server.stderr().includes("stray in slow"));
     server.child.kill(signal);
@@ -97,7 +94,7 @@ describe("openStdio, process", () => {
   });
 
   it("exits after a signal even if something keeps the process alive", async () => {
-    const server = start("signals", "linger", "brisk");
+    const server = start("signals", "linger", "patient", "brisk");
     server.request(1, "echo");
     await until(() => server.stdout().includes(answer(1)));
     server.child.kill("SIGTERM");
@@ -112,7 +109,7 @@ describe("openStdio, process", () => {
   });
 
   it("exits at once at a second signal, with the code of that signal", async () => {
-    const server = start("signals");
+    const server = start("signals", "patient");
     server.request(1, "hang");
     await until(() => server.stderr().includes("stray in hang"));
     server.child.kill("SIGTERM");
@@ -152,11 +149,12 @@ describe("openStdio, process", () => {
     const { command, args } = typedScript("stdio-server.mjs", "brisk");
     const launcher = run(script("launcher.mjs", command, ...args));
     launcher.request(1, "echo");
-    await until(() => launcher.stdout().includes(answer(1)));
+    await until(() => launcher.stdout().includes(answer(1)) && /launched \d+\n/.test(launcher.stderr()));
     const pid = Number(/launched (\d+)/.exec(launcher.stderr())?.[1]);
     expect(isRunning(pid)).toBe(true);
     launcher.child.kill("SIGUSR2");
     await until(() => !isRunning(pid));
+    await launcher.exit();
     expect(launcher.stdout()).toContain("stdout is free again");
   });
 });

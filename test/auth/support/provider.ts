@@ -21,13 +21,15 @@ export interface ProviderOptions {
   readonly format?: "opaque" | "jwt";
   /** What may be asked for, at every server. Default: what the servers of these tests know. */
   readonly scopes?: readonly string[];
+  /** Default: any. */
+  readonly port?: number;
 }
 
 export const scopes: readonly string[] = ["mcp:read", "mcp:write"];
 
 export async function startProvider(options: ProviderOptions = {}): Promise<AuthorizationServer> {
   const server = createServer();
-  const issuer = await listen(server);
+  const issuer = await listen(server, options.port);
   const provider = quietly(() => new Provider(issuer, configurationOf(options)));
   const grants: string[] = [];
   for (const event of ["grant.success", "grant.error"]) {
@@ -110,8 +112,8 @@ function quietly<T>(make: () => T): T {
   }
 }
 
-export async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+export async function listen(server: Server, port = 0): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 

@@ -49,7 +49,7 @@ export function onEveryStore(title: string, define: (servers: () => MortalServer
       redis = await startRedis();
       servers = mortalServers(process.execPath, redis.url, join(folder, "redis.log"));
     });
-    afterAll(() => redis[Symbol.asyncDispose]());
+    afterAll(() => redis?.[Symbol.asyncDispose]());
     define(() => servers);
   });
 }

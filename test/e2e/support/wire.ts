@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { get } from "node:http";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createLog } from "./events.ts";
 
@@ -78,4 +79,10 @@ export async function layWire(to: string): Promise<Wire> {
       await closed;
     },
   };
+}
+
+/** Resolves when what happened to connections before has reached everybody, for a request after it was answered. */
+export async function noticed({ url }: Wire): Promise<void> {
+  const [response] = await once(get(url, { agent: false }), "response");
+  await once(response.resume(), "end");
 }

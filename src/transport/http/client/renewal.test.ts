@@ -1,7 +1,8 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { welcome } from "../../../../test/support/connected.ts";
 import type { FakeHttp } from "../../../../test/support/fake-http.ts";
 import { httpLegacy } from "../../../../test/support/http-connected.ts";
+import { eventually } from "../../../../test/support/patience.ts";
 
 const text = (said: string) => ({ content: [{ type: "text", text: said }] });
 const session = (id: string) => ({ "mcp-session-id": id });
@@ -200,7 +201,7 @@ describe("C120, item 22: a session that the server has lost", () => {
     const hello = await http.expect("initialize");
     void client.close();
     await expect(result).rejects.toMatchObject({ code: "connection-closed" });
-    await vi.waitFor(() => expect(hello.aborted).toBe(true));
+    await eventually(() => expect(hello.aborted).toBe(true));
   });
 
   it("opens no stream for a client that was closed meanwhile", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { callOf, type FakeEndpoint, messagesOf, serveFake } from "../../../../test/support/fake-endpoint.ts";
 import { createFakeReply, fakeHead } from "../../../../test/support/fake-reply.ts";
 import { createHttpService } from "../../../../test/support/http-service.ts";
+import { eventually } from "../../../../test/support/patience.ts";
 import { gate, hello, notification, request } from "../../../../test/support/served.ts";
 import { readBlocks } from "../../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../../json/json.ts";
@@ -347,7 +348,7 @@ describe("C107: sessions do not share", () => {
     const { open, post, get } = serve();
     const [one, other] = [await open(), await open()];
     const calls = [post(callOf(1, "count", { n: 1 }), one), post(callOf(1, "count", { n: 2 }), other)] as const;
-    await vi.waitFor(() => expect(calls.map(({ sink }) => sink?.state)).toEqual(["ended", "ended"]));
+    await eventually(() => expect(calls.map(({ sink }) => sink?.state)).toEqual(["ended", "ended"]));
     expect(messagesOf(calls[0]).length).toBe(2);
     expect(messagesOf(calls[1]).length).toBe(3);
     const third = await open();

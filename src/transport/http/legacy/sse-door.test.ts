@@ -1,7 +1,8 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { callOf, messagesOf, serveFake } from "../../../../test/support/fake-endpoint.ts";
 import type { FakeReply } from "../../../../test/support/fake-reply.ts";
 import { createHttpService } from "../../../../test/support/http-service.ts";
+import { eventually } from "../../../../test/support/patience.ts";
 import { hello, notification, request } from "../../../../test/support/served.ts";
 import { readBlocks } from "../../../../test/support/sse-text.ts";
 import type { HttpOptions } from "../options.ts";
@@ -21,7 +22,7 @@ function serve(options: HttpOptions = {}) {
   const connect = async (): Promise<FakeReply> => {
     const stream = open();
     say(stream, request(0, "initialize", hello("2024-11-05")));
-    await vi.waitFor(() => expect(messagesOf(stream).length).toBe(1));
+    await eventually(() => expect(messagesOf(stream).length).toBe(1));
     say(stream, notification("notifications/initialized"));
     await http.settled();
     return stream;
@@ -43,7 +44,7 @@ describe("the transport of 2024-11-05", () => {
     const stream = await connect();
     const posted = say(stream, callOf(1, "echo", { text: "x" }));
     expect(posted.sent).toMatchObject({ status: 202, body: "Accepted" });
-    await vi.waitFor(() => expect(messagesOf(stream).length).toBe(2));
+    await eventually(() => expect(messagesOf(stream).length).toBe(2));
     const blocks = readBlocks(stream.sink?.text ?? "").slice(1);
     expect(blocks.map(({ event, id }) => [event, id])).toEqual([
       ["message", undefined],

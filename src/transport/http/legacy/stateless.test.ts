@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { callOf, messagesOf, serveFake } from "../../../../test/support/fake-endpoint.ts";
 import { createHttpService } from "../../../../test/support/http-service.ts";
+import { eventually } from "../../../../test/support/patience.ts";
 import { hello, notification, request } from "../../../../test/support/served.ts";
 import type { JsonObject } from "../../../json/json.ts";
 import type { Service } from "../../../model/service.ts";
@@ -72,7 +73,7 @@ describe("older clients without sessions", () => {
     const { post } = serveFake(createServer({ name: "s", version: "1", tools: { go } }), { sessions: false });
     const reply = post(request(1, "tools/call", { name: "go", arguments: {}, _meta: { progressToken: "t" } }));
     await reply.begun;
-    await vi.waitFor(() => expect(reply.sink?.state).toBe("ended"));
+    await eventually(() => expect(reply.sink?.state).toBe("ended"));
     expect(messagesOf(reply)).toMatchObject([
       { method: "notifications/progress", params: { progressToken: "t", progress: 1 } },
       { id: 1, result: { content: [{ text: "gone" }] } },

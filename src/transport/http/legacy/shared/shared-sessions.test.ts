@@ -3,6 +3,7 @@ import { callOf, messagesOf, serveFake } from "../../../../../test/support/fake-
 import { type FakeNode, serveFakeNodes } from "../../../../../test/support/fake-nodes.ts";
 import { createFakeReply, type FakeReply, fakeHead } from "../../../../../test/support/fake-reply.ts";
 import { createHttpService } from "../../../../../test/support/http-service.ts";
+import { eventually } from "../../../../../test/support/patience.ts";
 import { hello, notification, request } from "../../../../../test/support/served.ts";
 import { readBlocks } from "../../../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../../../json/json.ts";
@@ -23,7 +24,7 @@ const serve = (options: HttpOptions = {}) => {
   const send = async (node: FakeNode, message: unknown, session: Session): Promise<FakeReply> => {
     const reply = node.post(message, session);
     await reply.begun;
-    if (reply.sink !== undefined) await vi.waitFor(() => expect(reply.sink?.state).toBe("ended"));
+    if (reply.sink !== undefined) await eventually(() => expect(reply.sink?.state).toBe("ended"));
     await served.settled();
     return reply;
   };
@@ -217,7 +218,7 @@ describe("C102: requests of a session", () => {
 describe("what concerns another process", () => {
   const ask = async (node: FakeNode, session: Session) => {
     const call = node.post(callOf(1, "ask", { text: "who" }), session);
-    await vi.waitFor(() => expect(messagesOf(call)).toHaveLength(1));
+    await eventually(() => expect(messagesOf(call)).toHaveLength(1));
     return { call, question: messagesOf(call)[0] as JsonObject };
   };
   const answer = (id: unknown) => ({ jsonrpc: "2.0", id, result: { action: "accept", content: { reply: "me" } } });
@@ -327,7 +328,7 @@ it("is what a server with a store gets, and what it announces reaches the client
   await reply.begun;
   expect(messagesOf(reply)).toMatchObject([{ id: 1, result: { content: [{ text: "here" }] } }]);
   one.server.notify.toolsChanged();
-  await vi.waitFor(() => expect(methods(news)).toEqual(["notifications/tools/list_changed"]));
+  await eventually(() => expect(methods(news)).toEqual(["notifications/tools/list_changed"]));
   expect(messagesOf(news)[0]?.params).toEqual({});
   expect(ids(news).at(-1)).toMatch(/^n-1-0-[0-9a-f]{8}$/);
   await Promise.all([one.endpoint.close(), other.endpoint.close()]);
@@ -362,7 +363,7 @@ it("R-18: answers what is open before it is closed, also when the store is slow"
   void closed.then(() => {
     over = true;
   });
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     await clock.advanceAsync(50);
     expect(over).toBe(true);
   });

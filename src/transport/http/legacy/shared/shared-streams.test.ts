@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { callOf, messagesOf } from "../../../../../test/support/fake-endpoint.ts";
 import { type FakeNode, serveFakeNodes } from "../../../../../test/support/fake-nodes.ts";
 import type { FakeReply } from "../../../../../test/support/fake-reply.ts";
+import { eventually } from "../../../../../test/support/patience.ts";
 import { gate, notification, request } from "../../../../../test/support/served.ts";
 import { readBlocks } from "../../../../../test/support/sse-text.ts";
 import { StoreError } from "../../../../store/store.ts";
@@ -38,7 +39,7 @@ const updated = (n: number) => ({ kind: "resource", uri: `test://${n}` }) as con
 const hold = async (node: FakeNode, session: Session) => {
   const call = node.post(callOf(1, "poll"), session);
   await node.holding(1);
-  await vi.waitFor(() => expect(call.sink?.state).toBe("ended"));
+  await eventually(() => expect(call.sink?.state).toBe("ended"));
   return call;
 };
 
@@ -47,7 +48,7 @@ describe("C108: the events of a call", () => {
     const { a, b, c, get } = serve();
     const session = await a.open(revision);
     const call = a.post(callOf(1, "count", { n: 5 }), session);
-    await vi.waitFor(() => expect(call.sink?.state).toBe("ended"));
+    await eventually(() => expect(call.sink?.state).toBe("ended"));
     const all = messagesOf(call);
     expect(all).toHaveLength(6);
     const events = blocks(call).filter(({ message }) => message !== undefined);
@@ -69,7 +70,7 @@ describe("C108: the events of a call", () => {
     const followed = await get(b, session, prime);
     expect(followed.sink?.state).toBe("open");
     a.release();
-    await vi.waitFor(() => expect(followed.sink?.state).toBe("ended"));
+    await eventually(() => expect(followed.sink?.state).toBe("ended"));
     expect(messagesOf(followed)).toMatchObject([{ id: 1, result: { content: [{ text: "polled" }] } }]);
   });
 
@@ -77,7 +78,7 @@ describe("C108: the events of a call", () => {
     const { a, b, c, get, settled } = serve();
     const session = await a.open("2025-11-25", { elicitation: {} });
     const call = a.post(callOf(1, "ask", { text: "who" }), session);
-    await vi.waitFor(() => expect(messagesOf(call)).toHaveLength(1));
+    await eventually(() => expect(messagesOf(call)).toHaveLength(1));
     const [prime = "", asked = ""] = ids(call);
     const second = await get(b, session, prime);
     expect(call.sink?.state).toBe("ended");
@@ -86,7 +87,7 @@ describe("C108: the events of a call", () => {
     expect(second.sink?.state).toBe("ended");
     const question = messagesOf(call)[0];
     b.post({ jsonrpc: "2.0", id: question?.id, result: { action: "decline" } }, session);
-    await vi.waitFor(() => expect(third.sink?.state).toBe("ended"));
+    await eventually(() => expect(third.sink?.state).toBe("ended"));
     await settled();
     expect(messagesOf(third)).toMatchObject([{ id: 1 }]);
   });
@@ -96,12 +97,12 @@ describe("C108: the events of a call", () => {
     const session = await a.open();
     const call = a.post(callOf(1, "count", { n: 3 }), session);
     const append = vi.spyOn(a.store.streams, "append").mockRejectedValue(away);
-    await vi.waitFor(() => expect(append).toHaveBeenCalled());
+    await eventually(() => expect(append).toHaveBeenCalled());
     await clock.advanceAsync(1_000);
     expect(messagesOf(call)).toEqual([]);
     append.mockRestore();
     await clock.advanceAsync(2_000);
-    await vi.waitFor(() => expect(call.sink?.state).toBe("ended"));
+    await eventually(() => expect(call.sink?.state).toBe("ended"));
     expect(messagesOf(call)).toHaveLength(4);
   });
 
@@ -114,11 +115,11 @@ describe("C108: the events of a call", () => {
       throw away;
     });
     const call = a.post(callOf(1, "count", { n: 1 }), session);
-    await vi.waitFor(() => expect(spy).toHaveBeenCalled());
+    await eventually(() => expect(spy).toHaveBeenCalled());
     await clock.advanceAsync(2_000);
     spy.mockRestore();
     await clock.advanceAsync(2_000);
-    await vi.waitFor(() => expect(call.sink?.state).toBe("ended"));
+    await eventually(() => expect(call.sink?.state).toBe("ended"));
     const again = await get(a, session, ids(call)[0]);
     expect(messagesOf(again)).toEqual(messagesOf(call));
     expect(messagesOf(again)).toHaveLength(2);
@@ -161,7 +162,7 @@ describe("C108: the events of a call", () => {
     const { a, store, settled } = serve();
     const session = await a.open("2025-11-25", { elicitation: {} });
     const call = a.post(callOf(1, "ask", { text: "who" }), session);
-    await vi.waitFor(() => expect(messagesOf(call)).toHaveLength(1));
+    await eventually(() => expect(messagesOf(call)).toHaveLength(1));
     const [stream = ""] = ids(call)[0]?.split(/-\d+$/) ?? [];
     await store.streams.append(`session:${session["mcp-session-id"]}/${stream}`, ["{}"]);
     const answer = {
@@ -170,7 +171,7 @@ describe("C108: the events of a call", () => {
       result: { action: "accept", content: { reply: "me" } },
     };
     a.post(answer, session);
-    await vi.waitFor(() => expect(call.sink?.state).toBe("ended"));
+    await eventually(() => expect(call.sink?.state).toBe("ended"));
     await settled();
     expect(blocks(call).at(-1)).toEqual({ message: expect.objectContaining({ id: 1 }) });
   });
@@ -179,7 +180,7 @@ describe("C108: the events of a call", () => {
     const { a, b, get } = serve({ replayChars: 1_000 });
     const session = await a.open();
     const call = a.post(callOf(1, "count", { n: 50, size: 100 }), session);
-    await vi.waitFor(() => expect(call.sink?.state).toBe("ended"));
+    await eventually(() => expect(call.sink?.state).toBe("ended"));
     const again = await get(b, session, ids(call)[0]);
     const [first, ...rest] = messagesOf(again);
     expect(first).toMatchObject({ method: truncated });
@@ -424,7 +425,7 @@ describe("what belongs to no stream of its own", () => {
     call.leave();
     await settled();
     const news = await get(b, session);
-    await vi.waitFor(() => expect(messagesOf(news)).toMatchObject([{ method: "elicitation/create" }]));
+    await eventually(() => expect(messagesOf(news)).toMatchObject([{ method: "elicitation/create" }]));
     const again = await get(c, session, ids(news)[0]);
     expect(messagesOf(again)).toEqual(messagesOf(news));
   });
