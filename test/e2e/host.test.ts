@@ -72,7 +72,7 @@ describe("a host over all kinds of servers", () => {
 
   it("reports the broken ones with reasons, within their limits", async () => {
     const status = Object.fromEntries((await host.settled()).map((one) => [one.name, one]));
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
+    expect(performance.now() - startedAt).toBeLessThan(45_000);
     expect(status.missing).toMatchObject({
       state: "down",
       reason: { message: expect.stringContaining("no-such-program-anywhere") },
@@ -143,8 +143,9 @@ describe("a child that is killed in the middle of 100 calls", () => {
     const reads = Promise.allSettled(numbers.map((n) => host.callTool("mortal:read", { n })));
     let seen = "";
     while (seen.split("\n").length < 60) seen = await readFile(log, "utf8");
+    await until(() => pids().length > 0);
     await appendFile(log, "killed\n");
-    process.kill(pids()[0] ?? 0, "SIGKILL");
+    process.kill(pids()[0] as number, "SIGKILL");
 
     const failed = await writes;
     for (const one of failed) {
