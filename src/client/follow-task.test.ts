@@ -502,6 +502,18 @@ describe("the end of a call that follows a task", () => {
     expect(seen.value).toEqual(result);
   });
 
+  it("does not come from a server that says when it can tell more", async () => {
+    const failures = [failing("internal", { retryAfterMs: 4_000 })];
+    const odd: Setting["odd"] = (call) => (call.method === "tasks/get" ? failures.shift() : undefined);
+    const { become, client, clock, count } = setUp({ odd });
+    const seen = outcomeOf(client.callTool("bake"));
+    become(completed);
+    await clock.advanceAsync(4_999);
+    expect([count("tasks/get"), seen]).toEqual([1, {}]);
+    await clock.advanceAsync(1);
+    expect(seen.value).toEqual(result);
+  });
+
   it("comes from a server that stays away for longer than the limit", async () => {
     const odd: Setting["odd"] = (call) => (call.method === "tasks/get" ? failing("connection-closed") : undefined);
     const { client, clock, count } = setUp({ odd });
@@ -547,6 +559,35 @@ describe("tasks of 2025-11-25", () => {
     return { ...setUp({ ...legacy, ...setting, odd }), results };
   }
   const done: Outcome = { kind: "complete", result };
+
+  it("are waited for again where their server can tell nothing for a while", async () => {
+    let isAway = true;
+    const away = failing("internal", { retryAfterMs: 500 });
+    const odd: Setting["odd"] = (call) => (isAway && call.method.startsWith("tasks/") ? away : undefined);
+    const { client, clock, results } = setUpLegacy({ odd });
+    await client.listTools();
+    const seen = outcomeOf(client.callTool("bake"));
+    await clock.advanceAsync(10_000);
+    expect([results.length, seen]).toEqual([0, {}]);
+    isAway = false;
+    await clock.advanceAsync(15_000);
+    results[0]?.(done);
+    await clock.advanceAsync(0);
+    expect(seen.value).toEqual(result);
+  });
+
+  it("fail as their tool did, also if that says when to try again", async () => {
+    const { become, client, clock, results } = setUpLegacy();
+    await client.listTools();
+    const seen = outcomeOf(client.callTool("bake"));
+    await settled();
+    become({ ...base, status: "failed" } as DetailedTask);
+    for (let n = 0; n < 2; n++) {
+      results[n]?.(await failing("internal", { retryAfterMs: 500 }));
+      await clock.advanceAsync(0);
+    }
+    expect(seen.error).toMatchObject({ code: "internal", data: { retryAfterMs: 500 } });
+  });
 
   it("are asked for where the list says that a tool runs only so, and waited for from the start", async () => {
     const { calls, client, results } = setUpLegacy();

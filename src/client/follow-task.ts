@@ -3,7 +3,7 @@ import type { Answer } from "../model/input.ts";
 import { briefly, type DetailedTask, isFinal, type Task, type TaskStatus } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import type { Follow, FollowLine, Watcher } from "./follow.ts";
-import { isPassing, retryMs } from "./passing.ts";
+import { isPassing, isPutOff, retryMs } from "./passing.ts";
 import { createTaskNews, type TaskNews } from "./task-news.ts";
 import { createTaskQuestions, type TaskQuestions } from "./task-questions.ts";
 
@@ -13,8 +13,8 @@ import { createTaskQuestions, type TaskQuestions } from "./task-questions.ts";
  * A task is asked about as often as its server wants, and news that come without
  * asking count too. What it asks is answered: a modern server is sent the
  * answers; a legacy one asks by itself while it is waited for, so that starts at
- * once. What fails because nobody answers is tried again: time limits are for
- * the watcher to set.
+ * once. What fails because nobody answers, or can tell now, is tried again: time
+ * limits are for the watcher to set.
  */
 export function createFollower(line: FollowLine): Follow {
   const news = createTaskNews(line);
@@ -128,7 +128,7 @@ class Following {
       this.#conclude({ ...briefly(this.#last), status: "completed", result });
     } catch (error) {
       const again = (more: number): void => void this.#awaitResult(more);
-      if (this.#retry(error, failures, again, false)) return;
+      if (isPassing(error)) return this.#tryLater(error, failures, again);
       const status = await this.#status();
       if (status === "working" || status === "input_required") return this.#tryLater(error, failures, again);
       if (status !== undefined && status !== "cancelled" && !isOver) return this.#awaitResult(failures, true);
@@ -144,13 +144,13 @@ class Following {
     this.#end(() => this.#settle(task));
   }
 
-  /** How it stands, if the server says so. */
+  /** How it stands, if the server says so. For all we know it is working where nobody can tell now. */
   async #status(): Promise<TaskStatus | undefined> {
     try {
       const { status } = await this.#send("tasks/get", { taskId: this.#taskId });
       return status;
-    } catch {
-      return undefined;
+    } catch (error) {
+      return canBeTriedAgain(error) ? "working" : undefined;
     }
   }
 
@@ -166,12 +166,12 @@ class Following {
   }
 
   /**
-   * Tries again what failed without the server having said anything. True when
+   * Tries again what failed without the server having said anything of it. True when
    * that will be done, or nobody waits; else the following ends, unless told not to.
    */
   #retry(error: unknown, failures: number, again: (failures: number) => void, orFail = true): boolean {
     if (this.#isOver) return true;
-    if (isPassing(error)) {
+    if (canBeTriedAgain(error)) {
       this.#tryLater(error, failures, again);
       return true;
     }
@@ -219,6 +219,11 @@ function errorOf(task: DetailedTask): McpError {
   if (task.status === "failed" && task.failure !== undefined) return toError(task.failure);
   if (task.status === "cancelled") return new McpError("cancelled", task.statusMessage ?? "the task was cancelled");
   return new McpError("invalid-response", `the task is ${task.status}, but the server does not say with what`);
+}
+
+/** True for failures of methods of tasks that say nothing of the task. */
+function canBeTriedAgain(error: unknown): boolean {
+  return isPassing(error) || isPutOff(error);
 }
 
 const aside = { aside: true };

@@ -10,13 +10,23 @@ export function isPassing(error: unknown): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
+/** True for a failure with which the server says when to come again. A tool may fail so, too. */
+export function isPutOff(error: unknown): boolean {
+  return error instanceof McpError && isObject(error.data) && typeof error.data.retryAfterMs === "number";
+}
+
 /**
  * How long to wait before the same is tried again, after so many failures in a
  * row: from a second to half a minute, differently for clients that failed
  * together, and no less than the server says.
  */
 export function retryMs(error: unknown, failures: number): number {
+  return Math.max(toldMs(error), Math.min(1_000 * 2 ** (failures - 1), 30_000) * (0.5 + Math.random() / 2));
+}
+
+function toldMs(error: unknown): number {
   const data = error instanceof McpError ? error.data : undefined;
-  const told = isObject(data) && typeof data.retryAfter === "number" ? data.retryAfter * 1_000 : 0;
-  return Math.max(told, Math.min(1_000 * 2 ** (failures - 1), 30_000) * (0.5 + Math.random() / 2));
+  if (!isObject(data)) return 0;
+  if (typeof data.retryAfterMs === "number") return data.retryAfterMs;
+  return typeof data.retryAfter === "number" ? data.retryAfter * 1_000 : 0;
 }

@@ -6,6 +6,7 @@ import type { Environment } from "./environment.ts";
 import type { Job } from "./execution.ts";
 import type { TaskLimits } from "./options.ts";
 import type { SharedChanges } from "./shared-changes.ts";
+import { whileAway } from "./tasks/away.ts";
 import type { TaskEngine } from "./tasks/engine.ts";
 import { type Prepared, taskJob } from "./tasks/job.ts";
 import { refusedTerms } from "./tasks/terms.ts";
@@ -88,9 +89,21 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
       if (!isBegun) look();
       isBegun = true;
     },
-    callTask: async (call, known, job) => (await tasks()).call(call, taskJob(known, job), known.task),
+    async callTask(call, known, job) {
+      try {
+        return await (await tasks()).call(call, taskJob(known, job), known.task);
+      } catch (error) {
+        return whileAway(error, call, env);
+      }
+    },
     refuseTerms: (call, { task }) => refusedTerms(task, call),
-    answer: async (call) => (await tasks()).answer(call),
+    async answer(call) {
+      try {
+        return await (await tasks()).answer(call);
+      } catch (error) {
+        return whileAway(error, call, env);
+      }
+    },
     publish: (change) => void (env.store && shared(env.store).then((all) => all.publish(change))),
     async listen({ call, filter }, join) {
       const wanted = (hasTasks() && call.params.notifications.taskIds) || [];

@@ -72,3 +72,25 @@ describe.skipIf(redisProgram === undefined)("tasks that three processes serve", 
     }
   }, 180_000);
 });
+
+describe.skipIf(redisProgram === undefined)("tasks whose Redis is away for longer than it is waited for", () => {
+  it.each(["2026-07-28", "2025-11-25"] as const)("are waited for all the same, %s", async (revision) => {
+    await using redis = await startRedis();
+    await using served = await startNodes(redis.url, { waitMs: 3_000 });
+    await using client = await connect(served.front.url, { revision, onElicit: () => ({ reply: "yes" }) });
+    const call = client.tools.job?.({ text: "patient" }, { timeoutMs: 0, maxTotalMs: 0 });
+    const did = () => served.nodes.flatMap(({ said }) => said.items.flatMap(({ step }) => step ?? []));
+    await vi.waitFor(() => expect(did()).toHaveLength(2), patiently);
+    await redis.stop("SIGKILL");
+    await using other = await connect(served.front.url, { revision: "2026-07-28" });
+    await expect(other.tasks.start("job", { text: "late" })).rejects.toMatchObject({
+      code: "internal",
+      message: "tasks cannot be reached now, try again later",
+      data: { retryAfterMs: 1_000 },
+    });
+    await redis.start();
+    for (const node of served.nodes) node.release();
+    expect(await call).toMatch(/^patient: yes, begun at/);
+    expect(did()).toEqual(["patient first", "patient second", "patient third"]);
+  });
+});

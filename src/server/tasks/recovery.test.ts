@@ -440,6 +440,21 @@ describe("a store that is away", () => {
     taskOf(await call());
   });
 
+  it("fails what needs it, with when to try again", async () => {
+    const { begin, call, get, shared, faults } = taskCluster(() => gate().opened);
+    const id = await begin();
+    const { get: read, put } = shared.values;
+    const away = () => Promise.reject(new StoreError("unavailable", "redis://secret is away"));
+    Object.assign(shared.values, { get: away, put: away });
+    await expect(get(id)).rejects.toThrow(/"tasks cannot be reached now, try again later".*"retryAfterMs":1000/);
+    const failure = failureOf(await call());
+    expect(failure).toMatchObject({ code: "internal", data: { retryAfterMs: 1_000 } });
+    expect(JSON.stringify(failure)).not.toContain("secret");
+    expect(faults.map(([error]) => (error as StoreError).code)).toEqual(["unavailable", "unavailable"]);
+    Object.assign(shared.values, { get: read, put });
+    expect(await get(id)).toMatchObject({ status: "working" });
+  });
+
   it("for less than the lease loses no result", async () => {
     const { opened, open } = gate<string>();
     const { begin, is, shared, clock, get } = taskCluster(() => opened);
