@@ -71,6 +71,14 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
     return engine;
   };
 
+  const ask = async <O extends Outcome>(call: Call, answer: (engine: TaskEngine) => O | Promise<O>) => {
+    try {
+      return await answer(await tasks());
+    } catch (error) {
+      return whileAway(error, call, env);
+    }
+  };
+
   const shared = async (store: () => Promise<Store>): Promise<SharedChanges> => {
     changes ??= import("./shared-changes.ts").then(({ createSharedChanges }) => createSharedChanges({ ...env, store }));
     return changes;
@@ -89,21 +97,9 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
       if (!isBegun) look();
       isBegun = true;
     },
-    async callTask(call, known, job) {
-      try {
-        return await (await tasks()).call(call, taskJob(known, job), known.task);
-      } catch (error) {
-        return whileAway(error, call, env);
-      }
-    },
+    callTask: (call, known, job) => ask(call, (engine) => engine.call(call, taskJob(known, job), known.task)),
     refuseTerms: (call, { task }) => refusedTerms(task, call),
-    async answer(call) {
-      try {
-        return await (await tasks()).answer(call);
-      } catch (error) {
-        return whileAway(error, call, env);
-      }
-    },
+    answer: (call) => ask(call, (engine) => engine.answer(call)),
     publish: (change) => void (env.store && shared(env.store).then((all) => all.publish(change))),
     async listen({ call, filter }, join) {
       const wanted = (hasTasks() && call.params.notifications.taskIds) || [];

@@ -65,7 +65,7 @@ const client = `
 `;
 
 /** Bytes. What is loaded at start must stay below 30,000 in any case. */
-const limits: Readonly<Record<keyof Bundle, number>> = { atStart: 29_400, withoutSchemas: 49_900, all: 59_000 };
+const limits: Readonly<Record<keyof Bundle, number>> = { atStart: 29_400, withoutSchemas: 50_000, all: 59_000 };
 
 describe("bundles", () => {
   it("a minimal stdio server is small, without a schema library", async () => {

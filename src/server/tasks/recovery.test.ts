@@ -446,7 +446,7 @@ describe("a store that is away", () => {
     const { get: read, put } = shared.values;
     const away = () => Promise.reject(new StoreError("unavailable", "redis://secret is away"));
     Object.assign(shared.values, { get: away, put: away });
-    await expect(get(id)).rejects.toThrow(/"tasks cannot be reached now, try again later".*"retryAfterMs":1000/);
+    await expect(get(id)).rejects.toThrow(/"tasks cannot be reached now".*"retryAfterMs":1000/);
     const failure = failureOf(await call());
     expect(failure).toMatchObject({ code: "internal", data: { retryAfterMs: 1_000 } });
     expect(JSON.stringify(failure)).not.toContain("secret");
