@@ -128,7 +128,7 @@ class Following {
       this.#conclude({ ...briefly(this.#last), status: "completed", result });
     } catch (error) {
       const again = (more: number): void => void this.#awaitResult(more);
-      if (isPassing(error)) return this.#tryLater(error, failures, again);
+      if (this.#isOver || isPassing(error)) return this.#tryLater(error, failures, again);
       const status = await this.#status();
       if (status === "working" || status === "input_required") return this.#tryLater(error, failures, again);
       if (status !== undefined && status !== "cancelled" && !isOver) return this.#awaitResult(failures, true);

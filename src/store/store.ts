@@ -153,3 +153,8 @@ export class StoreError extends Error {
     this.code = code;
   }
 }
+
+/** True when the same may work in a moment. */
+export function isAway(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "unavailable";
+}

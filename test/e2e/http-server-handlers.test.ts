@@ -10,13 +10,13 @@ import { nodeHandler } from "../../src/transport/node/node-handler.ts";
 import { serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall } from "../support/fake-endpoint.ts";
 import { createHttpService } from "../support/http-service.ts";
+import { patiently } from "../support/patience.ts";
 import { createRawClient, openRawSession, type RawClient } from "../support/raw-http.ts";
 import { gate, request } from "../support/served.ts";
 
 // Our handler inside of other servers, what clients can do to sockets, and signals.
 
 const MiB = 1_048_576;
-const patiently = { timeout: 40_000, interval: 50 };
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));

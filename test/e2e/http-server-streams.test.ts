@@ -6,6 +6,7 @@ import { createManualClock } from "../../src/testing/clock.ts";
 import { type HttpServing, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall } from "../support/fake-endpoint.ts";
 import { createHttpService } from "../support/http-service.ts";
+import { patiently } from "../support/patience.ts";
 import { createRawClient, openRawSession, type RawSession, type RawStream } from "../support/raw-http.ts";
 import { notification } from "../support/served.ts";
 
@@ -24,7 +25,6 @@ async function serve(options: ServeHttpOptions = {}) {
   return { ...service, serving, client: createRawClient(serving.port) };
 }
 
-const patiently = { timeout: 40_000, interval: 50 };
 const logs = { [metaKeys.logLevel]: "info" };
 const positionsIn = (messages: readonly JsonObject[]): readonly unknown[] =>
   messages.flatMap(({ params }) => {

@@ -8,6 +8,7 @@ import { createManualClock, type ManualClock } from "../../src/testing/clock.ts"
 import { type HttpServing, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall, modernRequest } from "../support/fake-endpoint.ts";
 import { createHttpService, type HttpService } from "../support/http-service.ts";
+import { patiently } from "../support/patience.ts";
 import {
   createRawClient,
   openRawSession,
@@ -47,7 +48,6 @@ async function another(options: ServeHttpOptions) {
   return { ...own, serving: one, client: createRawClient(one.port) };
 }
 
-const patiently = { timeout: 40_000, interval: 50 };
 const refused = (message: string, code = -32600): JsonObject => ({ jsonrpc: "2.0", error: { code, message } });
 
 function expectRefusal(answer: RawAnswer, status: number, body: JsonObject): void {

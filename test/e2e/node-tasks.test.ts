@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { connect } from "../../src/connect/index.ts";
 import { type ServerNodes, startNodes } from "../support/nodes.ts";
+import { patiently } from "../support/patience.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 
 // Tasks that three processes serve on one Redis. Whichever is asked, knows them
 // all; when one dies, the others go on with what it ran.
 
-const patiently = { timeout: 40_000, interval: 50 };
 const COUNT = 9;
 
 describe.skipIf(redisProgram === undefined)("tasks that three processes serve", () => {

@@ -4,6 +4,7 @@ import { connect } from "../../src/connect/index.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import { callOf, modernRequest } from "../support/fake-endpoint.ts";
 import { type NodeOptions, type ServerNodes, startNode, startNodes } from "../support/nodes.ts";
+import { patiently } from "../support/patience.ts";
 import { createRawClient, openRawSession, type RawAnswer, type RawStream } from "../support/raw-http.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { hello, notification, request } from "../support/served.ts";
@@ -27,7 +28,6 @@ const stop = async (): Promise<void> => {
 
 const portOf = (url: string): number => Number(new URL(url).port);
 const front = () => createRawClient(portOf(served.front.url));
-const patiently = { timeout: 40_000, interval: 50 };
 const uriOf = ({ params }: JsonObject): unknown => (params as JsonObject | undefined)?.uri;
 
 /** Breaks a connection behind so many messages, also when more have come at once. Resolves when it is over. */

@@ -1,4 +1,4 @@
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { Message, Subscription } from "../../src/store/store.ts";
 
 /** Longer than any test takes. */
@@ -6,10 +6,7 @@ export const LONG = 600_000;
 /** A time to live that a test waits for. */
 export const SHORT = 60;
 
-/** Tries until it passes. */
-export function eventually<T>(check: () => Promise<T>): Promise<T> {
-  return vi.waitFor(check, { timeout: 20_000, interval: 20 });
-}
+export { eventually } from "../support/patience.ts";
 
 /** Any text can be a name. */
 export const strangeNames: readonly string[] = [

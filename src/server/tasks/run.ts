@@ -6,7 +6,7 @@ import type { Task } from "../../model/task.ts";
 import type { Deadline } from "../../std/deadlines.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
-import { type Lease, StoreError } from "../../store/store.ts";
+import { isAway, type Lease, StoreError } from "../../store/store.ts";
 import type { Arrival, Journal, Recollection } from "../dialogue.ts";
 import { digestOf } from "../digest.ts";
 import { Execution, type Reach } from "../execution.ts";
@@ -253,7 +253,7 @@ export class TaskRun {
       try {
         return await write();
       } catch (error) {
-        if (!(error instanceof StoreError) || error.code !== "unavailable") throw error;
+        if (!isAway(error)) throw error;
       }
       await new Promise<void>((resolve) => env.clock.after(limits.leaseMs / 3, resolve));
     }

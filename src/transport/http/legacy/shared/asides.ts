@@ -1,5 +1,6 @@
+import { isAway } from "../../../../store/store.ts";
 import { partName } from "./session-shelf.ts";
-import { ASIDE, isAway, type SharedRules } from "./shared-rules.ts";
+import { ASIDE, type SharedRules } from "./shared-rules.ts";
 
 /** What a session is told that belongs to no call: kept for whoever reads that, in whichever process. */
 export interface Asides {

@@ -1,10 +1,11 @@
 import type { Id } from "../../../../jsonrpc/message.ts";
+import { isAway } from "../../../../store/store.ts";
 import type { EventSink } from "../../http-reply.ts";
 import { messageFrame, primeFrame, retryFrame } from "../event-frames.ts";
 import { createWait, MAX_MISSED, type Wait } from "../event-stream.ts";
 import type { AnswerStream } from "../post-way.ts";
 import { partName } from "./session-shelf.ts";
-import { END, isAway, LOOK_MS, type SharedRules } from "./shared-rules.ts";
+import { END, LOOK_MS, type SharedRules } from "./shared-rules.ts";
 
 /** Who writes a stream, and to which requests it is the answer. */
 export interface StreamHead {

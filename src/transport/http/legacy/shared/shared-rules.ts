@@ -1,4 +1,4 @@
-import { type Store, StoreError } from "../../../../store/store.ts";
+import type { Store } from "../../../../store/store.ts";
 import { type HttpAnswer, refusal } from "../../http-message.ts";
 import type { Pulse } from "../../pulse.ts";
 import type { CallRules } from "../active-session.ts";
@@ -21,11 +21,6 @@ export const LOOK_MS = 2_000;
 
 /** The answer while the store is away: the session may well be there. */
 export const unavailable: HttpAnswer = refusal(503, "sessions cannot be reached now", { "retry-after": "1" });
-
-/** True when the same may work in a moment. */
-export function isAway(error: unknown): boolean {
-  return error instanceof StoreError && error.code === "unavailable";
-}
 
 /** What the events of a session that belong to no POST are called. */
 export const ASIDE = "aside";
