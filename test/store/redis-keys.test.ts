@@ -2,6 +2,7 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { redisStore } from "../../src/store/node/redis-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { quietPort } from "../support/quiet-port.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { type StorePlace, storeContract } from "./contract.ts";
 import { eventually, given, LONG, next } from "./support.ts";
@@ -11,7 +12,9 @@ describe.skipIf(redisProgram === undefined)("a Redis that is part of a cluster",
   let places = 0;
 
   beforeAll(async () => {
-    redis = await startRedis("--cluster-enabled", "yes", "--appendfsync", "no");
+    // The second port of a cluster is 10,000 above the first unless it is said, where others may be.
+    const bus = ["--cluster-port", String(await quietPort())];
+    redis = await startRedis("--cluster-enabled", "yes", ...bus, "--appendfsync", "no");
     const admin = new Redis(redis.url);
     await admin.call("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
     await vi.waitFor(async () => expect(await admin.call("CLUSTER", "INFO")).toContain("cluster_state:ok"), 20_000);
@@ -19,7 +22,7 @@ describe.skipIf(redisProgram === undefined)("a Redis that is part of a cluster",
   });
 
   afterAll(async () => {
-    await redis[Symbol.asyncDispose]();
+    await redis?.[Symbol.asyncDispose]();
   });
 
   // It refuses every script whose keys are not all in one slot.
