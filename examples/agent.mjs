@@ -1,5 +1,6 @@
 // A model that uses the tools of two servers. The model is a script here; a bridge makes one of the API of a provider.
-import { openHost, runTools } from "plugbay/host";
+import { runTools } from "plugbay/agent";
+import { openHost } from "plugbay/host";
 import { createServer, tool } from "plugbay/server";
 
 const input = /** @type {const} */ ({ type: "object", properties: { sku: { type: "string" } }, required: ["sku"] });

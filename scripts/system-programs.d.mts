@@ -1,2 +1,2 @@
-export function find(name: "chromium" | "dbus" | "keyring" | "redis"): string | undefined;
+export function find(name: "chromium" | "dbus" | "keyring" | "python" | "redis"): string | undefined;
 export function installMissing(): void;

@@ -7,6 +7,7 @@ const programs = {
   chromium: { names: ["chromium", "chromium-browser", "google-chrome"], debian: "chromium" },
   dbus: { names: ["dbus-daemon"], debian: "dbus" },
   keyring: { names: ["gnome-keyring-daemon"], debian: "gnome-keyring" },
+  python: { names: ["python3"], debian: "python3-minimal" },
   redis: { names: ["redis-server", "valkey-server"], debian: "redis-server" },
 };
 

@@ -1,24 +1,57 @@
-export { type ToolLoopOptions, toolLoop } from "./bridge/tool-loop.ts";
+export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "./bridge/tool-loop.ts";
 export type { Json, JsonObject } from "./json/json.ts";
 export type { JsonLimits } from "./json/parse.ts";
+export type { Ending } from "./model/connection.ts";
+export type * from "./model/content.ts";
 export type * from "./model/content.ts";
 export { type ErrorCode, type Failure, fail, McpError } from "./model/errors.ts";
 export type * from "./model/input.ts";
 export type { LogLevel } from "./model/logging.ts";
 export {
+  type Cacheable,
+  type DiscoverResult,
   type Method,
   type MethodRow,
   type Methods,
+  type Page,
+  type PageParams,
   type Params,
   type Result,
   registerMethod,
+  type TaskParams,
 } from "./model/methods.ts";
-export type { Auth, AuthClaims, ClientCapabilities, Implementation, Peer, ServerCapabilities } from "./model/peer.ts";
+export type { NotificationParams } from "./model/notification.ts";
+export type {
+  Auth,
+  AuthClaims,
+  ClientCapabilities,
+  Extensions,
+  Identity,
+  Implementation,
+  KnownClaims,
+  Peer,
+  ServerCapabilities,
+} from "./model/peer.ts";
 export type * from "./model/prompt.ts";
-export type * from "./model/resource.ts";
 export { type Revision, revisions } from "./model/revision.ts";
-export { type Call, compose, type Middleware, type Outcome, type Service, withCall } from "./model/service.ts";
-export type { Change } from "./model/subscription.ts";
+export {
+  type Ask,
+  type Call,
+  type CallOf,
+  compose,
+  type HangUp,
+  type Middleware,
+  type Notify,
+  type Outcome,
+  type OutcomeOf,
+  type Service,
+  withCall,
+} from "./model/service.ts";
+export type { Change, ListenFilter } from "./model/subscription.ts";
+export type { DetailedTask, Task, TaskStatus, TaskTerms } from "./model/task.ts";
+export type * from "./model/tool.ts";
 export type * from "./model/tool.ts";
 export type { Clock } from "./std/clock.ts";
-export { parseUriTemplate, type UriTemplate } from "./std/uri-template.ts";
+export type { HttpFacts } from "./std/http-facts.ts";
+export { type ParsedUriTemplate, parseUriTemplate, type UriTemplate } from "./std/uri-template.ts";
+export type { MatchedVariables } from "./std/uri-template-match.ts";

@@ -20,18 +20,22 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   catalog: ["std", "json", "model"],
   lock: ["std", "json", "model"],
   config: ["std", "json", "model", "jsonc-parser", "smol-toml", "yaml"],
-  legacy: ["std", "json", "jsonrpc", "model", "codec"],
   transport: ["std", "json", "jsonrpc", "schema", "store", "model", "codec", "legacy"],
+  legacy: ["std", "json", "jsonrpc", "store", "model", "codec", "transport"],
   connect: ["std", "json", "jsonrpc", "model", "bridge", "client", "transport"],
   agent: ["std", "json", "model", "bridge", "catalog", "client"],
   host: ["std", "json", "model", "bridge", "catalog", "lock", "config", "typegen", "client", "connect", "agent"],
   testing: ["std", "json", "jsonrpc", "model", "codec", "legacy", "transport", "client", "connect"],
 };
 
-/** Where the platform may be used. Everything else runs anywhere. */
-const platform = /^src\/(transport\/node|store\/node|auth\/node|config\/node|lock\/node|host\/node|testing)\//;
+/** What entries show besides their layer: how to serve a server on any channel. */
+const entryEdges: Readonly<Record<string, readonly string[]>> = { "src/server/index.ts": ["jsonrpc", "transport"] };
 
-const MAX_LINES = 300;
+/** Where the platform may be used. Everything else runs anywhere. */
+const platform =
+  /^src\/(std\/node|transport\/node|store\/node|auth\/node|config\/node|lock\/node|host\/node|testing)\//;
+
+const MAX_LINES = 450;
 
 const files = readdirSync("src", { recursive: true, encoding: "utf8" })
   .map((file) => join("src", file).split(sep).join("/"))
@@ -45,7 +49,7 @@ describe("architecture", () => {
 
   it.each(files)("%s imports only from the layers below it", (file) => {
     const layer = layerOf(file);
-    const allowed = new Set([layer, ...(layers[layer] ?? [])]);
+    const allowed = new Set([layer, ...(layers[layer] ?? []), ...(entryEdges[file] ?? [])]);
     const forbidden = importsOf(file).filter(
       (target) => !allowed.has(target) && !(target.startsWith("node:") && platform.test(file)),
     );

@@ -4,13 +4,13 @@ import type { ModelPreferences } from "../model/input.ts";
 export interface ModelChoice {
   readonly name: string;
   /** 1 is the dearest. */
-  readonly cost?: number;
+  readonly cost?: number | undefined;
   /** 1 is the fastest. */
-  readonly speed?: number;
+  readonly speed?: number | undefined;
   /** 1 is the cleverest. */
-  readonly intelligence?: number;
+  readonly intelligence?: number | undefined;
   /** Other names it is hinted at by, such as a family. */
-  readonly aliases?: readonly string[];
+  readonly aliases?: readonly string[] | undefined;
 }
 
 /**

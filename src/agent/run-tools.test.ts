@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { dial } from "../connect/connect.ts";
-import { createHost } from "../host/host.ts";
-import type { HostOptions } from "../host/options.ts";
+import { createHost, type HostOptions } from "../host/host.ts";
 import { fail } from "../model/errors.ts";
 import type { CreateMessageParams, SamplingContent } from "../model/input.ts";
 import { createServer, tool } from "../server/index.ts";
 import { createManualClock } from "../testing/clock.ts";
-import type { AgentEvent } from "./agent-event.ts";
-import { type Model, type RunToolsOptions, runTools } from "./run-tools.ts";
+import { type AgentEvent, type Model, type RunToolsOptions, runTools } from "./run-tools.ts";
 
 const shop = createServer({
   name: "shop",

@@ -1,15 +1,16 @@
 import { type LoopContext, type LoopReply, toolLoop } from "../bridge/tool-loop.ts";
-import { type DisclosurePolicy, disclose } from "../catalog/disclose.ts";
+import { type DisclosurePolicy, disclose } from "../catalog/select-tools.ts";
+import { toCatalog } from "../catalog/sort-tools.ts";
 import { tokensIn } from "../catalog/tokens.ts";
+import type { Progress } from "../client/call-options.ts";
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage } from "../model/input.ts";
+import { checkOptionNames, type OptionNames } from "../model/option-names.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
-import type { AgentEvent } from "./agent-event.ts";
-import { readPage, runReadPage } from "./read-page.ts";
-import { type ToolSource, toCatalog } from "./tool-source.ts";
+import { readPage, runReadPage, type ToolSource } from "./tool-source.ts";
 
 /**
  * Asks a model once: any function that maps messages to a reply. A bridge makes
@@ -22,26 +23,43 @@ export interface RunToolsOptions {
   readonly messages: readonly SamplingMessage[] | string;
   /** Whose tools the model may use. */
   readonly host: ToolSource;
-  readonly systemPrompt?: string;
+  readonly systemPrompt?: string | undefined;
   /** How long one reply may be, in tokens. Default 4096. */
-  readonly maxTokens?: number;
+  readonly maxTokens?: number | undefined;
   /** Which tools the model is told of, and when. Default `auto`. */
-  readonly disclosure?: DisclosurePolicy | DisclosurePolicy["kind"];
+  readonly disclosure?: DisclosurePolicy | DisclosurePolicy["kind"] | undefined;
   /** How often the model is asked. Default 10. */
-  readonly maxTurns?: number;
+  readonly maxTurns?: number | undefined;
   /** For everything together. Default 5 min; 0 is off. */
-  readonly maxMs?: number;
+  readonly maxMs?: number | undefined;
   /** How many tools are called in all; after that the model is told to answer. Default 100. */
-  readonly maxCalls?: number;
+  readonly maxCalls?: number | undefined;
   /** How many tools run at once. Default 8. */
-  readonly maxParallel?: number;
+  readonly maxParallel?: number | undefined;
   /** How long the conversation may become, in estimated tokens; beyond that it ends with `limit-reached`. Default: no limit. */
-  readonly maxContextTokens?: number;
+  readonly maxContextTokens?: number | undefined;
   /** Hears what happens. Must not throw. */
-  readonly onEvent?: (event: AgentEvent) => void;
-  readonly signal?: AbortSignal;
-  readonly clock?: Clock;
+  readonly onEvent?: ((event: AgentEvent) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
 }
+
+const optionNames: OptionNames<RunToolsOptions> = {
+  model: true,
+  messages: true,
+  host: true,
+  systemPrompt: true,
+  maxTokens: true,
+  disclosure: true,
+  maxTurns: true,
+  maxMs: true,
+  maxCalls: true,
+  maxParallel: true,
+  maxContextTokens: true,
+  onEvent: true,
+  signal: true,
+  clock: true,
+};
 
 export interface RunToolsResult {
   /** The text of the last reply. */
@@ -63,6 +81,7 @@ export interface RunToolsResult {
  * model rejects with.
  */
 export async function runTools(options: RunToolsOptions): Promise<RunToolsResult> {
+  checkOptionNames("runTools", options, optionNames);
   const { host, model, disclosure = "auto", maxCalls = 100, maxParallel = 8, signal, clock = systemClock } = options;
   const listed = await host.tools({ signal });
   const { tools, run } = disclose(toCatalog(listed), disclosure);
@@ -157,3 +176,19 @@ function textOf({ content }: CreateMessageResult): string {
   const blocks: readonly SamplingContent[] = [content].flat();
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
+
+/** What happens while a model works, for whoever shows it. */
+export type AgentEvent =
+  /** The model is asked, for the first time or with results. */
+  | { readonly kind: "turn"; readonly turn: number }
+  | { readonly kind: "reply"; readonly turn: number; readonly reply: CreateMessageResult }
+  /** A tool is called. `id` is the same in everything that comes of it. */
+  | { readonly kind: "call"; readonly id: string; readonly name: string; readonly input: JsonObject }
+  | { readonly kind: "progress"; readonly id: string; readonly name: string; readonly progress: Progress }
+  | {
+      readonly kind: "result";
+      readonly id: string;
+      readonly name: string;
+      readonly result: CallToolResult;
+      readonly tookMs: number;
+    };

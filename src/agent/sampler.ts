@@ -1,9 +1,10 @@
 import { toolLoop } from "../bridge/tool-loop.ts";
+import type { SourceTool } from "../catalog/sort-tools.ts";
 import { McpError } from "../model/errors.ts";
 import type { CreateMessageParams, CreateMessageResult } from "../model/input.ts";
 import type { Clock } from "../std/clock.ts";
 import { type ModelChoice, pickModel } from "./pick-model.ts";
-import type { SourceTool, ToolSource } from "./tool-source.ts";
+import type { ToolSource } from "./tool-source.ts";
 
 export interface SamplerOptions<T extends ModelChoice> {
   /** The models there are. The first is the one for servers without a preference. */
@@ -15,21 +16,23 @@ export interface SamplerOptions<T extends ModelChoice> {
    * with `rejected`. Default: no question, since giving a sampler and trusting
    * the server is the consent.
    */
-  readonly onConsent?: (params: CreateMessageParams, context: SampleContext) => boolean | Promise<boolean>;
+  readonly onConsent?:
+    | ((params: CreateMessageParams, context: SampleContext) => boolean | Promise<boolean>)
+    | undefined;
   /**
    * Whose tools the model may use when the server asks for context: those of the
    * server itself (`thisServer`) or of all (`allServers`). The host runs them, and
    * the server gets the answer. Default: no tools but those the server brings,
    * which it runs itself.
    */
-  readonly host?: () => ToolSource;
+  readonly host?: (() => ToolSource) | undefined;
   /** How often the model is asked for one answer with tools. Default 10. */
-  readonly maxTurns?: number;
+  readonly maxTurns?: number | undefined;
   /** Default 5 min. */
-  readonly maxMs?: number;
+  readonly maxMs?: number | undefined;
   /** No reply is longer, whatever the server asks for. Default 4096. */
-  readonly maxTokens?: number;
-  readonly clock?: Clock;
+  readonly maxTokens?: number | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 export interface SampleContext {

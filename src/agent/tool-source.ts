@@ -1,24 +1,8 @@
-import type { CatalogTool } from "../catalog/catalog-tool.ts";
+import type { SourceTool } from "../catalog/sort-tools.ts";
 import type { Progress } from "../client/call-options.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { ResourceContents } from "../model/resource.ts";
+import type { Content, ResourceContents } from "../model/content.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-
-/** A tool that a model may use, with the server it is from. */
-export interface SourceTool extends Tool {
-  readonly server: string;
-  /** What its server calls it. */
-  readonly localName: string;
-}
-
-/** Tools for the catalog: to be metered, searched or disclosed. */
-export function toCatalog(tools: readonly SourceTool[]): readonly CatalogTool[] {
-  return tools.map(({ server, localName, ...rest }) => {
-    // The alias of a host is no part of the tool.
-    const { alias: _, ...tool } = rest as typeof rest & { readonly alias?: string };
-    return { server, tool: { ...tool, name: localName } };
-  });
-}
 
 /** Where tools come from: a host, or anything like one. */
 export interface ToolSource {
@@ -34,4 +18,39 @@ export interface ToolSource {
     uri: string,
     options: { readonly signal: AbortSignal },
   ): Promise<{ readonly contents: readonly ResourceContents[] }>;
+}
+
+/** Lets a model read on where a result was cut. */
+export const readPage: Tool = {
+  name: "read_page",
+  description: "Reads one page of a tool result that was cut. Give the URI that the result names.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      uri: { type: "string", description: "plugbay-result:///…/1, with the number of the page at its end" },
+    },
+    required: ["uri"],
+  },
+  annotations: { readOnlyHint: true },
+};
+
+export async function runReadPage(
+  source: ToolSource,
+  { uri }: JsonObject,
+  signal: AbortSignal,
+): Promise<CallToolResult | string> {
+  // Other resources may be read only by tools that the policy has a say in.
+  if (typeof uri !== "string" || !uri.startsWith("plugbay-result:")) {
+    return { content: [{ type: "text", text: "uri must be one that a cut result names" }], isError: true };
+  }
+  const page = await source.readResource?.("", uri, { signal });
+  return { content: (page?.contents ?? []).map(toContent) };
+}
+
+function toContent(contents: ResourceContents): Content {
+  if ("text" in contents) return { type: "text", text: contents.text };
+  const { mimeType = "application/octet-stream", blob } = contents;
+  if (mimeType.startsWith("image/")) return { type: "image", data: blob, mimeType };
+  if (mimeType.startsWith("audio/")) return { type: "audio", data: blob, mimeType };
+  return { type: "resource", resource: contents };
 }

@@ -15,7 +15,7 @@ function fetching(
   return { hop, get: createSafeFetch({ hop, ...options }) };
 }
 
-describe("V8: what is fetched from where others say", () => {
+describe("what is fetched from where others say", () => {
   it.each([
     "http://example.com/x",
     "ftp://example.com/x",

@@ -35,11 +35,11 @@ export interface ProviderFormat {
 
 export interface ToolkitOptions {
   /** Whether {@link Toolkit.calls} checks arguments against the schema of the tool. Default true. */
-  readonly validate?: boolean;
+  readonly validate?: boolean | undefined;
   /** Longer descriptions of tools are cut, which is noted. Default: as long as they are. */
-  readonly maxDescriptionLength?: number;
+  readonly maxDescriptionLength?: number | undefined;
   /** Further tools are skipped. Default: what the provider allows. */
-  readonly maxTools?: number;
+  readonly maxTools?: number | undefined;
 }
 
 export interface SkippedTool {

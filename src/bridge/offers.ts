@@ -1,5 +1,9 @@
 import { isObject, type JsonObject } from "../json/json.ts";
+import type { SamplingContent } from "../model/input.ts";
 import type { Tool } from "../model/tool.ts";
+import { inspectSchema } from "../schema/inspect.ts";
+import { normalizeSchema } from "../schema/normalize.ts";
+import { resolveSchema } from "../schema/resolve.ts";
 import { toValidator } from "../schema/to-validator.ts";
 import type { Validator } from "../schema/validator.ts";
 import { type Aliases, createAliases, type NameRule, toolNames } from "./alias.ts";
@@ -29,7 +33,7 @@ export interface Offers<P> extends Aliases {
   find(alias: string): Offer<P> | undefined;
 }
 
-export interface OfferOptions<P> extends Omit<ToolkitOptions, "validate"> {
+interface OfferOptions<P> extends Omit<ToolkitOptions, "validate"> {
   readonly lowering: Lowering<P>;
   readonly names?: NameRule;
 }
@@ -85,10 +89,25 @@ export function createOffers<P>(tools: readonly Tool[], options: OfferOptions<P>
 function readTool<P>(tool: Tool, lowering: Lowering<P>): Pick<Offer<P>, "lowered" | "validator"> | string {
   if (!isObject(tool) || typeof tool.name !== "string" || tool.name === "") return "it has no name";
   const read = toValidator(schemaOf(tool));
-  if (!read.ok) return `its input schema cannot be used: ${read.problem}`;
+  const problem = read.ok ? referenceProblem(read.value.json) : read.problem;
+  if (!read.ok || problem !== undefined) return `its input schema cannot be used: ${problem}`;
   const lowered = lowering(read.value.json);
   if (lowered === undefined) return "its input schema accepts no object, and arguments are always one";
   return { lowered, validator: read.value };
+}
+
+/** What is wrong with the references of a schema. Lowering knows those into the whole schema, by the rules of two drafts. */
+function referenceProblem(schema: JsonObject): string | undefined {
+  const inspection = inspectSchema(schema);
+  const resolution = inspection.ok ? resolveSchema(inspection.value) : inspection;
+  const normal = inspection.ok ? normalizeSchema(inspection.value) : inspection;
+  if (!resolution.ok) return resolution.problem;
+  if (!normal.ok) return normal.problem;
+  for (const { at, draft, resource } of resolution.value.schemas.values()) {
+    if (resource.root !== schema) return `${at} is in a part with an $id of its own`;
+    if (draft !== 7 && draft !== 2020) return `${at} is neither of 2020-12 nor of draft 7`;
+  }
+  return undefined;
 }
 
 /** The schema of a tool; any object where it has none. Something else that is no schema is found out when it is read. */
@@ -99,3 +118,27 @@ function schemaOf({ inputSchema }: { readonly inputSchema?: unknown }): JsonObje
 }
 
 const anyObject: JsonObject = { type: "object" };
+
+/**
+ * Remembers what a provider wants back with a piece of content, such as the
+ * thoughts that led to a call.
+ *
+ * It belongs to the very object, in this process: nobody else sees it, and
+ * nothing from elsewhere can pretend to have it. A copy of the content has none.
+ */
+export interface Keepsakes<K> {
+  /** The content itself. */
+  keep<C extends SamplingContent>(content: C, keepsake: K): C;
+  find(content: SamplingContent): K | undefined;
+}
+
+export function createKeepsakes<K>(): Keepsakes<K> {
+  const kept = new WeakMap<SamplingContent, K>();
+  return {
+    keep(content, keepsake) {
+      kept.set(content, keepsake);
+      return content;
+    },
+    find: (content) => kept.get(content),
+  };
+}

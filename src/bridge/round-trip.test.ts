@@ -180,14 +180,17 @@ function filled(schema: JsonObject, value: Json, $defs: JsonObject): Json | unde
   return members.some(([, member]) => member === undefined) ? undefined : Object.fromEntries([...members, ...others]);
 }
 
-/** True if `lifted` is `value`, but for members that were absent and are `null` now. */
+/**
+ * True if `lifted` is `value`, but for members that were absent and are `null` now, or the other way round: strict mode
+ * cannot tell these apart, and both are read the way in which the whole fits the schema.
+ */
 function isSame(value: Json, lifted: Json | undefined): boolean {
   if (Array.isArray(value)) {
     return Array.isArray(lifted) && value.length === lifted.length && value.every((item, n) => isSame(item, lifted[n]));
   }
   if (!isObject(value)) return value === lifted;
   if (!isObject(lifted)) return false;
-  const isKept = Object.keys(value).every((key) => isSame(value[key] ?? null, lifted[key]));
+  const isKept = Object.keys(value).every((key) => isSame(value[key] ?? null, lifted[key] ?? null));
   return isKept && Object.keys(lifted).every((key) => Object.hasOwn(value, key) || lifted[key] === null);
 }
 

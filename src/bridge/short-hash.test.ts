@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shortHash } from "./short-hash.ts";
+import { shortHash } from "./alias.ts";
 
 describe("shortHash", () => {
   it("has twelve characters, the same for the same text", () => {

@@ -11,6 +11,7 @@ import type {
 } from "../model/input.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
+import { defined, type OrUndefined } from "../std/defined.ts";
 
 /** Whoever works for the loop is told when it is over. */
 export interface LoopContext {
@@ -29,18 +30,18 @@ export interface LoopReply extends CreateMessageResult {
   readonly problems?: ReadonlyMap<string, string>;
 }
 
-export interface ToolLoopOptions extends CreateMessageParams {
+export interface ToolLoopOptions extends OrUndefined<CreateMessageParams> {
   readonly tools: readonly Tool[];
   /** Asks the model once. */
   sample(params: CreateMessageParams, context: LoopContext): Promise<LoopReply>;
   /** Runs one of the tools. A string is its text. What it throws is told to the model. */
   run(name: string, input: JsonObject, context: ToolRunContext): Promise<CallToolResult | string>;
   /** How often the model is asked. Default 10. In the last turn it is told to use no more tools. */
-  readonly maxTurns?: number;
+  readonly maxTurns?: number | undefined;
   /** For everything together. Default 5 min; 0 is off. */
-  readonly maxMs?: number;
-  readonly signal?: AbortSignal;
-  readonly clock?: Clock;
+  readonly maxMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 export interface ToolLoopResult {
@@ -61,7 +62,8 @@ export interface ToolLoopResult {
  * when the signal aborts, or whatever `sample` rejects with.
  */
 export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult> {
-  const { sample, run, maxTurns = 10, maxMs = 300_000, signal: given, clock = systemClock, ...params } = options;
+  const { sample, run, maxTurns = 10, maxMs = 300_000, signal: given, clock = systemClock, ...rest } = options;
+  const params = defined(rest);
   const deadline = startDeadline(maxMs, clock, given);
   const context = { signal: deadline.signal };
   const messages: SamplingMessage[] = [...params.messages];
@@ -144,6 +146,7 @@ function startDeadline(maxMs: number, clock: Clock, given: AbortSignal | undefin
   const expire = (): void => end(new McpError("limit-reached", `the tool loop took longer than maxMs ${maxMs}`));
   const cancel = (): void => end(new McpError("cancelled", "the tool loop was cancelled", { cause: given?.reason }));
   const stopTimer = maxMs > 0 ? clock.after(maxMs, expire) : undefined;
+  const letGo = clock.hold?.();
   if (given?.aborted) cancel();
   given?.addEventListener("abort", cancel, { once: true });
 
@@ -164,6 +167,7 @@ function startDeadline(maxMs: number, clock: Clock, given: AbortSignal | undefin
     },
     stop() {
       stopTimer?.();
+      letGo?.();
       given?.removeEventListener("abort", cancel);
     },
   };

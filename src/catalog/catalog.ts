@@ -1,7 +1,5 @@
-import { type CatalogTool, fullNameOf } from "./catalog-tool.ts";
-import { nearestTo } from "./nearest.ts";
-import { inStableOrder } from "./stable-order.ts";
-import { createToolIndex, type Hit } from "./tool-index.ts";
+import { type CatalogTool, fullNameOf, inStableOrder } from "./sort-tools.ts";
+import { createToolIndex, type Hit, nearestTo } from "./tool-index.ts";
 
 /** The tools of all servers, each under its full name. */
 export interface Catalog {

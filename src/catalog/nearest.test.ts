@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nearestTo } from "./nearest.ts";
+import { nearestTo } from "./tool-index.ts";
 
 describe("nearestTo", () => {
   const names = ["shop:buy", "shop:sell", "mail:send_message", "mail:search_messages", "other:buy"];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Postings, scoresOf } from "./ranking.ts";
+import { type Postings, scoresOf } from "./tool-index.ts";
 
 /** Documents as lists of words; counts what is looked at. */
 function collectionOf(documents: readonly (readonly string[])[]) {

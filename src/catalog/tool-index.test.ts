@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
-import type { CatalogTool } from "./catalog-tool.ts";
-import { stemOf } from "./stem.ts";
-import { createToolIndex, indexBy } from "./tool-index.ts";
+import type { CatalogTool } from "./sort-tools.ts";
+import { createToolIndex, indexBy, stemOf } from "./tool-index.ts";
 
 /** `server:name(argument, …): description`. */
 function toolOf(line: string): CatalogTool {

@@ -1,8 +1,5 @@
-import { type CatalogTool, fullNameOf } from "./catalog-tool.ts";
-import { type Collection, scoresOf, type Wanted } from "./ranking.ts";
-import { stemOf } from "./stem.ts";
-import { visitTexts } from "./tool-text.ts";
-import { createWordReader, wordsOf } from "./words.ts";
+import { type CatalogTool, fullNameOf } from "./sort-tools.ts";
+import { visitTexts } from "./tokens.ts";
 
 /** A tool that was found. */
 export interface Hit extends CatalogTool {
@@ -14,9 +11,9 @@ export interface Hit extends CatalogTool {
 
 export interface SearchOptions {
   /** How many hits at most. Default 5. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Only tools of this server. */
-  readonly server?: string;
+  readonly server?: string | undefined;
 }
 
 export interface ToolIndex {
@@ -138,4 +135,216 @@ function bestOf(scores: Float64Array, limit: number, isWanted: (document: number
   }
   found.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
   return found.slice(0, Math.max(0, limit));
+}
+
+/**
+ * BM25 with its usual constants. `k1`: how much it helps when a word is there
+ * several times. `b`: how much a long document is held back, from 0 to 1.
+ */
+const k1 = 1.2;
+const b = 0.6;
+
+/** Where a word occurs: the number of a document, then how often it is there, in turn. */
+export type Postings = readonly number[];
+
+/** What is known of all documents together. */
+interface Collection {
+  /** How many words each document has. */
+  readonly lengths: readonly number[];
+  readonly meanLength: number;
+  postingsOf(word: string): Postings | undefined;
+}
+
+/** One word of a question; the words that count as it, and how much. */
+type Wanted = readonly { readonly word: string; readonly share: number }[];
+
+/**
+ * The score of every document, 0 where no wanted word occurs. Of the words that
+ * count as the same one only the best counts. Visits each posting of a wanted
+ * word once.
+ */
+export function scoresOf(collection: Collection, wanted: readonly Wanted[]): Float64Array {
+  const total = new Float64Array(collection.lengths.length);
+  for (const choices of wanted) {
+    const best = new Float64Array(total.length);
+    for (const choice of choices) raise(best, collection, choice);
+    for (let document = 0; document < total.length; document++) add(total, document, best[document] ?? 0);
+  }
+  return total;
+}
+
+/** Lifts the scores of the documents that have the word to what it is worth there. */
+function raise(best: Float64Array, collection: Collection, { word, share }: Wanted[number]): void {
+  const { lengths, meanLength } = collection;
+  const postings = collection.postingsOf(word) ?? [];
+  const documents = postings.length / 2;
+  const rarity = share * Math.log(1 + (lengths.length - documents + 0.5) / (documents + 0.5));
+  for (let at = 0; at < postings.length; at += 2) {
+    const document = postings[at] ?? 0;
+    const count = postings[at + 1] ?? 0;
+    const length = (lengths[document] ?? 0) / meanLength;
+    const score = (rarity * count * (k1 + 1)) / (count + k1 * (1 - b + b * length));
+    if (score > (best[document] ?? 0)) best[document] = score;
+  }
+}
+
+function add(total: Float64Array, document: number, score: number): void {
+  total[document] = (total[document] ?? 0) + score;
+}
+
+const MAX_NAME_CHARS = 200;
+
+const MAX_FOUND = 3;
+
+/**
+ * The names that somebody may have meant, nearest first, at most three; among
+ * equals the first. A full name is also near by its part after the `:`. Case and
+ * separators do not count.
+ */
+export function nearestTo(wanted: string, names: readonly string[]): readonly string[] {
+  const want = folded(wanted);
+  const near: { readonly name: string; readonly distance: number }[] = [];
+  let reach = Math.max(2, Math.floor(want.length / 3));
+  for (const name of names) {
+    const distance = Math.min(...formsOf(name).map((form) => distanceOf(want, form, reach)));
+    if (distance > reach) continue;
+    const place = near.findIndex((other) => other.distance > distance);
+    near.splice(place < 0 ? near.length : place, 0, { name, distance });
+    if (near.length > MAX_FOUND) near.pop();
+    // Only what is nearer than the last of them can come in between.
+    if (near.length === MAX_FOUND) reach = (near.at(-1)?.distance ?? 0) - 1;
+    if (reach < 0) break;
+  }
+  return near.map(({ name }) => name);
+}
+
+function formsOf(name: string): readonly string[] {
+  const colon = name.indexOf(":");
+  return colon < 0 ? [folded(name)] : [folded(name), folded(name.slice(colon + 1))];
+}
+
+function folded(name: string): string {
+  return name
+    .slice(0, MAX_NAME_CHARS)
+    .toLowerCase()
+    .replaceAll(/[\s:_./-]+/g, "");
+}
+
+/** How many characters must be put in, left out or replaced; something above `reach` when it is more than that. */
+function distanceOf(a: string, b: string, reach: number): number {
+  if (Math.abs(a.length - b.length) > reach) return reach + 1;
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
+  let row = [...above];
+  for (let at = 1; at <= a.length; at++) {
+    if (fillRow(row, above, a.charCodeAt(at - 1), b) > reach) return reach + 1;
+    [above, row] = [row, above];
+  }
+  return above[b.length] ?? 0;
+}
+
+/** Fills the row of one more character from the one above it. Returns its least distance. */
+function fillRow(row: number[], above: readonly number[], unit: number, b: string): number {
+  let left = (above[0] ?? 0) + 1;
+  let least = left;
+  row[0] = left;
+  for (let at = 1; at <= b.length; at++) {
+    const replaced = (above[at - 1] ?? 0) + (b.charCodeAt(at - 1) === unit ? 0 : 1);
+    left = Math.min(replaced, (above[at] ?? 0) + 1, left + 1);
+    row[at] = left;
+    if (left < least) least = left;
+  }
+  return least;
+}
+
+/**
+ * Reads texts as words: split where names change case or have a separator, in
+ * lower case, without accents and English endings. Each word is given as what
+ * `make` made of it when it was first read.
+ *
+ * A name in camel case counts in parts and as a whole, so that `GitHub` is found
+ * by `github`. Languages that put no space between words are cut into pairs of
+ * characters. What it has read it knows for as long as it lives: most texts use
+ * the same words.
+ */
+function createWordReader<T>(
+  make: (word: string) => T,
+  stem: (word: string) => string = stemOf,
+): (text: string, visit: (word: T) => void) => void {
+  const known = new Map<string, readonly T[]>();
+  const wordsIn = (run: string): readonly T[] => {
+    const words = partsOf(run).map((part) => make(stem(part)));
+    known.set(run, words);
+    return words;
+  };
+
+  return (text, visit) => {
+    for (const run of runsOf(text)) for (const word of known.get(run) ?? wordsIn(run)) visit(word);
+  };
+}
+
+/** The words of one text. */
+export function wordsOf(text: string, stem?: (word: string) => string): readonly string[] {
+  const words: string[] = [];
+  createWordReader((word) => word, stem)(text, (word) => words.push(word));
+  return words;
+}
+
+/** Letters and digits without a break. Accents are gone, and each character is in its usual form. */
+function runsOf(text: string): readonly string[] {
+  if (!/[^\0-\x7f]/.test(text)) return text.match(/[A-Za-z0-9]+/g) ?? [];
+  const plain = text
+    .normalize("NFKD")
+    .replaceAll(/[\u0300-\u036f]/g, "")
+    .normalize("NFC");
+  return plain.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+}
+
+const crowded = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}ー]+/gu;
+
+function partsOf(run: string): readonly string[] {
+  const whole = run.toLowerCase();
+  if (/^[a-z]*$/.test(run.slice(1))) return [whole];
+  if (run.search(crowded) >= 0) return mixedPartsOf(run);
+  const parts = run.match(/\p{Lu}+(?!\p{Ll})[\p{N}\p{M}]*|\p{Lu}?[^\p{Lu}]+/gu) ?? [];
+  return parts.length < 2 ? [whole] : [...parts.map((part) => part.toLowerCase()), whole];
+}
+
+/** Latin words may stand among characters of a language without spaces. */
+function mixedPartsOf(run: string): readonly string[] {
+  const others = run.split(crowded).filter((part) => part !== "");
+  return [...(run.match(crowded) ?? []).flatMap(pairsOf), ...others.map((part) => part.toLowerCase())];
+}
+
+function pairsOf(text: string): readonly string[] {
+  const chars = [...text];
+  return chars.length < 2 ? chars : chars.slice(1).map((char, index) => `${chars[index]}${char}`);
+}
+
+/**
+ * An English word without its plural, `-ing` or `-ed`, and without a final `e`,
+ * so that `creates`, `creating` and `created` are the same as `create`.
+ *
+ * What comes out need not be a word. Words of other alphabets and short ones
+ * stay as they are. Takes lower case.
+ */
+export function stemOf(word: string): string {
+  if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
+  return withoutE(withoutTense(withoutPlural(word)));
+}
+
+function withoutPlural(word: string): string {
+  if (/[^aeiou]ies$/.test(word)) return `${word.slice(0, -3)}y`;
+  if (/(?:ss|sh|ch|x|zz)es$/.test(word)) return word.slice(0, -2);
+  return /[^siu]s$/.test(word) ? word.slice(0, -1) : word;
+}
+
+/** Only where something with a vowel is left: `string` and `feed` have no tense. */
+function withoutTense(word: string): string {
+  const [, start = "", ending] = /^(.*[aeiouy].*?)(ing|ed)$/.exec(word) ?? [];
+  if (ending === undefined || start.length < 3 || start.endsWith("e")) return word;
+  return /([bdgmnprt])\1$/.test(start) ? start.slice(0, -1) : start;
+}
+
+function withoutE(word: string): string {
+  return word.length > 3 && word.endsWith("e") ? word.slice(0, -1) : word;
 }

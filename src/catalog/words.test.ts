@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { stemOf } from "./stem.ts";
-import { wordsOf } from "./words.ts";
+import { stemOf, wordsOf } from "./tool-index.ts";
 
 const same = (word: string) => word;
 

@@ -1,7 +1,8 @@
 import type { Connection } from "../model/connection.ts";
+import type { Service } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Store } from "../store/store.ts";
-import { createCache, type ResponseCache } from "./cache.ts";
+import { createCache, type ResponseCache } from "./response-cache.ts";
 import type { Warn } from "./warning.ts";
 
 /** Where results are kept so that others need not ask for them. */
@@ -16,7 +17,9 @@ export interface CacheOptions {
 }
 
 export interface CacheParts {
-  readonly connection: Connection;
+  /** What is asked for results that are not kept. */
+  readonly service: Service;
+  readonly connection: Pick<Connection, "server" | "revision">;
   readonly clock: Clock;
   readonly warn: Warn;
   /** Names where the server is. May hold secrets. Absent where nobody else could connect to the same. */
@@ -25,8 +28,8 @@ export interface CacheParts {
 
 /** The cache that a client was told to use. One in a store is loaded when it is wanted. */
 export function chooseCache(wanted: boolean | CacheOptions, parts: CacheParts): ResponseCache | undefined {
-  const { connection, clock, warn, place } = parts;
-  const { service, server, revision } = connection;
+  const { service, connection, clock, warn, place } = parts;
+  const { server, revision } = connection;
   if (wanted === false) return undefined;
   if (wanted === true) return createCache(service, clock);
   if (place === undefined) {
@@ -36,7 +39,7 @@ export function chooseCache(wanted: boolean | CacheOptions, parts: CacheParts): 
   const { name, version } = server.serverInfo;
   const identity = JSON.stringify([place, name, version, revision]);
   const shared = { ...wanted, partition: wanted.partition, server: identity, service, clock, warn };
-  const loading = import("./cache-shared.ts").then(
+  const loading = import("./shared-cache.ts").then(
     ({ createSharedCache }) => createSharedCache(shared),
     (cause: unknown) => {
       warn({ kind: "store-failed", message: "results stay in memory: what uses a store cannot be loaded", cause });

@@ -6,8 +6,8 @@ import type { Question } from "../model/input.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
 import type { Call, Outcome, Service } from "../model/service.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { createAnswerDesk } from "./answers.ts";
 import { type Client, type ClientOptions, createClient } from "./client.ts";
+import { createAnswerDesk } from "./request-handlers.ts";
 
 type Script = (call: Call) => Promise<Outcome>;
 
@@ -119,26 +119,29 @@ describe("typed calls", () => {
     const { calls, client } = setUp(hang, { server: {} });
     await expect(act(client)).rejects.toMatchObject({
       code: "unsupported",
-      message: `${method} needs the capability ${capability}, which shop does not have`,
+      message: `${method} needs the capability ${capability}, which server "shop" does not have; look at client.server.capabilities`,
     });
     expect(calls).toEqual([]);
   });
 
   it("C14: raw requests skip the gate and obey the same limits", async () => {
-    const { calls, client, clock } = setUp(hang, { server: {}, maxInFlight: 3 });
+    const { calls, client, clock } = setUp(hang, { server: {}, maxInFlight: 3, maxQueuedCalls: 1 });
     const abort = new AbortController();
     const first = codeOf(client.request("tools/list", {}, { signal: abort.signal }));
     const second = codeOf(client.request("vendor/thing", { a: 1 }, { timeoutMs: 5 }));
     const third = codeOf(client.request("vendor/other"));
+    const fourth = codeOf(client.request("vendor/last"));
     expect(await codeOf(client.request("vendor/other"))).toBe("limit-reached");
     abort.abort();
     clock.advance(5);
     await client.close();
-    expect(await Promise.all([first, second, third])).toEqual(["cancelled", "timeout", "connection-closed"]);
+    const codes = ["cancelled", "timeout", "connection-closed", "connection-closed"];
+    expect(await Promise.all([first, second, third, fourth])).toEqual(codes);
     expect(calls.map(({ method, params }) => [method, params])).toEqual([
       ["tools/list", {}],
       ["vendor/thing", { a: 1 }],
       ["vendor/other", {}],
+      ["vendor/last", {}],
     ]);
   });
 });
@@ -211,13 +214,14 @@ describe("the cache", () => {
 
 describe("output checks", () => {
   const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
-  const script: Script = async ({ method }) => ({
-    kind: "complete",
-    result:
-      method === "tools/list"
-        ? { tools: [{ name: "count", inputSchema: { type: "object" }, outputSchema }] }
-        : { content: [], structuredContent: { n: "many" } },
-  });
+  const script: Script = async ({ method }) =>
+    ({
+      kind: "complete",
+      result:
+        method === "tools/list"
+          ? { tools: [{ name: "count", inputSchema: { type: "object" }, outputSchema }] }
+          : { content: [], structuredContent: { n: "many" } },
+    }) as Outcome;
 
   it("start with the first list of tools", async () => {
     const { client } = setUp(script);
@@ -284,7 +288,9 @@ describe("rounds of input", () => {
     });
     await expect(client.callTool("buy")).rejects.toMatchObject({
       code: "limit-reached",
-      message: "tools/call asked for input more than 3 times",
+      message: expect.stringMatching(
+        /^tools\/call "buy" on server "shop" asked for input more than 3 times \(maxRounds\)/,
+      ),
     });
     expect(calls).toHaveLength(4);
   });
@@ -307,7 +313,8 @@ describe("rounds of input", () => {
     const { client } = setUp(async () => ({ kind: "input-required", questions: { q: question("?") } }));
     await expect(client.callTool("buy")).rejects.toMatchObject({
       code: "missing-capability",
-      message: "tools/call asks for elicitation/create, which this client does not answer",
+      message:
+        'tools/call "buy" on server "shop" asks for elicitation/create, which this client does not answer; give connect onElicit',
     });
   });
 
@@ -470,7 +477,7 @@ describe("the end", () => {
     await first;
     await expect(open).rejects.toMatchObject({
       code: "connection-closed",
-      message: "tools/call: the client is closed",
+      message: 'tools/call "x" on server "shop" failed: the client is closed',
     });
     await expect(client.callTool("x")).rejects.toMatchObject({ code: "connection-closed" });
     expect(await client.closed).toBeUndefined();
@@ -524,7 +531,7 @@ describe("the end", () => {
     expect(await answered).toEqual({ content: [] });
     await expect(hanging).rejects.toMatchObject({
       code: "connection-closed",
-      message: "tools/call: the process has gone",
+      message: 'tools/call "hangs" on server "shop" failed: the process has gone',
     });
     expect(await client.closed).toMatchObject({ message: "the process has gone" });
   });

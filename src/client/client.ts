@@ -1,52 +1,73 @@
 import { asJson, type JsonObject } from "../json/json.ts";
 import type { Connection, Ending } from "../model/connection.ts";
+import type { Resource, ResourceTemplate } from "../model/content.ts";
+import { type Failure, McpError, toError } from "../model/errors.ts";
 import type { Root } from "../model/input.ts";
 import type { LogLevel } from "../model/logging.ts";
 import type { DiscoverResult, Method, Params, Result } from "../model/methods.ts";
-import type { Extensions } from "../model/peer.ts";
 import type { CompleteParams, CompleteResult, GetPromptResult, Prompt } from "../model/prompt.ts";
-import type { Resource, ResourceTemplate } from "../model/resource.ts";
-import { eraOf, type Revision } from "../model/revision.ts";
-import type { ToolShapes } from "../model/shape.ts";
-import type { Change } from "../model/subscription.ts";
-import { type TaskTerms, tasksExtension } from "../model/task.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+import { isSince, newest, type Revision } from "../model/revision.ts";
+import type { CallOf, Service } from "../model/service.ts";
+import type { Change, ListenFilter } from "../model/subscription.ts";
+import type { CallToolResult, Tool, ToolTypes } from "../model/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
-import type { AnswerDesk, AnswerOptions } from "./answers.ts";
+import { holding } from "../std/hold.ts";
+import { lazy } from "../std/lazy.ts";
+import { quote } from "../std/text.ts";
 import { type CacheOptions, chooseCache } from "./cache-choice.ts";
 import type { CachedCallOptions, CallOptions, ToolCallOptions } from "./call-options.ts";
-import { createCalls, type ListMethod, type PagesOptions } from "./calls.ts";
-import { createOutputChecks } from "./check-output.ts";
-import { createLifetime } from "./lifetime.ts";
-import type { Watch, WatchOptions } from "./listen.ts";
-import { createRequests, limitsOf } from "./request.ts";
-import { createTasks, type Tasks } from "./tasks.ts";
+import { withoutMalformed } from "./list-entries.ts";
+import { type Listener, listen, type Watch, type WatchOptions } from "./listen.ts";
+import { createOutputChecks } from "./output-check.ts";
+import type { AnswerDesk, AnswerOptions } from "./request-handlers.ts";
+import {
+  type Calls,
+  createCalls,
+  createRequests,
+  createTelling,
+  type ListMethod,
+  limitsOf,
+  type PagesOptions,
+  type Requests,
+  unsupported,
+} from "./requests.ts";
+import type { TaskDeskParts } from "./task-handles.ts";
+import type { Tasks } from "./tasks.ts";
+import { createToolCalls } from "./tool-calls.ts";
 import { createTools, type Tools } from "./typed-tools.ts";
-import { createUpkeep } from "./upkeep.ts";
 import { toWarn } from "./warning.ts";
-import { type ChangeKinds, createWatches } from "./watches.ts";
+
+/// <reference lib="esnext.disposable" preserve="true" />
 
 export interface ClientOptions extends AnswerOptions {
   /** For calls that state none: see {@link CallOptions}. Default 30 s. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** For calls that state none: see {@link CallOptions}. Default 10 min. */
-  readonly maxTotalMs?: number;
-  /** Calls that may be unanswered; one more fails with `limit-reached`. Default 1024; 0 is off. */
-  readonly maxInFlight?: number;
+  readonly maxTotalMs?: number | undefined;
+  /** Calls that may be unanswered; more wait, in their order. Default 1024; 0 is off. */
+  readonly maxInFlight?: number | undefined;
+  /** Calls that may wait for that; one more fails with `limit-reached`. Default 10,000; 0 is off. */
+  readonly maxQueuedCalls?: number | undefined;
   /** How often one call may ask for input. Default 10. */
-  readonly maxRounds?: number;
+  readonly maxRounds?: number | undefined;
   /** How many pages of a list are fetched. Default 1000. */
-  readonly maxPages?: number;
+  readonly maxPages?: number | undefined;
   /**
    * Keeps results for as long as the server allows: true (the default) in memory,
    * a store for others too. False asks the server every time.
    */
-  readonly cache?: boolean | CacheOptions;
+  readonly cache?: boolean | CacheOptions | undefined;
   /** False takes structured content as it comes. Otherwise it is checked against the schemas of the last `listTools`. */
-  readonly checkOutput?: boolean;
+  readonly checkOutput?: boolean | undefined;
   /** The least severe log message to ask for. Default `info`. */
-  readonly logLevel?: LogLevel;
-  readonly clock?: Clock;
+  readonly logLevel?: LogLevel | undefined;
+  /**
+   * How often the server is asked whether it is there. One that does not answer within this time is given up: calls
+   * fail with `connection-closed`, and a program is ended. Default 0: it is not asked. Of no effect where there is no
+   * connection that could be dead: a server in this process, and one at a URL that has no sessions.
+   */
+  readonly pingIntervalMs?: number | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -55,7 +76,7 @@ export interface ClientOptions extends AnswerOptions {
  * Every method rejects with an `McpError`; switch on its `code`. A method the
  * server does not offer fails with `unsupported`, without asking it.
  */
-export interface Client<T extends ToolShapes = ToolShapes> extends AsyncDisposable {
+export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable {
   /** What the server said of itself when the connection was opened. */
   readonly server: DiscoverResult;
   readonly revision: Revision;
@@ -70,7 +91,7 @@ export interface Client<T extends ToolShapes = ToolShapes> extends AsyncDisposab
   callTool(name: string, args?: JsonObject, options?: ToolCallOptions): Promise<CallToolResult>;
   /** Tasks that outlive a call. */
   readonly tasks: Tasks;
-  /** All tools on all pages. Malformed entries are left out, with a warning. */
+  /** All tools on all pages. In every list, malformed and duplicate entries are left out, with a warning. */
   listTools(options?: CachedCallOptions): Promise<readonly Tool[]>;
   listResources(options?: CachedCallOptions): Promise<readonly Resource[]>;
   listResourceTemplates(options?: CachedCallOptions): Promise<readonly ResourceTemplate[]>;
@@ -95,6 +116,12 @@ export interface Client<T extends ToolShapes = ToolShapes> extends AsyncDisposab
   watch(uri: string, options?: WatchOptions): Watch<{ readonly uri: string }>;
   /** Tells when lists change. Without kinds: of all that the server announces. */
   changes(kinds?: ChangeKinds, options?: WatchOptions): Watch<Change>;
+  /**
+   * Sends a notification that the protocol does not define, for servers that know
+   * it. Nobody hears whether it arrived. Throws `invalid-params` for one of the
+   * protocol, and `connection-closed` when the client is closed.
+   */
+  notify(method: string, params?: JsonObject): void;
   /** Replaces the roots and says so. Throws `unsupported` unless `roots.listChanged` was declared. */
   setRoots(roots: readonly Root[]): void;
 
@@ -105,7 +132,7 @@ export interface Client<T extends ToolShapes = ToolShapes> extends AsyncDisposab
 }
 
 /** A client over an open connection. `desk` is the one the connection was opened with; `place` names where the server is. */
-export function createClient<T extends ToolShapes = ToolShapes>(
+export function createClient<T extends ToolTypes = ToolTypes>(
   connection: Connection,
   desk: AnswerDesk,
   options: ClientOptions = {},
@@ -114,6 +141,7 @@ export function createClient<T extends ToolShapes = ToolShapes>(
   const {
     clock = systemClock,
     maxInFlight = 1024,
+    maxQueuedCalls = 10_000,
     maxRounds = 10,
     maxPages = 1000,
     onLog,
@@ -122,55 +150,39 @@ export function createClient<T extends ToolShapes = ToolShapes>(
   const { server, revision } = connection;
   const warn = toWarn(options.onWarning);
   const limits = limitsOf(options, standardLimits);
-  const requests = createRequests({ connection, desk, clock, warn, limits, maxInFlight, maxRounds, onLog, logLevel });
-  const cache = chooseCache(options.cache ?? true, { connection, clock, warn, place });
+  const bounds = { limits, maxInFlight, maxQueuedCalls, maxRounds };
+  const requests = createRequests({ connection, desk, clock, warn, ...bounds, onLog, logLevel });
+  const lists = withoutMalformed(connection.service, warn);
+  const cache = chooseCache(options.cache ?? true, { service: lists, connection, clock, warn, place });
   const checks = createOutputChecks(warn);
-  const { call, pages, list } = createCalls({ server, requests, cache, maxPages });
-  const { close, isClosed } = createLifetime(connection, requests, clock);
+  const { call, pages, list } = createCalls({ server, requests, lists, cache, maxPages, warn });
+  const { close, closed, isClosed, lose } = createLifetime(connection, requests, clock);
+  void closed.then(desk.close);
 
   const onChange = (change: Change): void => {
     cache?.invalidate(change);
     if (change.kind === "tools") checks.forget();
   };
   const { send } = requests;
-  const { watch, changes } = createWatches(server, { send, clock, confirmMs: limits.idleMs, warn, isClosed, onChange });
+  const { watch, changes } = createWatches({ server, send, clock, confirmMs: limits.idleMs, warn, isClosed, onChange });
 
   const checksOutput = options.checkOutput !== false;
-  const mayNeedTask = eraOf(revision) === "legacy" && hasTasks(desk) && hasTasks(server);
-  const callKnown: Client["callTool"] = (name, args, callOptions) => {
-    const params = args === undefined ? { name } : { name, arguments: args };
-    const result =
-      mayNeedTask && checks.taskSupport(name) === "required"
-        ? send("tools/call", params, callOptions, asTask)
-        : call("tools/call", params, callOptions);
-    if (!checksOutput || !checks.knows(name)) return result;
-    return result.then((given) => checks.check(name, given));
-  };
+  const { callTool, listTools } = createToolCalls({ connection, desk, send, call, list, checks, checksOutput });
 
-  const listTools: Client["listTools"] = async (given) =>
-    checks.learn(await list("tools/list", (page) => page.tools, given));
-
-  let learning: Promise<unknown> | undefined;
-  /** Which tools must be run as tasks, only the list says. Without it, the server says what is wrong. */
-  const learn = (): Promise<unknown> => {
-    learning ??= listTools()
-      .catch(() => undefined)
-      .finally(() => {
-        learning = undefined;
-      });
-    return learning;
-  };
-  const callTool: Client["callTool"] = (name, args, callOptions) =>
-    mayNeedTask && !checks.hasLearned
-      ? learn().then(() => callKnown(name, args, callOptions))
-      : callKnown(name, args, callOptions);
+  const upkeep = createUpkeep(connection, requests, call);
+  if (options.pingIntervalMs) {
+    const ping = (timeoutMs: number): Promise<void> => upkeep.ping({ timeoutMs });
+    void closed.then(
+      watchPings({ server: server.serverInfo.name, clock, intervalMs: options.pingIntervalMs, ping, lost: lose }),
+    );
+  }
 
   return {
     server,
     revision,
     tools: createTools<T>((name, input, callOptions) => callTool(name, input && asJson(input), callOptions)),
     callTool,
-    tasks: createTasks({ connection, send, checks, checksOutput, maxPages, listTools }),
+    tasks: createTasks({ connection, send, warn, lists, checks, checksOutput, maxPages, listTools }),
     listTools,
     listResources: (given) => list("resources/list", (page) => page.resources, given),
     listResourceTemplates: (given) => list("resources/templates/list", (page) => page.resourceTemplates, given),
@@ -180,25 +192,209 @@ export function createClient<T extends ToolShapes = ToolShapes>(
     getPrompt: (name, args, given) =>
       call("prompts/get", args === undefined ? { name } : { name, arguments: args }, given),
     complete: (params, given) => call("completion/complete", params, given),
-    ...createUpkeep(connection, requests, call),
+    ...upkeep,
     request: (method: string, params: JsonObject = {}, given?: CallOptions) => requests.sendRaw(method, params, given),
     watch,
     changes,
-    setRoots(roots) {
-      desk.setRoots(roots);
-      connection.tell?.("notifications/roots/list_changed", {});
-    },
-    closed: connection.ended,
+    ...createTelling(connection, desk, isClosed),
+    closed,
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-function hasTasks({ capabilities }: { readonly capabilities: { readonly extensions?: Extensions } }): boolean {
-  return capabilities.extensions?.[tasksExtension] !== undefined;
+const standardLimits = { idleMs: 30_000, totalMs: 600_000 };
+
+/** The tasks of one client. What deals with them is loaded when first used. */
+function createTasks(parts: TaskDeskParts): Tasks {
+  const desk = lazy(
+    () => import("./task-handles.ts"),
+    ({ createTaskDesk }) => createTaskDesk(parts),
+  );
+
+  return {
+    start: async (name, args, options) => (await desk.load()).start(name, args, options),
+    resume: async (taskId, options) => (await desk.load()).resume(taskId, options),
+    list: async (options) => (await desk.load()).list(options),
+  };
 }
 
-/** What a tool of 2025-11-25 that runs only as a task has to be told. */
-const asTask: { readonly tasks: TaskTerms } = { tasks: { wanted: true } };
+/** The end of a client. */
+interface Lifetime {
+  /** True once this side has closed the connection. */
+  isClosed(): boolean;
+  /** Resolves when the connection is over: with the reason, or undefined when this side wanted it. */
+  readonly closed: Promise<Ending>;
+  /** Fails what is open, then waits for the connection to close. Idempotent, never rejects. */
+  close(): Promise<void>;
+  /** Closes a connection that has turned out to be dead: what is open fails with the reason. */
+  lose(reason: Failure): void;
+}
 
-const standardLimits = { idleMs: 30_000, totalMs: 600_000 };
+/** Ends the requests of a client with its connection, whoever closes it. No request outlives it. */
+function createLifetime(connection: Connection, requests: Requests, clock: Clock): Lifetime {
+  let closedHere = false;
+  let isOver = false;
+  let lost: Failure | undefined;
+  let closing: Promise<void> | undefined;
+
+  const closed = connection.ended.then((ended): Ending => {
+    const ending = lost ?? ended;
+    closedHere ||= ending === undefined;
+    isOver = true;
+    requests.refuse(ending?.message ?? "the connection is closed", ending && toError(ending));
+    // What arrived before the end may still be on its way through a few promises.
+    clock.after(0, requests.endAll);
+    return ending;
+  });
+
+  const end = (why: string, cause?: unknown): Promise<void> => {
+    requests.refuse(why, cause);
+    closing ??= holding(clock, connection.close());
+    // Of a connection that is over, calls are told in a moment, by those who know how it ended.
+    if (!isOver) requests.endAll();
+    return closing;
+  };
+
+  return {
+    isClosed: () => closedHere,
+    closed,
+    close() {
+      if (closing !== undefined) return closing;
+      closedHere = true;
+      return end("the client is closed");
+    },
+    lose(reason) {
+      if (closing !== undefined) return;
+      lost = reason;
+      void end(reason.message, toError(reason));
+    },
+  };
+}
+
+/** What concerns the connection and not what the server is for. The eras differ most here; the caller sees one. */
+interface Upkeep {
+  discover(options?: CachedCallOptions): Promise<DiscoverResult>;
+  ping(options?: CallOptions): Promise<void>;
+  setLogLevel(level: LogLevel, options?: CallOptions): Promise<void>;
+}
+
+function createUpkeep(connection: Connection, requests: Requests, call: Calls["call"]): Upkeep {
+  const { server, revision } = connection;
+
+  return {
+    async discover(options) {
+      return isSince(revision, newest) ? call("server/discover", {}, options) : server;
+    },
+    async ping(options) {
+      // It finds out whether the server is there, so it waits for no other call.
+      if (connection.ping === undefined) await requests.send("server/discover", {}, options, { aside: true });
+      else
+        await requests.sendRaw("ping", {}, options, {
+          service: doing(({ headers }) => connection.ping?.(headers)),
+          aside: true,
+        });
+    },
+    async setLogLevel(level, options) {
+      if (server.capabilities.logging === undefined) throw unsupported(server, "logging/setLevel", "logging");
+      const service = doing(({ headers }) => connection.setLogLevel?.(level, headers));
+      await requests.sendRaw("logging/setLevel", { level }, options, { service });
+      requests.logLevel = level;
+    },
+  };
+}
+
+/** A service for what the connection does by itself, so that it has the limits of any other call. */
+function doing(work: (call: CallOf) => Promise<void> | undefined): Service {
+  return async <M extends Method>(call: CallOf<M>) => {
+    await work(call);
+    return { kind: "complete", result: {} as Result<M> };
+  };
+}
+
+interface PingWatchOptions {
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  /** Its name, for errors. */
+  readonly server: string;
+  /** Asks the server whether it is there. Rejects with `timeout` when it does not say within the given time. */
+  ping(timeoutMs: number): Promise<void>;
+  /** Hears once that it is not. */
+  lost(reason: Failure): void;
+}
+
+/** Asks a server again and again whether it is there, until it is not. Returns how to stop. */
+function watchPings({ clock, intervalMs, server, ping, lost }: PingWatchOptions): () => void {
+  let isOver = false;
+  let disarm = (): void => {};
+
+  const ask = async (): Promise<void> => {
+    try {
+      await ping(intervalMs);
+    } catch (error) {
+      // A ping that the server refuses is an answer too.
+      if (!isOver && error instanceof McpError && error.code === "timeout") {
+        const message = `server ${quote(server)} did not answer a ping within ${intervalMs} ms (pingIntervalMs)`;
+        return lost({ code: "connection-closed", message });
+      }
+    }
+    askLater();
+  };
+  const askLater = (): void => {
+    if (!isOver) disarm = clock.after(intervalMs, () => void ask());
+  };
+
+  askLater();
+  return () => {
+    isOver = true;
+    disarm();
+  };
+}
+
+/** Kinds of lists to hear of. */
+export interface ChangeKinds {
+  readonly tools?: boolean | undefined;
+  readonly prompts?: boolean | undefined;
+  readonly resources?: boolean | undefined;
+}
+
+/** The ways to hear of changes on one server. What it does not announce fails with `unsupported`, without asking it. */
+interface Watches {
+  watch(uri: string, options?: WatchOptions): Watch<{ readonly uri: string }>;
+  changes(kinds?: ChangeKinds, options?: WatchOptions): Watch<Change>;
+}
+
+function createWatches(listener: Listener): Watches {
+  const { server } = listener;
+  const { resources } = server.capabilities;
+  const announced = kinds.filter((kind) => server.capabilities[kind]?.listChanged === true);
+  const refuse = (capability: string) => unsupported(server, "subscriptions/listen", capability);
+
+  return {
+    watch(uri, options) {
+      const refusal = resources?.subscribe === true ? undefined : refuse("resources.subscribe");
+      const pick = (change: Change) => ({ uri: change.kind === "resource" ? change.uri : uri });
+      return listen(listener, { filter: { resourceSubscriptions: [uri] }, pick, refusal }, options);
+    },
+    changes(wanted, options) {
+      const named = kinds.filter((kind) => wanted?.[kind] === true);
+      const asked = named.length > 0 ? named : announced;
+      const missing = asked.filter((kind) => !announced.includes(kind)).map((kind) => `${kind}.listChanged`);
+      const refusal =
+        asked.length === 0 || missing.length > 0 ? refuse(missing.join(", ") || "listChanged") : undefined;
+      return listen(listener, { filter: filterOf(asked), pick: (change) => change, refusal }, options);
+    },
+  };
+}
+
+type Kind = keyof ChangeKinds;
+
+const kinds: readonly Kind[] = ["tools", "prompts", "resources"];
+
+function filterOf(asked: readonly Kind[]): ListenFilter {
+  return {
+    ...(asked.includes("tools") && { toolsListChanged: true }),
+    ...(asked.includes("prompts") && { promptsListChanged: true }),
+    ...(asked.includes("resources") && { resourcesListChanged: true }),
+  };
+}

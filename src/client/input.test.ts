@@ -4,7 +4,7 @@ import type { Question } from "../model/input.ts";
 import type { Clock } from "../std/clock.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { type InputRequired, nextRound, type RoundContext } from "./input.ts";
+import { type InputRequired, nextRound, type RoundContext } from "./outgoing-call.ts";
 
 const roots: Question = { method: "roots/list", params: {} };
 
@@ -12,7 +12,7 @@ function contextOf(changes: Partial<RoundContext> = {}) {
   const clock = createManualClock();
   const desk = { answer: async () => ({ roots: [] }) };
   return {
-    method: "tools/call",
+    what: "tools/call",
     desk,
     clock,
     abort: new LazyAbort(),
@@ -88,7 +88,7 @@ describe("nextRound", () => {
   it("gives up after the last round", async () => {
     await expect(nextRound(asking({ q: roots }), contextOf({ round: 11 }))).rejects.toMatchObject({
       code: "limit-reached",
-      message: "tools/call asked for input more than 10 times",
+      message: "tools/call asked for input more than 10 times (maxRounds); raise maxRounds if it needs more",
     });
   });
 
@@ -102,7 +102,7 @@ describe("nextRound", () => {
     };
     await expect(nextRound(asking({ q: roots }), contextOf({ desk }))).rejects.toMatchObject({
       code: "missing-capability",
-      message: "tools/call asks for roots/list, which this client does not answer",
+      message: "tools/call asks for roots/list, which this client does not answer; give connect roots",
     });
   });
 

@@ -4,9 +4,9 @@ import type { Params } from "../model/methods.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
 import type { Call, Outcome, Service } from "../model/service.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { createAnswerDesk } from "./answers.ts";
 import { type ClientOptions, createClient } from "./client.ts";
 import type { Watch } from "./listen.ts";
+import { createAnswerDesk } from "./request-handlers.ts";
 
 const announcing: ServerCapabilities = {
   tools: { listChanged: true },
@@ -178,14 +178,14 @@ describe("changes", () => {
     const changes = client.changes({ tools: true, prompts: true });
     tell("subscriptions/acknowledged", { notifications: { toolsListChanged: true } });
     await changes.ready;
-    expect(warnings).toEqual([{ kind: "not-honoured", message: "the server does not announce changes of prompts" }]);
+    expect(warnings).toEqual([{ kind: "not-honoured", message: 'server "shop" does not announce changes of prompts' }]);
   });
 
   it("fails when the server honours nothing", async () => {
     const { client, listens, tell } = setUp({ confirms: false });
     const changes = client.changes({ tools: true });
     tell("subscriptions/acknowledged", { notifications: {} });
-    const error = { code: "unsupported", message: "the server does not announce changes of tools" };
+    const error = { code: "unsupported", message: 'server "shop" does not announce changes of tools' };
     await expect(changes.ready).rejects.toMatchObject(error);
     await expect(readAll(changes)).rejects.toMatchObject(error);
     expect(listens[0]?.call.signal.aborted).toBe(true);
@@ -237,7 +237,7 @@ describe("the end of a watch", () => {
     clock.advance(500);
     await expect(late.ready).rejects.toMatchObject({
       code: "timeout",
-      message: "subscriptions/listen was not confirmed within 500 ms",
+      message: 'subscriptions/listen on server "shop" was not confirmed within 500 ms (timeoutMs of the watch)',
     });
     clock.advance(1e9);
     const next = confirmed[Symbol.asyncIterator]().next();

@@ -1,13 +1,16 @@
 import { isObject, type JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
+import type { DiscoverResult } from "../model/methods.ts";
 import { type Change, isWanted, type ListenFilter } from "../model/subscription.ts";
+import { asyncQueue } from "../std/async-queue.ts";
 import type { Clock } from "../std/clock.ts";
-import type { CallOptions } from "./call-options.ts";
-import { createChangeQueue } from "./change-queue.ts";
-import { cancelled, type Hear } from "./exchange.ts";
-import type { Requests } from "./request.ts";
-import { onSignal } from "./shared-signal.ts";
+import { quote } from "../std/text.ts";
+import { callText, cancelled } from "./call-errors.ts";
+import { type CallOptions, type Hear, onSignal } from "./call-options.ts";
+import type { Requests } from "./requests.ts";
 import type { Warn } from "./warning.ts";
+
+/// <reference lib="esnext.disposable" preserve="true" />
 
 /**
  * Changes as they come, until the reader leaves the loop, the signal aborts or
@@ -20,6 +23,8 @@ import type { Warn } from "./warning.ts";
 export interface Watch<T> extends AsyncIterable<T>, AsyncDisposable {
   /** Resolves when the server listens: no later change is missed. Rejects when it never does. */
   readonly ready: Promise<void>;
+  /** What the server does not announce of what it was asked for, once `ready` has resolved: kinds of lists, and URIs. */
+  readonly missing: readonly string[];
 }
 
 export interface WatchOptions extends Pick<CallOptions, "signal" | "meta"> {
@@ -29,6 +34,7 @@ export interface WatchOptions extends Pick<CallOptions, "signal" | "meta"> {
 
 /** What listening needs of a client. */
 export interface Listener {
+  readonly server: DiscoverResult;
   readonly send: Requests["send"];
   readonly clock: Clock;
   readonly confirmMs: number;
@@ -45,7 +51,7 @@ const method = "subscriptions/listen";
 const maxUnread = 1024;
 
 /** What to listen for. */
-export interface Subscription<T> {
+interface Subscription<T> {
   readonly filter: ListenFilter;
   /** Makes of a change what the reader gets. */
   pick(change: Change): T;
@@ -58,19 +64,26 @@ export function listen<T>(listener: Listener, subscription: Subscription<T>, opt
   const { filter, pick, refusal } = subscription;
   const { signal, meta, timeoutMs = listener.confirmMs } = options;
   const changes = createChangeQueue(maxUnread);
+  const what = callText(method, {}, listener.server);
   const ready = deferred();
   const call = new AbortController();
   let confirmed = false;
+  let unheard: readonly string[] = [];
 
   /** The first reason wins. Without an error the loop just ends. */
   const end = (error?: McpError): void => {
     if (call.signal.aborted) return;
     call.abort(error);
     changes.end(error);
-    ready.reject(error ?? cancelled(method, signal ?? call.signal));
+    ready.reject(error ?? cancelled(what, signal ?? call.signal));
   };
   const whenOver = (task: () => void): void => call.signal.addEventListener("abort", task, { once: true });
-  const stopTimer = timeoutMs > 0 ? listener.clock.after(timeoutMs, () => end(unconfirmed(timeoutMs))) : () => {};
+  const letGo = listener.clock.hold?.();
+  const disarm = timeoutMs > 0 ? listener.clock.after(timeoutMs, () => end(unconfirmed(what, timeoutMs))) : () => {};
+  const stopTimer = (): void => {
+    disarm();
+    letGo?.();
+  };
   whenOver(stopTimer);
   if (signal?.aborted) end();
   else if (signal) whenOver(onSignal(signal, () => end()));
@@ -78,8 +91,9 @@ export function listen<T>(listener: Listener, subscription: Subscription<T>, opt
   const hear = reader(filter, {
     confirm(missing) {
       confirmed = true;
+      unheard = missing;
       stopTimer();
-      const message = `the server does not announce changes of ${missing.join(", ")}`;
+      const message = `server ${quote(listener.server.serverInfo.name)} does not announce changes of ${missing.join(", ")}`;
       if (missing.length === namesOf(filter).length) end(new McpError("unsupported", message));
       else if (missing.length > 0) listener.warn({ kind: "not-honoured", message });
       ready.resolve();
@@ -87,17 +101,20 @@ export function listen<T>(listener: Listener, subscription: Subscription<T>, opt
     change(change) {
       if (call.signal.aborted) return;
       listener.onChange(change);
-      if (!changes.push(change)) end(new McpError("limit-reached", `more than ${maxUnread} changes wait to be read`));
+      if (!changes.push(change)) end(unread(what));
     },
   });
 
   open(listener, { filter, refusal, hear, meta, signal: call.signal }).then(
-    () => end(confirmed ? undefined : new McpError("invalid-response", `${method} ended before it was confirmed`)),
+    () => end(confirmed ? undefined : new McpError("invalid-response", `${what} ended before it was confirmed`)),
     (error: McpError) => end(listener.isClosed() ? undefined : error),
   );
 
   return {
     ready: ready.promise,
+    get missing() {
+      return unheard;
+    },
     [Symbol.asyncIterator]: () => changes.read(pick, end),
     [Symbol.asyncDispose]: async () => end(),
   };
@@ -112,11 +129,24 @@ interface ListenCall extends Pick<CallOptions, "signal" | "meta"> {
 /** The call that stays open for as long as somebody listens. */
 function open(listener: Listener, { filter, refusal, hear, meta, signal }: ListenCall): Promise<unknown> {
   if (refusal !== undefined) return Promise.reject(refusal);
-  return listener.send(method, { notifications: filter }, { signal, meta, timeoutMs: 0, maxTotalMs: 0 }, { hear });
+  return listener.send(
+    method,
+    { notifications: filter },
+    { signal, meta, timeoutMs: 0, maxTotalMs: 0 },
+    { hear, listens: true },
+  );
 }
 
-function unconfirmed(timeoutMs: number): McpError {
-  return new McpError("timeout", `${method} was not confirmed within ${timeoutMs} ms`);
+function unconfirmed(what: string, timeoutMs: number): McpError {
+  const message = `${what} was not confirmed within ${timeoutMs} ms (timeoutMs of the watch)`;
+  return new McpError("timeout", message, { data: { phase: "call", timeoutMs } });
+}
+
+function unread(what: string): McpError {
+  return new McpError(
+    "limit-reached",
+    `${what} ended: more than ${maxUnread} changes wait to be read; read them as they come`,
+  );
 }
 
 interface Ear {
@@ -182,4 +212,52 @@ function toChange(notification: string, { uri }: JsonObject): Change | undefined
 function isAsked(change: Change, filter: ListenFilter): boolean {
   if (change.kind === "resource") return (filter.resourceSubscriptions ?? []).length > 0;
   return isWanted(change, filter);
+}
+
+/** Changes between the server that tells of them and one reader. Each thing waits at most once. */
+interface ChangeQueue {
+  /** False when the change found no room: the reader is too far behind. */
+  push(change: Change): boolean;
+  /** The reader gets what waits, then the end or the error. */
+  end(error?: unknown): void;
+  /** Reads on, through `pick`. `leave` runs when the reader goes before the end. */
+  read<T>(pick: (change: Change) => T, leave: () => void): AsyncIterator<T, undefined>;
+}
+
+function createChangeQueue(maxUnread: number): ChangeQueue {
+  const queue = asyncQueue<Change>();
+  const waiting = new Set<string>();
+  const items = queue[Symbol.asyncIterator]();
+
+  return {
+    push(change) {
+      const key = keyOf(change);
+      if (waiting.has(key)) return true;
+      if (waiting.size >= maxUnread) return false;
+      waiting.add(key);
+      queue.push(change);
+      return true;
+    },
+    end(error) {
+      if (error === undefined) queue.end();
+      else queue.fail(error);
+    },
+    read: (pick, leave) => ({
+      async next() {
+        const item = await items.next();
+        if (item.done) return { done: true, value: undefined };
+        waiting.delete(keyOf(item.value));
+        return { done: false, value: pick(item.value) };
+      },
+      async return() {
+        leave();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+function keyOf(change: Change): string {
+  if (change.kind === "task") return `task ${change.task.taskId}`;
+  return change.kind === "resource" ? `resource ${change.uri}` : change.kind;
 }

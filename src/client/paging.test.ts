@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { walk } from "./paging.ts";
+import { walk } from "./requests.ts";
 
 interface Numbered {
   readonly items: readonly number[];
@@ -13,7 +13,7 @@ async function gather(pages: ReadonlyMap<string | undefined, Numbered>, maxPages
     asked.push(at);
     return pages.get(at) ?? { items: [] };
   };
-  for await (const page of walk(fetchPage, { method: "tools/list", maxPages, cursor })) items.push(...page.items);
+  for await (const page of walk(fetchPage, { what: "tools/list", maxPages, cursor })) items.push(...page.items);
   return { asked, items };
 }
 
@@ -50,11 +50,11 @@ describe("walk", () => {
     let count = 0;
     const endless = async () => ({ items: [], nextCursor: `${++count}` });
     const read = async () => {
-      for await (const _ of walk(endless, { method: "tools/list", maxPages: 1000 }));
+      for await (const _ of walk(endless, { what: "tools/list", maxPages: 1000 }));
     };
     await expect(read()).rejects.toMatchObject({
       code: "limit-reached",
-      message: "tools/list has more than 1000 pages",
+      message: expect.stringMatching(/^tools\/list has more than 1000 pages \(maxPages\)/),
     });
     expect(count).toBe(1000);
   });
@@ -67,7 +67,7 @@ describe("walk", () => {
       asked.push(cursor);
       return { items: [], nextCursor: "next" };
     };
-    for await (const _ of walk(fetchPage, { method: "tools/list", maxPages: 9 })) break;
+    for await (const _ of walk(fetchPage, { what: "tools/list", maxPages: 9 })) break;
     expect(asked).toEqual([undefined]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SamplingContent, SamplingMessage } from "../model/input.ts";
-import { checkSampling } from "./sampling.ts";
+import { checkSampling } from "./request-handlers.ts";
 
 const text: SamplingContent = { type: "text", text: "x" };
 const use = (id: string): SamplingContent => ({ type: "tool_use", id, name: "buy", input: {} });
@@ -8,6 +8,18 @@ const result = (toolUseId: string): SamplingContent => ({ type: "tool_result", t
 const says = (role: "user" | "assistant", ...content: SamplingContent[]): SamplingMessage => ({ role, content });
 
 const check = (...messages: SamplingMessage[]) => checkSampling({ messages, maxTokens: 1 }, { sampling: {} });
+
+describe("roles", () => {
+  it("of messages are user or assistant (F132)", () => {
+    const bad = { role: "system", content: text } as unknown as SamplingMessage;
+    expect(() => check(says("user", text), bad)).toThrow(
+      expect.objectContaining({
+        code: "invalid-params",
+        message: 'messages[1].role must be user or assistant, not "system"; instructions go in systemPrompt',
+      }),
+    );
+  });
+});
 
 describe("checkSampling", () => {
   it("accepts tool uses that the next message answers, all of them and nothing else", () => {

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from "../json/json.ts";
+import { McpError } from "../model/errors.ts";
 import { notificationToChange } from "../model/subscription.ts";
 import type { DetailedTask } from "../model/task.ts";
-import type { Hear } from "./exchange.ts";
+import type { Hear } from "./call-options.ts";
 import type { FollowLine } from "./follow.ts";
-import { isPassing } from "./passing.ts";
 
 type Tell = (task: DetailedTask) => void;
 
@@ -57,7 +57,12 @@ export function createTaskNews({ send, clock, isModern }: Pick<FollowLine, "send
     };
     const { signal } = listening.abort;
     const params = { notifications: { taskIds: followers.ids } };
-    send("subscriptions/listen", params, { signal, timeoutMs: 0, maxTotalMs: 0 }, { aside: true, hear }).then(
+    send(
+      "subscriptions/listen",
+      params,
+      { signal, timeoutMs: 0, maxTotalMs: 0 },
+      { aside: true, listens: true, hear },
+    ).then(
       () => end(restMs),
       (error: unknown) => end(signal.aborted || isPassing(error) ? restMs : refusedMs),
     );
@@ -109,4 +114,35 @@ function createFollowers() {
       for (const tell of tells.get(task.taskId) ?? []) tell(task);
     },
   };
+}
+
+/** True for a failure that says nothing of the request: the same may succeed a moment later. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof McpError)) return false;
+  const { code, data } = error;
+  if (code === "connection-closed" || code === "timeout") return true;
+  const isStatus = code === "http-error" || code === "limit-reached";
+  const status = isStatus && isObject(data) && typeof data.status === "number" ? data.status : 0;
+  return status >= 500 || status === 429 || status === 408;
+}
+
+/** True for a failure with which the server says when to come again. A tool may fail so, too. */
+export function isPutOff(error: unknown): boolean {
+  return error instanceof McpError && isObject(error.data) && typeof error.data.retryAfterMs === "number";
+}
+
+/**
+ * How long to wait before the same is tried again, after so many failures in a
+ * row: from a second to half a minute, differently for clients that failed
+ * together, and no less than the server says.
+ */
+export function retryMs(error: unknown, failures: number): number {
+  return Math.max(toldMs(error), Math.min(1_000 * 2 ** (failures - 1), 30_000) * (0.5 + Math.random() / 2));
+}
+
+function toldMs(error: unknown): number {
+  const data = error instanceof McpError ? error.data : undefined;
+  if (!isObject(data)) return 0;
+  if (typeof data.retryAfterMs === "number") return data.retryAfterMs;
+  return typeof data.retryAfter === "number" ? data.retryAfter * 1_000 : 0;
 }

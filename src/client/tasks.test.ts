@@ -5,10 +5,10 @@ import type { Revision } from "../model/revision.ts";
 import type { Call, Outcome, Service } from "../model/service.ts";
 import { type DetailedTask, type Task, tasksExtension } from "../model/task.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { createAnswerDesk } from "./answers.ts";
 import { type Client, type ClientOptions, createClient } from "./client.ts";
-import "./follow-task.ts";
-import "./task-desk.ts";
+import { createAnswerDesk } from "./request-handlers.ts";
+import "./task-follower.ts";
+import "./task-handles.ts";
 
 const at = "2026-01-01T00:00:00.000Z";
 const base = { taskId: "t1", createdAt: at, lastUpdatedAt: at, ttlMs: 60_000 };
@@ -319,6 +319,12 @@ describe("list", () => {
         : { tasks: [{ ...working, taskId: "t2" }] };
     const { client } = setUp({ revision: "2025-11-25", script });
     expect((await client.tasks.list()).map(({ taskId }) => taskId)).toEqual(["t1", "t2"]);
+  });
+
+  it("leaves out what is no task (I8)", async () => {
+    const script: Script = () => ({ tasks: [null, { taskId: "t3" }, working] });
+    const { client } = setUp({ revision: "2025-11-25", script });
+    expect((await client.tasks.list()).map(({ taskId }) => taskId)).toEqual(["t1"]);
   });
 
   it.each<[string, Setting, (client: Client) => Promise<unknown>]>([

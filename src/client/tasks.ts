@@ -2,16 +2,16 @@ import type { JsonObject } from "../json/json.ts";
 import type { DetailedTask, Task } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import type { CallOptions, ToolCallOptions } from "./call-options.ts";
-import type { TaskDesk, TaskDeskParts } from "./task-desk.ts";
 
 /** How a task is followed. It starts when somebody waits for the result or reads the changes, and ends with the last of them. */
-export interface FollowOptions extends Pick<ToolCallOptions, "onTask"> {
+export interface FollowOptions extends Pick<ToolCallOptions, "onTask" | "headers"> {
   /** The server may owe an answer for this long. Default: the client's. */
   readonly timeoutMs?: number | undefined;
   /** Who waits gives up after this long. Default 0, which is off. */
   readonly maxTotalMs?: number | undefined;
 }
 
+/** `onProgress` hears of the task until it ends, where its server says how far it is: those of 2025-11-25 may. */
 export interface StartOptions extends ToolCallOptions {
   /** How long the server is to keep the task. Only 2025-11-25 has a place to say so. */
   readonly ttlMs?: number | undefined;
@@ -49,29 +49,4 @@ export interface Tasks {
   resume(taskId: string, options?: FollowOptions): Promise<TaskHandle>;
   /** All tasks on all pages. Only 2025-11-25 has it; elsewhere it fails with `unsupported`. */
   list(options?: CallOptions): Promise<readonly Task[]>;
-}
-
-/** The tasks of one client. What deals with them is loaded when first used. */
-export function createTasks(parts: TaskDeskParts): Tasks {
-  let loading: Promise<TaskDesk> | undefined;
-
-  const load = async (): Promise<TaskDesk> => {
-    try {
-      const { createTaskDesk } = await import("./task-desk.ts");
-      return createTaskDesk(parts);
-    } catch (error) {
-      loading = undefined;
-      throw error;
-    }
-  };
-  const desk = (): Promise<TaskDesk> => {
-    loading ??= load();
-    return loading;
-  };
-
-  return {
-    start: async (name, args, options) => (await desk()).start(name, args, options),
-    resume: async (taskId, options) => (await desk()).resume(taskId, options),
-    list: async (options) => (await desk()).list(options),
-  };
 }

@@ -1,10 +1,10 @@
 import { expectTypeOf } from "vitest";
-import type { Shaped, ShapesOf, ToolShapes } from "../model/shape.ts";
+import type { ToolsOf, ToolTypes, Typed } from "../model/tool.ts";
 import type { ToolCallOptions } from "./call-options.ts";
 import type { Client } from "./client.ts";
 
 interface Shop
-  extends Shaped<{
+  extends Typed<{
     readonly buy: {
       readonly input: { readonly sku: string; readonly qty: number };
       readonly output: { readonly order: string };
@@ -16,7 +16,7 @@ interface Shop
   readonly name: string;
 }
 
-declare const client: Client<ShapesOf<Shop>>;
+declare const client: Client<ToolsOf<Shop>>;
 
 expectTypeOf(client.tools.buy).toEqualTypeOf<
   (
@@ -45,7 +45,7 @@ expectTypeOf<Client["tools"]>().toExtend<Readonly<Record<string, unknown>>>();
 expectTypeOf(anyClient.tools.whatever).toExtend<
   ((input?: unknown, options?: ToolCallOptions) => Promise<unknown>) | undefined
 >();
-expectTypeOf<ShapesOf<{ readonly name: string }>>().toEqualTypeOf<ToolShapes>();
+expectTypeOf<ToolsOf<{ readonly name: string }>>().toEqualTypeOf<ToolTypes>();
 
 expectTypeOf(client.request("tools/list", {})).resolves.toHaveProperty("tools");
 expectTypeOf(client.request("x/y", { a: 1 })).resolves.toHaveProperty("anything");

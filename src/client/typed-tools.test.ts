@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { ToolShapes } from "../model/shape.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { CallToolResult, ToolTypes } from "../model/tool.ts";
 import { createTools } from "./typed-tools.ts";
 
-interface Shapes extends ToolShapes {
+interface Shapes extends ToolTypes {
   readonly buy: { readonly input: { readonly sku: string }; readonly output: unknown };
   readonly ping: { readonly input: object; readonly output: unknown };
 }
@@ -69,7 +68,7 @@ describe("createTools", () => {
 
   it("says so when a tool fails without a word", async () => {
     const { tools } = toolsGiving({ isError: true, content: [] });
-    await expect(tools.ping()).rejects.toThrow("the tool failed without saying why");
+    await expect(tools.ping()).rejects.toThrow('tool "ping" failed without saying why');
   });
 
   it("is no promise and has no tools for what the language looks for", async () => {
@@ -81,7 +80,7 @@ describe("createTools", () => {
   });
 
   it("makes one function per name, also for names every object has", () => {
-    const tools = createTools<ToolShapes>(async () => ({ content: [] }));
+    const tools = createTools<ToolTypes>(async () => ({ content: [] }));
     for (const name of ["buy", "constructor", "__proto__", "hasOwnProperty", "toString"]) {
       expect(tools[name]).toBeTypeOf("function");
       expect(tools[name]).toBe(tools[name]);

@@ -1,6 +1,12 @@
 /** Something that went wrong without failing a call. */
 export interface ClientWarning {
-  readonly kind: "callback-failed" | "tool-left-out" | "output-unchecked" | "not-honoured" | "store-failed";
+  readonly kind:
+    | "callback-failed"
+    | "tool-left-out"
+    | "entry-left-out"
+    | "output-unchecked"
+    | "not-honoured"
+    | "store-failed";
   readonly message: string;
   readonly cause?: unknown;
 }

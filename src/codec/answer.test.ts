@@ -118,7 +118,7 @@ describe("answerCall", () => {
     }
   });
 
-  it("item 32: marks everything of an open call with its id", async () => {
+  it("marks everything of an open call with its id", async () => {
     const { exchange, wire, written } = arrived("subscriptions/listen");
     const serve = async (call: Call): Promise<Outcome> => {
       call.notify("notifications/tools/list_changed", {});

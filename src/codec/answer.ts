@@ -3,7 +3,7 @@ import type { Exchange } from "../jsonrpc/inbound.ts";
 import { metaKeys, withMeta } from "../model/meta.ts";
 import type { Method } from "../model/methods.ts";
 import type { Implementation, Peer } from "../model/peer.ts";
-import type { Ask, Call, HangUp, Notify, Outcome } from "../model/service.ts";
+import type { Ask, Call, CallOf, HangUp, Notify, Outcome } from "../model/service.ts";
 import type { LazyAbort } from "../std/lazy-abort.ts";
 import type { ServerCodec, WireCall } from "./codec.ts";
 import { patientNotify } from "./patient-notify.ts";
@@ -19,6 +19,8 @@ export interface Answering {
   serve(call: Call): Promise<Outcome>;
   /** Goes on with a call that ended by asking, where the client can be asked while it waits. */
   goOn?(call: Call, asked: Outcome): Promise<Outcome>;
+  /** Hears how a call ends, right before that is written. */
+  ending?(outcome: Outcome): void;
   /** Hears that an open call has ended with a result, right after that is written. */
   ended?(exchange: Exchange): void;
   /** Hears that nothing more happens about a call, however it ended. */
@@ -28,14 +30,21 @@ export interface Answering {
 type Signer = Implementation | undefined;
 
 /** Turns a decoded request into a call, runs it and answers the exchange. Never rejects. */
-export async function answerCall(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
+export function answerCall(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
+  const answered = answer(exchange, wire, answering);
+  exchange.via.http?.waitUntil?.(answered);
+  return answered;
+}
+
+async function answer(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
   const { codec } = answering;
   try {
     if (exchange.abort.aborted) return;
-    const call = new ServedCall(exchange, wire, answering);
+    const call = new ServedCall(exchange, wire, answering) as Call;
     let outcome = await answering.serve(call);
     if (outcome.kind === "input-required" && answering.goOn !== undefined)
       outcome = await answering.goOn(call, outcome);
+    answering.ending?.(outcome);
     const signer = answering.server;
     const server = signer instanceof Promise ? await signer : signer;
     const encoded = codec.encodeOutcome(wire.method, outcome, server, wire.params);
@@ -52,7 +61,7 @@ export async function answerCall(exchange: Exchange, wire: WireCall, answering: 
 }
 
 /** A call as it came over a wire. Its parts are its own, so that a copy has them all. */
-class ServedCall implements Call {
+class ServedCall implements CallOf {
   readonly method: Method;
   readonly params: WireCall["params"];
   readonly peer: Peer;

@@ -6,7 +6,7 @@ import type { LogLevel } from "../model/logging.ts";
 import type { DiscoverResult, Method, MethodRow, Params } from "../model/methods.ts";
 import type { ClientCapabilities, Implementation, Peer } from "../model/peer.ts";
 import type { Revision } from "../model/revision.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import type { CallOf, OutcomeOf } from "../model/service.ts";
 import type { TaskTerms } from "../model/task.ts";
 
 /** A value, or the failure to answer with. */
@@ -75,7 +75,7 @@ export interface ServerCodec extends SharedCodec {
   /** How the call ended. `server` signs modern results; the params of the call tell what a result belongs to. */
   encodeOutcome<M extends Method>(
     method: M,
-    outcome: Outcome<M>,
+    outcome: OutcomeOf<M>,
     server?: Implementation,
     params?: Params<M>,
   ): Decoded<JsonObject>;
@@ -86,9 +86,9 @@ export interface ServerCodec extends SharedCodec {
 /** Like {@link ServerCodec}, at the client's end. */
 export interface ClientCodec extends SharedCodec {
   /** The params of a request. A token asks for progress. */
-  encodeCall(call: Call, progressToken?: Id): JsonObject;
+  encodeCall(call: CallOf, progressToken?: Id): JsonObject;
   /** A successful response. A result of the wrong shape is an `invalid-response`. */
-  decodeResult<M extends Method>(method: M, result: JsonObject): Outcome<M>;
+  decodeResult<M extends Method>(method: M, result: JsonObject): OutcomeOf<M>;
   /** A missing resource is told apart by the method that met it. */
   decodeFailure(error: ErrorObject, method?: string): Failure;
   /**
@@ -100,7 +100,7 @@ export interface ClientCodec extends SharedCodec {
 
 /** The server's end of a revision that opens with a handshake. */
 export interface LegacyServerCodec extends ServerCodec, Pick<ClientCodec, "decodeFailure"> {
-  decodeHello(params: JsonObject): Hello;
+  decodeHello(params: JsonObject): Decoded<Hello>;
   encodeWelcome(server: DiscoverResult): JsonObject;
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { codecFor } from "../../test/support/codecs.ts";
 import type { Json, JsonObject } from "../json/json.ts";
+import { legacyClient } from "../legacy/codec/client-codec.ts";
 import type { Content } from "../model/content.ts";
 import type { Method, Result } from "../model/methods.ts";
 import { isLegacy, isSince, type Revision, revisions } from "../model/revision.ts";
-import { legacyClient } from "./legacy-client.ts";
 import { legacyServer } from "./legacy-server.ts";
 
 function said<M extends Method>(revision: Revision, method: M, result: Result<M>): JsonObject {

@@ -3,22 +3,19 @@ import type { Request } from "../jsonrpc/message.ts";
 import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
 import { methodRow } from "../model/methods.ts";
 import type { LegacyRevision, Revision } from "../model/revision.ts";
-import { unreachable } from "../std/unreachable.ts";
 import type { Decoded, LegacyServerCodec, ServerCodec, Session, WireCall } from "./codec.ts";
 import { perRevision } from "./legacy-dialects.ts";
+import { askedTerms } from "./shared/asked-terms.ts";
 import { decodeFailure } from "./shared/decode-failure.ts";
 import type { Dialect } from "./shared/dialect.ts";
-import { createQuestionWriter } from "./shared/encode-question.ts";
-import { createResultWriter } from "./shared/encode-result.ts";
+import { createMemory, createQuestionWriter, createResultWriter } from "./shared/encode-outcome.ts";
+import { dropInside, readProgressToken } from "./shared/envelope.ts";
 import { encodeFailure } from "./shared/errors.ts";
 import { decodeHello, encodeWelcome } from "./shared/handshake.ts";
-import { hasTasks, isIn } from "./shared/known.ts";
-import { createMemory } from "./shared/memory.ts";
-import { dropInside, readProgressToken } from "./shared/meta.ts";
+import { hasTasks } from "./shared/has-tasks.ts";
 import { createNotificationWriter, nameWriter } from "./shared/notifications.ts";
-import { paramsProblem } from "./shared/params.ts";
+import { isIn, paramsProblem } from "./shared/params.ts";
 import { refuse } from "./shared/refuse.ts";
-import { askedTerms } from "./shared/task-terms.ts";
 import { asMethod, asParams } from "./shared/unchecked.ts";
 
 /**
@@ -86,7 +83,7 @@ function createOutcomeWriter(dialect: Dialect): ServerCodec["encodeOutcome"] {
       case "failed":
         return { ok: false, failure: outcome.failure };
       default:
-        return unreachable(outcome);
+        throw new TypeError(`unexpected outcome: ${JSON.stringify(outcome satisfies never)}`);
     }
   };
 }

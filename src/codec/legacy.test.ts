@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { codecFor } from "../../test/support/codecs.ts";
 import type { JsonObject } from "../json/json.ts";
 import { toText } from "../json/text.ts";
-import type { Method, Params } from "../model/methods.ts";
-import { methodRow } from "../model/methods.ts";
+import { type Method, methodRow, type Params } from "../model/methods.ts";
 import { type CallSource, createCall } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Session } from "./codec.ts";
@@ -91,7 +90,7 @@ describe("encodeCall", () => {
   it("strips what is modern and what belonged to an earlier hop", () => {
     const params = { name: "buy", inputResponses: {}, requestState: "s", task: {}, _meta: { old: 1 } };
     const more = { meta: { ...reserved, progressToken: 1 }, logLevel: "info", answers: {}, state: "s" } as const;
-    expect(codec.encodeCall(call("tools/call", params, more))).toEqual({ name: "buy" });
+    expect(codec.encodeCall(call("tools/call", params, more))).toEqual({ name: "buy", arguments: {} });
   });
 
   it.each([

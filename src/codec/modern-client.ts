@@ -1,14 +1,13 @@
 import { asJson, type JsonObject } from "../json/json.ts";
 import type { Peer } from "../model/peer.ts";
-import type { Call } from "../model/service.ts";
+import type { CallOf } from "../model/service.ts";
 import type { ClientCodec } from "./codec.ts";
 import { r2026_07_28 } from "./r2026-07-28.ts";
 import { decodeFailure } from "./shared/decode-failure.ts";
 import { decodeModernResult } from "./shared/decode-result.ts";
 import type { Dialect } from "./shared/dialect.ts";
-import type { Draft } from "./shared/draft.ts";
 import { encodeParams } from "./shared/encode-params.ts";
-import { createEnvelopeWriter, type EnvelopeWriter, writeEnvelope } from "./shared/envelope.ts";
+import { createEnvelopeWriter, type Draft, type EnvelopeWriter, writeEnvelope } from "./shared/envelope.ts";
 import { encodeFailure } from "./shared/errors.ts";
 import { createNotificationWriter, decodeNotification, nameWriter } from "./shared/notifications.ts";
 
@@ -38,7 +37,7 @@ function createModernClient(dialect: Dialect, envelopeOf: EnvelopeWriter): Clien
   };
 }
 
-function encodeCall(dialect: Dialect, call: Call, envelope: JsonObject): JsonObject {
+function encodeCall(dialect: Dialect, call: CallOf, envelope: JsonObject): JsonObject {
   const params: Draft = { _meta: envelope, ...encodeParams(dialect, call) };
   if (call.answers !== undefined) params.inputResponses = asJson(call.answers);
   if (call.state !== undefined) params.requestState = call.state;

@@ -1,3 +1,4 @@
+import { anObject, aString, optional, type Problem } from "../json/check.ts";
 import { isObject, type JsonObject } from "../json/json.ts";
 import type { Request } from "../jsonrpc/message.ts";
 import { metaKeys, withMeta } from "../model/meta.ts";
@@ -5,17 +6,17 @@ import { methodRow } from "../model/methods.ts";
 import type { Revision } from "../model/revision.ts";
 import type { Decoded, ServerCodec, WireCall } from "./codec.ts";
 import { r2026_07_28 } from "./r2026-07-28.ts";
-import { anObject, aString, optional, type Problem } from "./shared/check.ts";
 import type { Dialect } from "./shared/dialect.ts";
-import { createOutcomeWriter } from "./shared/encode-outcome.ts";
-import { createQuestionWriter } from "./shared/encode-question.ts";
-import { createTaskWriter, type WriteQuestion } from "./shared/encode-task.ts";
-import { readEnvelope } from "./shared/envelope.ts";
+import {
+  createOutcomeWriter,
+  createQuestionWriter,
+  createTaskWriter,
+  type TaskWriter,
+} from "./shared/encode-outcome.ts";
+import { dropInside, readEnvelope } from "./shared/envelope.ts";
 import { encodeFailure } from "./shared/errors.ts";
-import { isIn } from "./shared/known.ts";
-import { dropInside } from "./shared/meta.ts";
 import { createNotificationWriter, nameWriter } from "./shared/notifications.ts";
-import { paramsProblem } from "./shared/params.ts";
+import { isIn, paramsProblem } from "./shared/params.ts";
 import { refuse } from "./shared/refuse.ts";
 import { statedTerms } from "./shared/task-terms.ts";
 import { asMethod, asParams } from "./shared/unchecked.ts";
@@ -28,12 +29,13 @@ export const modernServer: ServerCodec = createModernServer(r2026_07_28);
 
 function createModernServer(dialect: Dialect): ServerCodec {
   const encodeQuestion = createInputRequestWriter(dialect);
+  const writeTask = createTaskWriter(dialect, encodeQuestion);
   return {
     revision: dialect.revision,
     decodeCall: (request) => decodeCall(dialect.revision, request),
-    encodeOutcome: createOutcomeWriter(dialect, encodeQuestion),
+    encodeOutcome: createOutcomeWriter(dialect, encodeQuestion, writeTask),
     encodeFailure: (failure) => encodeFailure(dialect.errors, failure),
-    encodeNotification: createTaggedWriter(dialect, encodeQuestion),
+    encodeNotification: createTaggedWriter(dialect, writeTask),
     notificationName: nameWriter(dialect),
     encodeQuestion,
   };
@@ -85,8 +87,8 @@ function createInputRequestWriter(dialect: Dialect): ServerCodec["encodeQuestion
 }
 
 /** A notification on a subscription says which. */
-function createTaggedWriter(dialect: Dialect, writeQuestion: WriteQuestion): ServerCodec["encodeNotification"] {
-  const write = createNotificationWriter(dialect, createTaskWriter(dialect, writeQuestion));
+function createTaggedWriter(dialect: Dialect, writeTask: TaskWriter): ServerCodec["encodeNotification"] {
+  const write = createNotificationWriter(dialect, writeTask);
   return (method, params, scope) => {
     const said = write(method, params, scope);
     const id = scope?.subscriptionId;

@@ -156,9 +156,15 @@ describe("encodeCall", () => {
       _meta: { a: 1 },
       more: 1,
     };
-    expect(codec.encodeCall(call("tools/call", params))).toEqual({ name: "buy", more: 1, _meta: stated });
+    expect(codec.encodeCall(call("tools/call", params))).toEqual({
+      name: "buy",
+      arguments: {},
+      more: 1,
+      _meta: stated,
+    });
     expect(codec.encodeCall(call("tools/call", params, { answers: {}, state: "" }))).toEqual({
       name: "buy",
+      arguments: {},
       more: 1,
       inputResponses: {},
       requestState: "",

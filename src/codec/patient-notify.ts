@@ -41,7 +41,7 @@ async function attempt(send: () => Promise<void> | undefined): Promise<void> {
   }
 }
 
-function newsOf(method: string, { uri, taskId }: JsonObject): string {
-  const what = uri ?? taskId;
+function newsOf(method: string, { uri, taskId, elicitationId }: JsonObject): string {
+  const what = uri ?? taskId ?? elicitationId;
   return typeof what === "string" ? `${method} ${what}` : method;
 }

@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from "../json/json.ts";
 import { r2025_03_26 } from "./r2025-03-26.ts";
-import { type Change, ofType, without } from "./shared/change.ts";
-import { type Attempt, type Dialect, derive } from "./shared/dialect.ts";
-import { refuseFor } from "./shared/refuse.ts";
+import { type Attempt, type Change, type Dialect, derive, ofType, without } from "./shared/dialect.ts";
+import { refuseFor } from "./shared/refuse-for.ts";
 
 /** Sound was not a kind of content. The reader learns that there was some. */
 const audioAsText: Change = ({ mimeType, annotations }) => ({

@@ -1,6 +1,16 @@
 import { r2025_06_18 } from "./r2025-06-18.ts";
-import { type Change, dropMeta, inEach, inMember, inOrder, keeping, ofType, without } from "./shared/change.ts";
-import { type Dialect, derive } from "./shared/dialect.ts";
+import {
+  type Change,
+  type Dialect,
+  derive,
+  dropMeta,
+  inEach,
+  inMember,
+  inOrder,
+  keeping,
+  ofType,
+  without,
+} from "./shared/dialect.ts";
 import { structuredAsText } from "./shared/structured.ts";
 
 /** A link was not a kind of content. A reader can follow it all the same. */

@@ -2,10 +2,18 @@ import { rpcCodes } from "../jsonrpc/message.ts";
 import { metaKeys } from "../model/meta.ts";
 import { canShowForms } from "../model/peer.ts";
 import { r2025_11_25 } from "./r2025-11-25.ts";
-import { type Change, inMember, inOrder, without, withoutMeta } from "./shared/change.ts";
-import { type Attempt, type Dialect, derive } from "./shared/dialect.ts";
+import {
+  type Attempt,
+  type Change,
+  type Dialect,
+  derive,
+  inMember,
+  inOrder,
+  without,
+  withoutMeta,
+} from "./shared/dialect.ts";
 import { oneBlock, plainSampling } from "./shared/plain-sampling.ts";
-import { refuseFor } from "./shared/refuse.ts";
+import { refuseFor } from "./shared/refuse-for.ts";
 import { simpleForm } from "./shared/simple-form.ts";
 import { dropTasksExtension } from "./shared/tasks-capability.ts";
 

@@ -1,11 +1,42 @@
 import { isObject } from "../json/json.ts";
 import { rpcCodes } from "../jsonrpc/message.ts";
-import { type Change, inOrder, without, withoutMeta } from "./shared/change.ts";
-import { always, asModeled, type Dialect, derive } from "./shared/dialect.ts";
-import { legacyTask } from "./shared/encode-task.ts";
-import { insideKeys, modernKeys } from "./shared/meta.ts";
+import { metaKeys } from "../model/meta.ts";
+import {
+  always,
+  asModeled,
+  type Change,
+  type Dialect,
+  derive,
+  inOrder,
+  without,
+  withoutMeta,
+} from "./shared/dialect.ts";
+import { plainTask } from "./shared/encode-outcome.ts";
+import { insideKeys } from "./shared/envelope.ts";
 import { structuredAsText } from "./shared/structured.ts";
 import { dropTasksExtension, readTasksCapability, writeTasksCapability } from "./shared/tasks-capability.ts";
+
+/** The keys of `_meta` that came with 2026-07-28. */
+const modernKeys: readonly string[] = [
+  metaKeys.protocolVersion,
+  metaKeys.clientCapabilities,
+  metaKeys.clientInfo,
+  metaKeys.serverInfo,
+  metaKeys.logLevel,
+  metaKeys.subscriptionId,
+];
+
+/** A task in the words of 2025-11-25, where a tool that failed is a task that did. */
+const legacyTask: Change = (task) => {
+  const { ttlMs: ttl, pollIntervalMs: pollInterval, ...plain } = plainTask(task);
+  const failed = plain.status === "completed" && isObject(task.result) && task.result.isError === true;
+  return {
+    ...plain,
+    ...(failed && { status: "failed" }),
+    ttl,
+    ...(pollInterval !== undefined && { pollInterval }),
+  };
+};
 
 /** Since 2026-07-28 the output of a tool may be any JSON. Before, it was an object. */
 const objectOutput: Change = (tool) =>

@@ -1,8 +1,17 @@
 import { metaKeys } from "../model/meta.ts";
-import { inMember, inOrder, keeping, without, withoutMeta } from "./shared/change.ts";
-import { always, asModeled, type Dialect, derive } from "./shared/dialect.ts";
-import { plainTask } from "./shared/encode-task.ts";
-import { insideKeys } from "./shared/meta.ts";
+import {
+  always,
+  asModeled,
+  type Dialect,
+  derive,
+  inMember,
+  inOrder,
+  keeping,
+  without,
+  withoutMeta,
+} from "./shared/dialect.ts";
+import { plainTask } from "./shared/encode-outcome.ts";
+import { insideKeys } from "./shared/envelope.ts";
 
 /**
  * 2026-07-28, the revision the model is shaped like. What the model has beyond

@@ -72,11 +72,11 @@ describe("sendCall", () => {
     ],
     [
       { kind: "lost", reason: "timeout" },
-      { code: "timeout", message: "no answer to tools/list in time" },
+      { code: "timeout", message: "no response to tools/list in time" },
     ],
     [
       { kind: "lost", reason: "full" },
-      { code: "limit-reached", message: "tools/list was not sent: too many requests are unanswered" },
+      { code: "limit-reached", message: "tools/list was not sent: too many requests are unanswered (maxInFlight)" },
     ],
     [
       { kind: "lost", reason: "unsent", cause: new TypeError("a BigInt") },

@@ -1,19 +1,20 @@
-import { isObject, type JsonObject } from "../json/json.ts";
+import { asJson, isObject, type JsonObject } from "../json/json.ts";
 import type { Id, Notification } from "../jsonrpc/message.ts";
 import type { Lost, Reply, RequestOptions } from "../jsonrpc/outbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type Failure, McpError, toFailure } from "../model/errors.ts";
 import { metaKeys, metaOf } from "../model/meta.ts";
 import type { Method } from "../model/methods.ts";
-import { abortReason, type Call, type Outcome, onAbort } from "../model/service.ts";
+import { markUnsent } from "../model/safe-to-retry.ts";
+import { abortReason, type CallOf, type OutcomeOf, onAbort } from "../model/service.ts";
 import type { ClientCodec } from "./codec.ts";
 
 /** Sends a call over a connection and brings back its outcome. Never rejects. */
 export function sendCall<M extends Method>(
   peer: Pick<RpcPeer, "request">,
   codec: ClientCodec,
-  call: Call<M>,
-): Promise<Outcome<M>> {
+  call: CallOf<M>,
+): Promise<OutcomeOf<M>> {
   const reply = peer.request(call.method, paramsOf(codec, call), new CallLink(codec, call));
   return reply.then((given) => outcomeOf(given, codec, call));
 }
@@ -21,15 +22,19 @@ export function sendCall<M extends Method>(
 /** What ties a request to its call. A class, for every call has one and most need nothing of it. */
 class CallLink implements RequestOptions {
   readonly #codec: ClientCodec;
-  readonly #call: Call;
+  readonly #call: CallOf;
 
-  constructor(codec: ClientCodec, call: Call) {
+  constructor(codec: ClientCodec, call: CallOf) {
     this.#codec = codec;
     this.#call = call;
   }
 
+  get headers(): CallOf["headers"] {
+    return this.#call.headers;
+  }
+
   onNotification(notification: Notification): void {
-    tell(this.#codec, this.#call, notification);
+    tellCall(this.#codec, this.#call, notification);
   }
 
   onAbort(listener: () => void): () => void {
@@ -48,13 +53,13 @@ class CallLink implements RequestOptions {
 export async function sendOpenCall<M extends Method>(
   peer: Pick<RpcPeer, "request">,
   codec: ClientCodec,
-  call: Call<M>,
-): Promise<Outcome<M>> {
+  call: CallOf<M>,
+): Promise<OutcomeOf<M>> {
   let ended = false;
   let end = (): void => {};
   const reply = await peer.request(call.method, paramsOf(codec, call), {
     onNotification(notification) {
-      if (notification.method !== CANCELLED) return tell(codec, call, notification);
+      if (notification.method !== CANCELLED) return tellCall(codec, call, notification);
       ended = true;
       end();
     },
@@ -63,6 +68,7 @@ export async function sendOpenCall<M extends Method>(
       return onAbort(call, listener);
     },
     abortReason: () => describeAbort(abortReason(call)),
+    headers: call.headers,
     /** What the server has ended need not be cancelled. */
     get cancellable() {
       return !ended;
@@ -74,18 +80,23 @@ export async function sendOpenCall<M extends Method>(
 const CANCELLED = "notifications/cancelled";
 
 /** Asks for progress by the id of the request, when the caller wants to hear of it. */
-function paramsOf(codec: ClientCodec, call: Call): (id: Id) => JsonObject {
+function paramsOf(codec: ClientCodec, call: CallOf): (id: Id) => JsonObject {
   return (id) => codec.encodeCall(call, call.wantsProgress ? id : undefined);
 }
 
-function tell(codec: ClientCodec, call: Call, { method, params }: Notification): void {
+/** Hands a notification that belongs to a call to whoever made it. */
+export function tellCall(codec: ClientCodec, call: CallOf, { method, params }: Notification): void {
   const told = codec.decodeNotification(method, params);
   if (told !== undefined) call.notify(told.method, told.params);
 }
 
-function outcomeOf<M extends Method>(reply: Reply, codec: ClientCodec, { method }: Call<M>): Outcome<M> {
+/** What the answer to a call means. */
+export function outcomeOf<M extends Method>(reply: Reply, codec: ClientCodec, { method }: CallOf<M>): OutcomeOf<M> {
   if (reply.kind === "success") return codec.decodeResult(method, reply.result);
-  return { kind: "failed", failure: failureOf(reply, codec, method) };
+  const failure = failureOf(reply, codec, method);
+  if (reply.kind === "lost" || reply.partial === undefined) return { kind: "failed", failure };
+  const partial = codec.decodeResult(method, reply.partial);
+  return { kind: "failed", failure, ...(partial.kind === "complete" && { partial: asJson(partial.result) }) };
 }
 
 /** Why a request did not succeed. */
@@ -97,23 +108,31 @@ export function failureOf(
   return reply.kind === "failure" ? codec.decodeFailure(reply.error, method) : lostFailure(reply, method);
 }
 
-function lostFailure({ reason, cause }: Lost, method: string): Failure {
+function lostFailure({ reason, cause, ms, isUnsent = false }: Lost, method: string): Failure {
   switch (reason) {
     case "cancelled":
       return { code: "cancelled", message: `${method} was cancelled` };
     case "timeout":
-      return { code: "timeout", message: `no answer to ${method} in time` };
+      return {
+        code: "timeout",
+        message: `no response to ${method} ${ms === undefined ? "in time" : `within ${ms} ms`}`,
+      };
     case "full":
-      return { code: "limit-reached", message: `${method} was not sent: too many requests are unanswered` };
+      return {
+        code: "limit-reached",
+        message: `${method} was not sent: too many requests are unanswered (maxInFlight)`,
+      };
     case "unsent":
       return {
         code: "invalid-params",
         message: `${method} was not sent: ${cause instanceof Error ? cause.message : cause}`,
       };
+    case "malformed":
+      return { code: "invalid-response", message: `the response to ${method} is malformed: ${cause}` };
     case "undelivered":
       return cause instanceof McpError ? toFailure(cause) : closedFailure(cause);
     case "closed":
-      return closedFailure(cause);
+      return isUnsent ? markUnsent(closedFailure(cause)) : closedFailure(cause);
   }
 }
 

@@ -85,6 +85,6 @@ describe("headerProblem", () => {
   it("repeats no more than 100 characters of a value", () => {
     const request = { method: "m".repeat(1000), params: {} };
     const problem = headerProblem(request, version, lookup({ ...good, "mcp-method": "h".repeat(1000) }));
-    expect(problem).toBe(`the Mcp-Method header is "${"h".repeat(99)}…", the body says "${"m".repeat(99)}…"`);
+    expect(problem).toBe(`the Mcp-Method header is "${"h".repeat(100)}…", the body says "${"m".repeat(100)}…"`);
   });
 });

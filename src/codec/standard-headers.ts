@@ -1,6 +1,7 @@
 import type { JsonObject } from "../json/json.ts";
 import { methodRow } from "../model/methods.ts";
 import { encodeHeaderValue, isHeaderFor, trimHeaderValue } from "../std/header-value.ts";
+import { quote } from "../std/text.ts";
 
 /** What the headers of a request repeat. */
 interface Request {
@@ -70,11 +71,5 @@ function missing(header: string): string {
 }
 
 function different(header: string, value: string, text: string): string {
-  return `the ${header} header is ${quoted(value)}, the body says ${quoted(text)}`;
-}
-
-const MAX_QUOTED = 100;
-
-function quoted(text: string): string {
-  return JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED - 1)}…` : text);
+  return `the ${header} header is ${quote(value)}, the body says ${quote(text)}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configOf, parseObject } from "./config-of.ts";
+import { configOf, parseObject } from "./resolve-config.ts";
 
 describe("configOf", () => {
   const entry = { command: "x", args: ["y"] };

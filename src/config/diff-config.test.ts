@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { configOf } from "./config-of.ts";
-import { type ConfigDiff, diffConfig } from "./diff-config.ts";
+import { type ConfigDiff, diffConfig } from "./explain-config.ts";
+import { configOf } from "./resolve-config.ts";
 
 function namesOf({ added, removed, changed, same }: ConfigDiff): unknown {
   const names = (servers: readonly { readonly name: string }[]) => servers.map(({ name }) => name);

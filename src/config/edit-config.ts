@@ -1,23 +1,21 @@
 import { canonicalText } from "../json/canonical.ts";
-import type { Json, JsonObject } from "../json/json.ts";
+import type { Json } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import { editJson } from "./edit-json.ts";
-import { editToml } from "./edit-toml.ts";
 import { editYaml } from "./edit-yaml.ts";
-import { type ConfigFormat, formatOf } from "./format.ts";
-import { type ParseConfigOptions, type ParsedConfig, parseConfig } from "./parse-config.ts";
-import { objectTree } from "./parse-object.ts";
+import {
+  type ConfigFormat,
+  formatOf,
+  objectTree,
+  type ParseConfigOptions,
+  type ParsedConfig,
+  parseConfig,
+} from "./parse-config.ts";
+import { findTomlHeaders, findTomlPlaces, placeKey, type TomlPath } from "./parse-toml.ts";
 import { formatProblem, invalidConfig, shownName } from "./problem.ts";
 import { readServer } from "./read-server.ts";
+import type { ConfigEdit, RootedEdit } from "./server-entry.ts";
 import type { ConfigNode } from "./tree.ts";
-
-/** A change of one server. An entry is written as it is, in the words of the file's dialect. */
-export type ConfigEdit =
-  | { readonly type: "set"; readonly name: string; readonly entry: JsonObject }
-  | { readonly type: "remove"; readonly name: string };
-
-/** An edit, and the names of what the servers are in. */
-export type RootedEdit = ConfigEdit & { readonly root: readonly string[] };
 
 /**
  * The text of a configuration file with one server added, replaced or removed.
@@ -67,7 +65,10 @@ async function checkEdit(
   if (edit.type === "set") expected.set(own, canonicalText(edit.entry));
   else expected.delete(own);
   const found = new Map(after?.servers.map((server) => [keyOf(server), canonicalText(jsonOf(server.value))]));
-  const same = found.size === expected.size && [...expected].every(([key, value]) => found.get(key) === value);
+  const same =
+    after !== undefined &&
+    found.size === expected.size &&
+    [...expected].every(([key, value]) => found.get(key) === value);
   if (same) return;
   throw invalidConfig(
     { path: options.path },
@@ -96,4 +97,33 @@ function jsonOf(node: ConfigNode): Json {
     default:
       return node.value;
   }
+}
+
+/** Changes one server in TOML: its tables are taken out, and written anew at the end. */
+async function editToml(text: string, edit: RootedEdit, path: string): Promise<string> {
+  const server = [...edit.root, edit.name];
+  const rest = withoutTables(text, server);
+  if (findTomlPlaces(rest).has(placeKey(server))) {
+    const message = `${shownName(edit.name)} is not written as a table of its own, and cannot be changed here`;
+    throw invalidConfig({ path }, message);
+  }
+  if (edit.type === "remove") return rest;
+  const { stringify } = await import("smol-toml");
+  const table = server.reduceRight<unknown>((value, name) => ({ [name]: value }), edit.entry);
+  return `${rest.trimEnd()}${rest.trim() === "" ? "" : "\n\n"}${stringify(table)}`;
+}
+
+/** The text without the tables of a server. Comments above the next table are its own, and stay. */
+function withoutTables(text: string, server: TomlPath): string {
+  const headers = findTomlHeaders(text);
+  let kept = "";
+  let end = 0;
+  for (const [index, { at, path }] of headers.entries()) {
+    if (!server.every((name, depth) => path[depth] === name)) continue;
+    kept += text.slice(end, at);
+    const lines = text.slice(at, headers[index + 1]?.at).split(/(?<=\n)/);
+    const last = lines.findLastIndex((line) => !/^\s*(?:#|$)/.test(line));
+    end = at + lines.slice(0, last + 1).join("").length;
+  }
+  return kept + text.slice(end);
 }

@@ -1,6 +1,6 @@
 import type { Node } from "jsonc-parser";
 import type { Json } from "../json/json.ts";
-import type { RootedEdit } from "./edit-config.ts";
+import type { RootedEdit } from "./server-entry.ts";
 
 /**
  * Changes one server in JSON that may have comments. Only the server itself is

@@ -1,4 +1,4 @@
-import { limits } from "./limits.ts";
+import { limits } from "./tree.ts";
 
 /** One variable of an env file, or a line that is none. */
 export type EnvLine =

@@ -1,7 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables in configuration files look like that
 import { describe, expect, it } from "vitest";
-import { explainConfig } from "./explain-config.ts";
-import { formatExplanation } from "./format-explanation.ts";
+import { explainConfig, formatExplanation } from "./explain-config.ts";
 import { parseConfig } from "./parse-config.ts";
 import { resolveConfig } from "./resolve-config.ts";
 

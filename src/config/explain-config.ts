@@ -1,8 +1,10 @@
-import { dialectOf } from "./dialect.ts";
-import type { ConfigProblem } from "./problem.ts";
+import { canonicalText } from "../json/canonical.ts";
+import { asJson } from "../json/json.ts";
+import { maskText } from "../std/secrets.ts";
+import { dialectOf } from "./dialects.ts";
+import { type ConfigProblem, formatPlace, formatProblem, type Place, shownName } from "./problem.ts";
 import type { Config, ConfigFile } from "./resolve-config.ts";
-import { maskText } from "./secrets.ts";
-import type { FieldOrigin, IgnoredField, ServerOrigin } from "./server-entry.ts";
+import type { FieldOrigin, IgnoredField, ServerEntry, ServerOrigin } from "./server-entry.ts";
 
 /** What became of a configuration, and why. Plain data without secrets. */
 export interface ConfigExplanation {
@@ -44,4 +46,77 @@ export function explainConfig({ servers, problems, files, origins }: Config): Co
     problems: problems.filter(({ server }) => server === undefined),
     files: files.map((file) => ({ ...file, path: maskText(file.path) })),
   };
+}
+
+/** An explanation to read in a terminal. */
+export function formatExplanation({ servers, problems }: ConfigExplanation): string {
+  const blocks = servers.map(formatServer);
+  const others = problems.map((problem) => `${problem.level}: ${formatProblem(problem)}\n`);
+  if (blocks.length === 0 && others.length === 0) return "no servers\n";
+  return [...blocks, ...(others.length === 0 ? [] : [others.join("")])].join("\n");
+}
+
+function formatServer(server: ServerExplanation): string {
+  const { name, app, status, place, fields, ignored, replaces, problems } = server;
+  const width = Math.min(maxWidth, Math.max(0, ...fields.map(({ field }) => field.length)));
+  const lines = [
+    `${shownName(name)} (${status}), ${app}, ${formatPlace(place)}`,
+    ...fields.map((field) => `  ${formatField(field, place, width)}`),
+    ...ignored.map(({ field, place: at }) => `  ignored: ${field}  (${placeWithin(at, place)})`),
+    ...replaces.map((at) => `  instead of ${formatPlace(at)}`),
+    ...problems.map((problem) => `  ${problem.level}: ${formatProblem(problem)}`),
+  ];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+const maxWidth = 32;
+
+function formatField({ field, shown, place, variables }: FieldOrigin, server: Place, width: number): string {
+  const from = variables.length === 0 ? "" : `, from ${variables.map(shownName).join(", ")}`;
+  return `${field.padEnd(width)}  ${oneLine(shown)}  (${placeWithin(place, server)}${from})`;
+}
+
+/** The file is said only where it is another one than that of the server. */
+function placeWithin(place: Place, server: Place): string {
+  const sameFile = place.path === server.path && place.line !== undefined;
+  return sameFile ? `${place.line}:${place.column ?? 1}` : formatPlace(place);
+}
+
+/** Terminals obey control characters; a value must not. */
+function oneLine(text: string): string {
+  const short = text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+  return short.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => JSON.stringify(character).slice(1, -1));
+}
+
+const maxShown = 200;
+
+/** What is different between two configurations. */
+export interface ConfigDiff {
+  readonly added: readonly ServerEntry[];
+  /** Also those that can no longer be used. */
+  readonly removed: readonly ServerEntry[];
+  readonly changed: readonly { readonly before: ServerEntry; readonly after: ServerEntry }[];
+  readonly same: readonly ServerEntry[];
+}
+
+/**
+ * Compares servers by their names. One has changed when anything that matters to
+ * it has, secrets included; where it was said does not matter.
+ */
+export function diffConfig(before: Pick<Config, "servers">, after: Pick<Config, "servers">): ConfigDiff {
+  const old = new Map(before.servers.map((server) => [server.name, server]));
+  const names = new Set(after.servers.map(({ name }) => name));
+  const pairs = after.servers.map((server) => ({ before: old.get(server.name), after: server }));
+  return {
+    added: pairs.flatMap((pair) => (pair.before === undefined ? pair.after : [])),
+    removed: before.servers.filter(({ name }) => !names.has(name)),
+    changed: pairs.flatMap((pair) =>
+      pair.before === undefined || isSame(pair.before, pair.after) ? [] : { before: pair.before, after: pair.after },
+    ),
+    same: pairs.flatMap((pair) => (pair.before !== undefined && isSame(pair.before, pair.after) ? pair.after : [])),
+  };
+}
+
+function isSame({ origin: _, ...a }: ServerEntry, { origin: __, ...b }: ServerEntry): boolean {
+  return canonicalText(asJson(a)) === canonicalText(asJson(b));
 }

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { startCpuTime } from "../../test/support/cpu-time.ts";
 import { McpError } from "../model/errors.ts";
-import { limits } from "./limits.ts";
 import { type ParsedConfig, parseConfig } from "./parse-config.ts";
 import { formatProblem } from "./problem.ts";
+import { limits } from "./tree.ts";
 
 const loaded = vi.hoisted((): string[] => []);
 vi.mock("jsonc-parser", async (original) => note("jsonc-parser", await original<object>()));

@@ -1,20 +1,25 @@
-import { type DialectName, dialectOf } from "./dialect.ts";
-import { type ConfigFormat, formatOf } from "./format.ts";
-import { type ConfigInput, readInputs } from "./input.ts";
-import { limits } from "./limits.ts";
+import { type DialectName, dialectOf, type Found, findServers } from "./dialects.ts";
+import { type ConfigInput, readInputs } from "./inputs.ts";
 import { parseJsonTree } from "./parse-json.ts";
 import { parseTomlTree } from "./parse-toml.ts";
 import { parseYamlTree } from "./parse-yaml.ts";
-import { type Locate, locator, type Place } from "./place.ts";
-import { type ConfigProblem, invalidConfig } from "./problem.ts";
-import { type Found, findServers } from "./roots.ts";
-import { type ConfigNode, type ObjectNode, objectIn } from "./tree.ts";
+import { type ConfigProblem, invalidConfig, type Locate, locator, type Place } from "./problem.ts";
+import {
+  addMember,
+  type Budget,
+  type ConfigNode,
+  createBudget,
+  limits,
+  type Member,
+  type ObjectNode,
+  objectIn,
+} from "./tree.ts";
 
 export interface ParseConfigOptions {
   /** The path of the file: it tells the format and the dialect, and is named in every message. */
   readonly path: string;
   /** Whose file it is. Default: found out from the path, else from what is in it. */
-  readonly dialect?: DialectName;
+  readonly dialect?: DialectName | undefined;
 }
 
 /** What one file says, before variables are put in. For `resolveConfig`. */
@@ -111,4 +116,70 @@ function switchedOff(tree: ConfigNode, found: Found): (name: string) => Pick<Raw
 
 function has(items: readonly ConfigNode[], name: string): boolean {
   return items.some((item) => item.kind === "text" && item.text === name);
+}
+
+/** A value of a program as a tree. What is not JSON is refused by `invalid-config`; a member that is undefined is absent. */
+export function objectTree(value: unknown, at: Place): ConfigNode {
+  return toNode(value, { at, budget: createBudget() }, 0);
+}
+
+interface Source {
+  readonly at: Place;
+  readonly budget: Budget;
+}
+
+function toNode(value: unknown, source: Source, depth: number): ConfigNode {
+  const { at } = source;
+  source.budget.take(depth, at);
+  switch (typeof value) {
+    case "string":
+      return { kind: "text", at, text: value };
+    case "number":
+      return { kind: "number", at, value, text: String(value) };
+    case "boolean":
+      return { kind: "flag", at, value };
+    case "object":
+      if (value === null) return { kind: "nothing", at };
+      if (Array.isArray(value))
+        return { kind: "array", at, items: value.map((item) => toNode(item, source, depth + 1)) };
+      return { kind: "object", at, members: membersOf(Object.entries(value), source, depth + 1) };
+    default:
+      throw invalidConfig(at, `a ${typeof value} cannot be part of a configuration`);
+  }
+}
+
+function membersOf(
+  entries: readonly (readonly [string, unknown])[],
+  source: Source,
+  depth: number,
+): ReadonlyMap<string, Member> {
+  const members = new Map<string, Member>();
+  for (const [name, value] of entries) {
+    if (value !== undefined) addMember(members, name, { at: source.at, value: toNode(value, source, depth) });
+  }
+  return members;
+}
+
+/** How a configuration file is written. */
+export type ConfigFormat = "json" | "toml" | "yaml";
+
+/** The format of a file: by its extension, else by how its text begins. JSON may have comments. */
+export function formatOf(path: string, text: string): ConfigFormat {
+  const extension = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
+  return extensions.get(extension) ?? formatOfText(text);
+}
+
+const extensions: ReadonlyMap<string, ConfigFormat> = new Map([
+  ["json", "json"],
+  ["jsonc", "json"],
+  ["json5", "json"],
+  ["toml", "toml"],
+  ["yaml", "yaml"],
+  ["yml", "yaml"],
+]);
+
+function formatOfText(text: string): ConfigFormat {
+  const start = text.replace(/^(?:\s|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/, "");
+  if (start.startsWith("{")) return "json";
+  return /^(?:\[|[\w.-]+[ \t]*=)/.test(start) ? "toml" : "yaml";
 }

@@ -1,8 +1,6 @@
 import type { Node, ParseError } from "jsonc-parser";
-import { limits } from "./limits.ts";
-import type { Locate } from "./place.ts";
-import { invalidConfig } from "./problem.ts";
-import { addMember, type Budget, type ConfigNode, createBudget, type Member, tooDeep } from "./tree.ts";
+import { invalidConfig, type Locate } from "./problem.ts";
+import { addMember, type Budget, type ConfigNode, createBudget, limits, type Member, tooDeep } from "./tree.ts";
 
 /** Reads JSON that may have comments and trailing commas. Throws `invalid-config`. */
 export async function parseJsonTree(text: string, locate: Locate): Promise<ConfigNode> {

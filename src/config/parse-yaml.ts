@@ -1,6 +1,5 @@
 import type { Document, Node, Pair, YAMLError } from "yaml";
-import type { Locate, Place } from "./place.ts";
-import { invalidConfig } from "./problem.ts";
+import { invalidConfig, type Locate, type Place } from "./problem.ts";
 import {
   addMember,
   type Budget,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { baseName, folderOf, isAbsolute, joinPath, projectFolder } from "./paths.ts";
+import { baseName, folderOf, isAbsolute, joinPath, projectFolder } from "./environment.ts";
 
 describe("paths", () => {
   it.each([

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatPlace, locator } from "./place.ts";
+import { formatPlace, locator } from "./problem.ts";
 
 describe("locator", () => {
   it("counts lines and columns from 1, whichever way lines end", () => {

@@ -1,10 +1,31 @@
-import { dialectOf } from "./dialect.ts";
-import { createDraft, type Draft, refuse, type Setting, type Wrong } from "./draft.ts";
-import { fieldReaders } from "./fields.ts";
-import { limits } from "./limits.ts";
+import { maskText } from "../std/secrets.ts";
+import { dialectOf } from "./dialects.ts";
 import type { ParsedConfig, RawServer } from "./parse-config.ts";
 import { shownName } from "./problem.ts";
-import { kindOf, type ObjectNode } from "./tree.ts";
+import {
+  fact,
+  readArgs,
+  readAuthProvider,
+  readBearerVariable,
+  readCommand,
+  readDuration,
+  readEnv,
+  readEnvNames,
+  readFlag,
+  readHeaders,
+  readHeaderVariables,
+  readKeyringNames,
+  readNames,
+  readOAuth,
+  readResource,
+  readScopes,
+  readSetting,
+  readUrl,
+  refuseField,
+  wrongKind,
+} from "./read-fields.ts";
+import { claim, createDraft, type Draft, type FieldReader, refuse, type Setting, type Wrong } from "./server-draft.ts";
+import { type ConfigNode, kindOf, limits, type ObjectNode } from "./tree.ts";
 
 /** What an entry says, in one shape for all dialects. What is wrong with it is in its problems. */
 export function readServer({ name, at, value, off }: RawServer, { dialect }: ParsedConfig): Draft {
@@ -85,3 +106,200 @@ function missingTarget({ members }: ObjectNode): { readonly message: string; rea
   }
   return { message: "there is neither a command nor a URL", hint: "write command and args, or url" };
 }
+
+/** Every field that means something here, in all the ways it is spelled. What is not in the table is ignored, and told so. */
+const fieldReaders: ReadonlyMap<string, FieldReader> = new Map<string, FieldReader>([
+  ["type", readType],
+  ["transport", readType],
+  ["transportType", readType],
+
+  ["command", readCommand],
+  ["cmd", readCommand],
+  ["args", readArgs],
+  ["env", readEnv],
+  ["envs", readEnv],
+  ["environment", readEnv],
+  ["env_vars", readEnvNames],
+  ["inheritEnv", readEnvNames],
+  ["env_keys", readKeyringNames],
+  ["cwd", text("cwd")],
+  ["working_dir", text("cwd")],
+  ["envFile", text("envFile")],
+  ["env_file", text("envFile")],
+
+  ["url", readUrl],
+  ["httpUrl", readUrl],
+  ["serverUrl", readUrl],
+  ["uri", readUrl],
+  ["headers", readHeaders],
+  ["http_headers", readHeaders],
+  ["env_http_headers", readHeaderVariables],
+  ["bearer_token_env_var", readBearerVariable],
+  ["bearer_token", refuseField("would have a token in the file", "write bearer_token_env_var")],
+  ["headersHelper", refuseField("is a command that gives headers; commands are not run", "write headers")],
+
+  ["oauth", readOAuth],
+  ["auth", readOAuth],
+  ["scopes", readScopes],
+  ["oauth_resource", readResource],
+  ["authProviderType", readAuthProvider],
+
+  ["enabled", flag((draft, value) => switchTo(draft, value))],
+  ["disabled", flag((draft, value) => switchTo(draft, !value))],
+
+  ["timeout", readTimeout],
+  ["connectTimeoutMs", duration("connectTimeoutMs", 1)],
+  ["callTimeoutMs", duration("callTimeoutMs", 1)],
+  ["startup_timeout_ms", duration("connectTimeoutMs", 1)],
+  ["startup_timeout_sec", duration("connectTimeoutMs", 1_000)],
+  ["tool_timeout_sec", duration("callTimeoutMs", 1_000)],
+  ["initTimeout", duration("connectTimeoutMs", 1)],
+
+  ["includeTools", names("allow")],
+  ["allowedTools", names("allow")],
+  ["enabled_tools", names("allow")],
+  ["available_tools", names("allow")],
+  ["excludeTools", names("deny")],
+  ["disabledTools", names("deny")],
+  ["disabled_tools", names("deny")],
+  ["tools", readTools],
+
+  ["trust", flag((draft, value) => value && trustAll(draft))],
+  ["autoApprove", readTrusted],
+  ["alwaysAllow", readTrusted],
+
+  ["description", readDescription],
+  // What they define was read with the inputs of the file.
+  ["customUserVars", () => {}],
+]);
+
+function text(what: "cwd" | "envFile"): FieldReader {
+  return (draft, node, field) => {
+    if (!claim(draft, what, field, node.at)) return;
+    const setting = readSetting(draft, node, field);
+    if (setting !== undefined) draft[what] = setting;
+  };
+}
+
+function flag(use: (draft: Draft, value: boolean) => unknown): FieldReader {
+  return (draft, node, field) => {
+    const value = readFlag(draft, node, field);
+    if (value !== undefined) use(draft, value);
+  };
+}
+
+/** Files that say both `enabled` and `disabled` mean the more careful of the two. */
+function switchTo(draft: Draft, on: boolean): void {
+  draft.enabled &&= on;
+}
+
+function duration(what: "connectTimeoutMs" | "callTimeoutMs", unitMs: number): FieldReader {
+  return (draft, node, field) => {
+    if (!claim(draft, what, field, node.at)) return;
+    const ms = readDuration(draft, node, field, unitMs);
+    if (ms !== undefined) draft[what] = ms;
+  };
+}
+
+/** A number whose unit depends on the dialect, or `{ startup, request }` in milliseconds. */
+function readTimeout(draft: Draft, node: ConfigNode, field: string): void {
+  const { limits = "call", unitMs = 1 } = draft.dialect.timeout ?? {};
+  if (node.kind !== "object") {
+    duration(limits === "call" ? "callTimeoutMs" : "connectTimeoutMs", unitMs)(draft, node, field);
+    return;
+  }
+  for (const [name, { at, value }] of node.members) {
+    const inner = `${field}.${shownName(name)}`;
+    if (name === "startup") duration("connectTimeoutMs", 1)(draft, value, inner);
+    else if (name === "request") duration("callTimeoutMs", 1)(draft, value, inner);
+    else draft.ignored.push({ field: inner, place: at });
+  }
+}
+
+function names(what: "allow" | "deny"): FieldReader {
+  return (draft, node, field) => {
+    if (!claim(draft, what, field, node.at)) return;
+    const found = readNames(draft, node, field);
+    const all = what === "allow" && found?.length === 0 && draft.dialect.emptyAllowsAll;
+    if (found !== undefined && !all) draft[what] = found;
+  };
+}
+
+/** A list of what is allowed, or `{ allow, deny }`. Other objects say something else of tools in some dialects. */
+function readTools(draft: Draft, node: ConfigNode, field: string): void {
+  const members = node.kind === "object" ? node.members : [];
+  for (const [name, { at, value }] of members) {
+    const inner = `${field}.${shownName(name)}`;
+    if ((name === "allow" || name === "deny") && value.kind === "array") names(name)(draft, value, inner);
+    else draft.ignored.push({ field: inner, place: at });
+  }
+  if (node.kind !== "object") names("allow")(draft, node, field);
+}
+
+/** Names of tools, among which `*` is all of them; or a flag. */
+function readTrusted(draft: Draft, node: ConfigNode, field: string): void {
+  const found = node.kind === "flag" ? [] : readNames(draft, node, field);
+  const all = node.kind === "flag" ? readFlag(draft, node, field) : found?.includes("*");
+  if (all) trustAll(draft);
+  else if (draft.trust !== "all" && found !== undefined && found.length > 0) {
+    draft.trust = [...(draft.trust ?? []), ...found];
+  }
+}
+
+function trustAll(draft: Draft): void {
+  draft.trust = "all";
+}
+
+function readDescription(draft: Draft, node: ConfigNode, field: string): void {
+  if (node.kind !== "text") return void draft.ignored.push({ field, place: node.at });
+  fact(draft, node, field, node.text);
+  draft.description = node.text;
+}
+
+type ServerType = NonNullable<Draft["type"]>["is"];
+
+/** Reads `type` or `transport`, in any way it is spelled. */
+function readType(draft: Draft, node: ConfigNode, field: string): void {
+  if (!claim(draft, "type", field, node.at)) return;
+  if (node.kind !== "text") return void wrongKind(draft, node, field, "text");
+  const letters = node.text.toLowerCase().replaceAll(/[^a-z]/g, "");
+  const is = types.get(letters);
+  fact(draft, node, field, node.text);
+  if (is !== undefined) {
+    draft.type = { is, at: node.at };
+    return;
+  }
+  const reason = unserved.get(letters);
+  const said = `${field} is ${shownName(maskText(node.text))}`;
+  const message = reason === undefined ? `${said}, which is not known` : `${said}: ${reason}`;
+  refuse(draft, { at: node.at, field, message, hint: "known are stdio, http and sse" });
+}
+
+const types: ReadonlyMap<string, ServerType> = new Map<string, ServerType>([
+  ["stdio", "stdio"],
+  ["local", "stdio"],
+  ["command", "stdio"],
+  ["process", "stdio"],
+  ["http", "http"],
+  ["https", "http"],
+  ["streamable", "http"],
+  ["streamablehttp", "http"],
+  ["httpstream", "http"],
+  ["sse", "sse"],
+  ["httpsse", "sse"],
+  ["remote", "remote"],
+  ["url", "remote"],
+]);
+
+/** What exists, but not outside of the program the file is for. */
+const unserved: ReadonlyMap<string, string> = new Map([
+  ["ws", "there is no WebSocket transport"],
+  ["websocket", "there is no WebSocket transport"],
+  ["builtin", "that is a part of Goose itself"],
+  ["platform", "that is a part of Goose itself"],
+  ["frontend", "its tools are in the window of Goose"],
+  ["inlinepython", "its code would have to be run by Goose"],
+  ["sdk", "that lives in the program that the file is for"],
+  ["inmemory", "that lives in the program that the file is for"],
+  ["docker", "an image is no command; write docker as the command, with run -i --rm and the image as args"],
+]);

@@ -1,12 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables in configuration files look like that
 import { describe, expect, it } from "vitest";
-import { parseObject } from "./config-of.ts";
-import type { DialectName } from "./dialect.ts";
-import type { ConfigInput } from "./input.ts";
+import type { DialectName } from "./dialects.ts";
+import type { Surroundings } from "./environment.ts";
+import type { ConfigInput } from "./inputs.ts";
 import { parseConfig } from "./parse-config.ts";
 import { formatProblem } from "./problem.ts";
-import { type Config, resolveConfig } from "./resolve-config.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { type Config, parseObject, resolveConfig } from "./resolve-config.ts";
 
 /** One server called `a`, in a file of a dialect. */
 async function resolveEntry(

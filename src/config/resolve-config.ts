@@ -1,12 +1,12 @@
-import type { DialectName } from "./dialect.ts";
-import { readUserVariables } from "./input.ts";
-import type { ParsedConfig, RawServer } from "./parse-config.ts";
-import type { Place } from "./place.ts";
-import type { ConfigProblem } from "./problem.ts";
+import { type Dialect, type DialectName, dialectOf, findServers, isEntry } from "./dialects.ts";
+import type { Surroundings } from "./environment.ts";
+import { readUserVariables } from "./inputs.ts";
+import { objectTree, type ParsedConfig, type RawServer, toParsed } from "./parse-config.ts";
+import { type ConfigProblem, invalidConfig, type Place } from "./problem.ts";
 import { readServer } from "./read-server.ts";
 import { type ResolvedServer, resolveServer } from "./resolve-server.ts";
 import type { ServerEntry, ServerOrigin } from "./server-entry.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { kindOf, type ObjectNode } from "./tree.ts";
 import { createVariables, type VariablesOptions } from "./variables.ts";
 
 /** Servers, ready to be connected to. */
@@ -24,7 +24,7 @@ export interface ConfigFile {
   readonly path: string;
   /** `value` was read for a variable. It may be missing. */
   readonly kind: "config" | "value";
-  readonly dialect?: DialectName;
+  readonly dialect?: DialectName | undefined;
 }
 
 /**
@@ -84,4 +84,37 @@ async function resolveWinner(
   const { lenient = false, workspaceFolder = config.folder } = shared.surroundings;
   const variables = createVariables({ path: config.path, folder: workspaceFolder, inputs, ...shared });
   return resolveServer(readServer(server, config), { variables, lenient, replaces });
+}
+
+interface ParseObjectOptions {
+  /** What messages call it. Default: `config`. */
+  readonly path?: string | undefined;
+  /** Default: found out from what is in it. */
+  readonly dialect?: DialectName | undefined;
+}
+
+/**
+ * Reads a configuration that is given in code: what a file would have, or just
+ * servers by their names. Throws `invalid-config`.
+ */
+export function parseObject(object: object, options: ParseObjectOptions = {}): ParsedConfig {
+  const { path = "config", dialect } = options;
+  const tree = objectTree(object, { path });
+  if (tree.kind !== "object") throw invalidConfig({ path }, `an object is expected, not ${kindOf(tree)}`);
+  const given = dialect === undefined ? undefined : dialectOf(dialect);
+  return toParsed(path, tree, isPlain(tree) ? plain(tree, given) : findServers(tree, path, given));
+}
+
+/** The servers of an object: `configOf({ mcpServers: { … } })` or `configOf({ shop: { command: "shop" } })`. */
+export async function configOf(object: object, surroundings: Surroundings = {}): Promise<Config> {
+  return resolveConfig([parseObject(object)], surroundings);
+}
+
+/** Whether the members are servers themselves. A server may have a name that files use for something else. */
+function isPlain(tree: ObjectNode): boolean {
+  return [...tree.members.values()].some(({ value }) => value.kind === "object" && isEntry(value));
+}
+
+function plain(tree: ObjectNode, dialect: Dialect = dialectOf("generic")): ReturnType<typeof findServers> {
+  return { dialect, servers: tree, path: [], unread: [] };
 }

@@ -1,12 +1,9 @@
 import { defined } from "../std/defined.ts";
-import type { Draft, Setting } from "./draft.ts";
-import { createExpander, type Expanded, type Expander } from "./expander.ts";
-import type { Place } from "./place.ts";
-import type { ConfigProblem } from "./problem.ts";
+import { hidden, maskArgs, maskText, maskUrl, withoutSecrets } from "../std/secrets.ts";
+import { parseEnvFile } from "./env-file.ts";
+import { type ConfigProblem, type Place, shownName } from "./problem.ts";
 import { isCommand } from "./read-server.ts";
-import { type ResolvedTarget, resolveCommand } from "./resolve-command.ts";
-import { resolveUrl } from "./resolve-url.ts";
-import { withoutSecrets } from "./secrets.ts";
+import type { Draft, Setting } from "./server-draft.ts";
 import type {
   CommandTarget,
   FieldOrigin,
@@ -15,7 +12,7 @@ import type {
   ServerOrigin,
   UrlTarget,
 } from "./server-entry.ts";
-import type { Variables } from "./variables.ts";
+import { createExpander, type Expanded, type Expander, type Variables } from "./variables.ts";
 
 export interface ResolvedServer {
   /** Absent when there is an error among the problems. */
@@ -24,7 +21,7 @@ export interface ResolvedServer {
   readonly problems: readonly ConfigProblem[];
 }
 
-export interface ResolveServerOptions {
+interface ResolveServerOptions {
   readonly variables: Variables;
   readonly lenient: boolean;
   /** Entries of the same name that this one replaces. */
@@ -112,4 +109,164 @@ function toEntry(draft: Draft, { target, envFile, oauth, origin }: EntryParts): 
   const tools = allow === undefined && deny === undefined ? undefined : defined({ allow, deny });
   const more = defined({ description, connectTimeoutMs, callTimeoutMs, tools, oauth, trust, envFile });
   return { name, target, enabled, ...more, origin };
+}
+
+/** What became of where a server is. */
+interface ResolvedTarget {
+  readonly target: CommandTarget | UrlTarget | undefined;
+  readonly fields: readonly FieldOrigin[];
+  readonly envFile?: string;
+}
+
+/** The program of a server, ready to be started. */
+async function resolveCommand(draft: Draft, expander: Expander, variables: Variables): Promise<ResolvedTarget> {
+  const command = await expandOptional(draft.command, expander);
+  const args = await expandArgs(draft.args, expander);
+  const env = await expandRecord(draft.env, expander);
+  const cwd = await expandOptional(draft.cwd, expander);
+  const file = await readEnvFile(draft, expander, variables);
+  const given = [command, ...args, ...env.map(([, value]) => value), cwd, file.setting];
+  const fields = [...given.flatMap((expanded) => expanded?.origin ?? []), ...file.fields];
+  if (command === undefined || draft.command === undefined) return { target: undefined, fields };
+  checkCommand(command.text, draft.command, expander);
+  const inherit = draft.inheritEnv.length === 0 ? undefined : draft.inheritEnv;
+  const values = new Map([...file.values, ...env.map(([name, value]) => [name, value.text] as const)]);
+  const target = {
+    command: command.text,
+    args: args.map(({ text }) => text),
+    ...(values.size > 0 && { env: Object.fromEntries(values) }),
+    ...defined({ cwd: cwd === undefined ? undefined : variables.resolvePath(cwd.text), inheritEnv: inherit }),
+  };
+  return { target, fields, ...(file.path !== undefined && { envFile: file.path }) };
+}
+
+async function expandOptional(setting: Setting | undefined, expander: Expander): Promise<Expanded | undefined> {
+  return setting === undefined ? undefined : expander.expand(setting);
+}
+
+/** What an argument shows depends on the one before it. */
+async function expandArgs(settings: readonly Setting[], expander: Expander): Promise<readonly Expanded[]> {
+  const args: Expanded[] = [];
+  for (const setting of settings) {
+    const arg = await expander.expand(setting, { own: "left" });
+    if (arg !== undefined) args.push(arg);
+  }
+  const masked = maskArgs(args.map(({ shown }) => shown));
+  return args.map((arg, index) => {
+    const shown = masked[index] ?? hidden;
+    if (shown === arg.shown) return arg;
+    for (const secret of secretsIn(arg.text)) expander.secrets.add(secret);
+    return { ...arg, shown, origin: { ...arg.origin, shown, secret: true } };
+  });
+}
+
+/** What may be secret in `abc`, `--token=abc` and `Authorization: Bearer abc`. */
+function secretsIn(arg: string): readonly string[] {
+  const [, value = arg] = /^[^=\s]+=(.*)$/s.exec(arg) ?? /^[\w-]+:\s*(.*)$/s.exec(arg) ?? [];
+  return [value, ...value.split(/\s+/)];
+}
+
+/** Variables and headers: all of them may be secret. */
+async function expandRecord(
+  settings: ReadonlyMap<string, Setting>,
+  expander: Expander,
+  own?: ReadonlyMap<string, string>,
+): Promise<readonly (readonly [string, Expanded])[]> {
+  const record: (readonly [string, Expanded])[] = [];
+  for (const [name, setting] of settings) {
+    const value = await expander.expand(setting, { sensitive: true, ...(own !== undefined && { own }) });
+    if (value !== undefined) record.push([name, value]);
+  }
+  return record;
+}
+
+function checkCommand(command: string, setting: Setting, expander: Expander): void {
+  const hint = "write the program as command, and each word after it in args";
+  if (command.trim() === "") expander.refuse(setting, "names no program");
+  else if (isShellLine(command)) expander.refuse(setting, "is a whole command line", hint);
+}
+
+/**
+ * Whether a command goes on behind the program. Spaces alone do not tell: paths
+ * of programs have them too.
+ */
+function isShellLine(command: string): boolean {
+  const [first = "", ...others] = command.trim().split(/\s+/);
+  if (others.length === 0) return false;
+  return !/[\\/]/.test(first) || others.some((word) => /^(?:[-/|&;<>"'$]|[a-z]+:\/\/)/i.test(word));
+}
+
+interface EnvFileValues {
+  readonly setting?: Expanded | undefined;
+  readonly path?: string;
+  readonly values: ReadonlyMap<string, string>;
+  readonly fields: readonly FieldOrigin[];
+}
+
+/** More variables from a file. Those of the entry itself count more. */
+async function readEnvFile(draft: Draft, expander: Expander, variables: Variables): Promise<EnvFileValues> {
+  const none = { values: new Map<string, string>(), fields: [] };
+  const { envFile, enabled } = draft;
+  const setting = await expandOptional(envFile, expander);
+  if (envFile === undefined || setting === undefined || !enabled) return { ...none, setting };
+  const { path, text } = await variables.readFile(setting.text, "project");
+  if (text === undefined) {
+    expander.refuse(envFile, "names a file that cannot be read", "create it, or correct the path");
+    return { ...none, setting };
+  }
+  const values = new Map<string, string>();
+  const fields: FieldOrigin[] = [];
+  for (const line of parseEnvFile(text)) {
+    const place: Place = { path: maskText(path), line: line.line, column: 1 };
+    if (!line.ok) {
+      expander.refuse({ field: envFile.field, at: place }, `names a file in which ${line.problem}`);
+    } else if (!draft.env.has(line.name)) {
+      values.set(line.name, line.value);
+      expander.secrets.add(line.value);
+      fields.push({ field: `env.${line.name}`, shown: hidden, secret: true, place, variables: [] });
+    }
+  }
+  return { setting, path, values, fields };
+}
+
+/** Where a server is, ready to be connected to. */
+async function resolveUrl(draft: Draft, expander: Expander): Promise<ResolvedTarget> {
+  // Some dialects let headers refer to variables of the entry.
+  const env = await expandRecord(draft.env, expander);
+  const own = new Map(env.map(([name, { text }]) => [name, text]));
+  const url = draft.url === undefined ? undefined : await expander.expand(draft.url, { own });
+  const headers = await expandRecord(draft.headers, expander, own);
+  const fields = [...env, ...headers].map(([, { origin }]) => origin);
+  if (url === undefined || draft.url === undefined) return { target: undefined, fields };
+  const shown = maskUrl(url.shown);
+  const origin = { ...url.origin, shown, secret: shown !== url.text };
+  if (draft.enabled) {
+    checkUrl(url.text, draft.url, expander);
+    for (const [name, { text }] of headers) checkHeader(text, draft.headers.get(name) ?? draft.url, expander);
+  }
+  const type = draft.type?.is === "http" || draft.type?.is === "sse" ? draft.type.is : undefined;
+  const target = {
+    url: url.text,
+    ...(type !== undefined && { type }),
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers.map(([name, { text }]) => [name, text])) }),
+  };
+  return { target, fields: [origin, ...fields] };
+}
+
+function checkUrl(text: string, setting: Setting, expander: Expander): void {
+  const { protocol, username, password } = URL.canParse(text) ? new URL(text) : none;
+  if (protocol === "") expander.refuse(setting, "is no URL", "write https:// and where the server is");
+  else if (/^wss?:$/.test(protocol)) {
+    expander.refuse(setting, `is a ${protocol} URL; there is no WebSocket transport`);
+  } else if (!/^https?:$/.test(protocol)) {
+    expander.refuse(setting, `is a ${shownName(protocol)} URL`, "only http: and https: can be served");
+  } else if (username !== "" || password !== "") {
+    expander.refuse(setting, "has a user name or password in it", "send an authorization header instead");
+  }
+}
+
+const none = { protocol: "", username: "", password: "" };
+
+function checkHeader(value: string, setting: Setting, expander: Expander): void {
+  if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) expander.refuse(setting, "has a character that a header cannot have");
 }

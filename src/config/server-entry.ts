@@ -1,5 +1,6 @@
-import type { DialectName } from "./dialect.ts";
-import type { Place } from "./place.ts";
+import type { JsonObject } from "../json/json.ts";
+import type { DialectName } from "./dialects.ts";
+import type { Place } from "./problem.ts";
 
 /** A server of a configuration, whichever dialect it was written in. Variables are put in. */
 export interface ServerEntry {
@@ -90,3 +91,11 @@ export interface IgnoredField {
   readonly field: string;
   readonly place: Place;
 }
+
+/** A change of one server. An entry is written as it is, in the words of the file's dialect. */
+export type ConfigEdit =
+  | { readonly type: "set"; readonly name: string; readonly entry: JsonObject }
+  | { readonly type: "remove"; readonly name: string };
+
+/** An edit, and the names of what the servers are in. */
+export type RootedEdit = ConfigEdit & { readonly root: readonly string[] };

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { startCpuTime } from "../../test/support/cpu-time.ts";
-import type { VariableSyntax } from "./dialect.ts";
-import { type Part, parseTemplate } from "./template.ts";
+import type { VariableSyntax } from "./dialects.ts";
+import { type Part, parseTemplate } from "./server-draft.ts";
 
 const all: readonly VariableSyntax[] = ["braces", "editor", "file", "dollar", "curly", "mustache"];
 

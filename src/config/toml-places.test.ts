@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { stringify } from "smol-toml";
 import { describe, expect, it } from "vitest";
-import { findTomlPlaces, placeKey, type TomlPath } from "./toml-places.ts";
+import { findTomlPlaces, placeKey, type TomlPath } from "./parse-toml.ts";
 
 /** What stands at the place of a value. */
 function at(text: string, path: TomlPath, length: number): string | undefined {

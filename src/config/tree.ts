@@ -1,6 +1,4 @@
-import { limits } from "./limits.ts";
-import { formatPlace, type Place } from "./place.ts";
-import { invalidConfig, shownName } from "./problem.ts";
+import { formatPlace, invalidConfig, type Place, shownName } from "./problem.ts";
 
 /** A value of a configuration, with where it was said. All formats become this. */
 export type ConfigNode =
@@ -82,4 +80,22 @@ const words = {
   number: "a number",
   flag: "true or false",
   nothing: "null",
+} as const;
+
+/** Bounds on one configuration. No file that people write comes near them. */
+export const limits = {
+  /** Characters of one file. */
+  maxTextLength: 1_048_576,
+  /** Characters of one YAML file: nothing else takes so long to be refused. */
+  maxYamlLength: 262_144,
+  maxServers: 1_000,
+  /** Nesting of objects and arrays. */
+  maxDepth: 32,
+  /** Values in one file, after what is referred to was put in its place. */
+  maxNodes: 100_000,
+  /** Arguments, variables, headers, names of one server: each of them. */
+  maxItems: 1_000,
+  maxNameLength: 128,
+  /** Characters of one value after its variables were put in. */
+  maxValueLength: 262_144,
 } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { dialectOfPath, dialects } from "./dialect.ts";
-import { wellKnownConfigs } from "./well-known.ts";
+import { dialectOfPath, dialects } from "./dialects.ts";
+import { wellKnownConfigs } from "./environment.ts";
 
 const machines = [
   { cwd: "/home/shop", home: "/home/ada", platform: "linux", env: {} },

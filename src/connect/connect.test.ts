@@ -150,10 +150,13 @@ describe("connectBy", () => {
       tasks: false,
     });
     expect(open).toHaveBeenCalledExactlyOnceWith({
-      ...opening(clock, { info, signal, revision: "2025-11-25", timeoutMs: 5 }),
+      ...opening(clock, { info, revision: "2025-11-25", timeoutMs: 5 }),
+      signal: expect.any(AbortSignal),
       capabilities: { roots: { listChanged: true } },
       answer: expect.any(Function),
       notified: expect.any(Function),
+      warn: expect.any(Function),
+      trying: expect.any(Function),
     });
   });
 

@@ -1,20 +1,22 @@
+import type { Command } from "../transport/command.ts";
 import { type Connect, createConnect, createDial, type Dial, type Platform } from "./create-connect.ts";
 
-export { type ConnectOptions, connectBy } from "./create-connect.ts";
+export type { ConnectOptions } from "./connect-options.ts";
+export { connectBy } from "./create-connect.ts";
 
 const platform: Platform = {
   // Only who starts programs needs the platform for it, and the same goes for sockets.
   async openCommand(command, opening, { probeMs, maxLineBytes, jsonLimits }) {
-    const { openCommand } = await import("../transport/node/open-command.ts");
+    const { openCommand } = await import("../transport/node/spawn-channel.ts");
     return openCommand(command, opening, {
       ...(probeMs !== undefined && { probeMs }),
       ...(maxLineBytes !== undefined && { maxLineBytes }),
       ...(jsonLimits !== undefined && { jsonLimits }),
     });
   },
-  async sendTo({ protocol }) {
+  async sendTo({ protocol }, guard) {
     const { nodeSend } = await import("../transport/node/http-send.ts");
-    return nodeSend(protocol);
+    return nodeSend(protocol, guard);
   },
 };
 
@@ -29,3 +31,9 @@ export const connect: Connect = createConnect(platform);
 
 /** What {@link connect} stands on. */
 export const dial: Dial = createDial(platform);
+
+/** The file that a command starts, and where: what somebody has to approve before. */
+export async function locate(command: Command): Promise<{ path?: string; file?: string; cwd: string }> {
+  const { findProgram } = await import("../transport/node/program.ts");
+  return findProgram(command);
+}

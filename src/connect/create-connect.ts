@@ -1,59 +1,24 @@
-import { createAnswerDesk } from "../client/answers.ts";
-import { type Client, type ClientOptions, createClient } from "../client/client.ts";
+import { type Client, createClient } from "../client/client.ts";
+import { createAnswerDesk } from "../client/request-handlers.ts";
 import { toWarn } from "../client/warning.ts";
-import type { JsonLimits } from "../json/parse.ts";
-import type { Authorizer } from "../model/authorizer.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
-import type { Implementation } from "../model/peer.ts";
-import type { Era, Revision } from "../model/revision.ts";
+import { checkOptionNames } from "../model/option-names.ts";
+import { ownInfo } from "../model/own-info.ts";
 import type { Service } from "../model/service.ts";
-import type { Shaped, ShapesOf, ToolShapes } from "../model/shape.ts";
+import type { ToolsOf, Typed } from "../model/tool.ts";
 import { systemClock } from "../std/clock.ts";
+import { defined } from "../std/defined.ts";
+import { holding } from "../std/hold.ts";
 import type { Command } from "../transport/command.ts";
-import type { HttpClientOptions } from "../transport/http/client/open-http.ts";
-import type { HttpSend } from "../transport/http/http-send.ts";
+import type { AddressGuard } from "../transport/http/client/address-guard.ts";
+import type { HttpSend } from "../transport/http/http-message.ts";
 import { openChannel } from "../transport/open-channel.ts";
+import { type ConnectOptions, connectOptionNames } from "./connect-options.ts";
 import { openInProcess } from "./in-process.ts";
-import { namePlace } from "./name-place.ts";
-import { createPatience } from "./patience.ts";
-import { type Place, readTarget, type Target, type UrlPlace } from "./target.ts";
-
-export interface ConnectOptions extends ClientOptions {
-  /** What the client says of itself. Default: this package. */
-  readonly info?: Implementation;
-  /** The revision to speak. Default: the newest both sides know. */
-  readonly revision?: Revision;
-  /** What the server spoke last time, if that is known: it is tried first. */
-  readonly era?: Era;
-  /** How long one step of connecting may take. Default 30 s. */
-  readonly connectTimeoutMs?: number;
-  /** How long a server on stdio may ignore the modern opening before the older one is tried. Default 3 s. */
-  readonly probeMs?: number;
-  /** Bytes of one line of a server on stdio. Default 16 MiB; 0 is off. */
-  readonly maxLineBytes?: number;
-  /** Bytes of one JSON body, or of one event of a stream, of a server at a URL. Default 16 MiB; 0 is off. */
-  readonly maxBodyBytes?: number;
-  /** Bounds on the JSON of a server. Default: 64 levels, 65,536 elements. */
-  readonly jsonLimits?: JsonLimits;
-  /**
-   * Sent with every request to a server at a URL, beside what the protocol
-   * wants: an object, or a function that is asked before each request, such as
-   * for a token that has to be renewed. Headers of the protocol cannot be
-   * replaced. Never sent to another origin.
-   */
-  readonly headers?: HttpClientOptions["headers"];
-  /**
-   * Shows a server at a URL who the client is, such as `oauth()` of
-   * `plugbay/auth/client`. An `authorization` among the headers wins. Time that
-   * users take to sign in does not count for `connectTimeoutMs`.
-   */
-  readonly auth?: Authorizer;
-  /** Sends the requests to a server at a URL. Default: what the platform does best. */
-  readonly fetch?: typeof fetch;
-  /** Ends the attempt to connect. */
-  readonly signal?: AbortSignal;
-}
+import { createOpeningLog } from "./opening-log.ts";
+import { connectInTime, createPatience } from "./patience.ts";
+import { describePlace, type Place, readTarget, type Target, type UrlPlace } from "./target.ts";
 
 /**
  * Connects to a server and returns a client for it.
@@ -62,17 +27,17 @@ export interface ConnectOptions extends ClientOptions {
  * have its tools typed: `connect<typeof shop>("node shop.js")`; a server given
  * as a value brings its types along.
  */
-export interface Connect {
-  <T extends ToolShapes>(server: Service & Shaped<T>, options?: ConnectOptions): Promise<Client<T>>;
-  <S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<ShapesOf<S>>>;
-}
+export type Connect = <S extends Typed = Typed>(
+  target: Target | (Service & S),
+  options?: ConnectOptions,
+) => Promise<Client<ToolsOf<S>>>;
 
 /** What a platform has to offer for connecting. */
 export interface Platform {
   /** Starts a program and connects to it. */
   openCommand(command: Command, opening: Opening, options: ConnectOptions): Promise<Connection>;
-  /** How requests to this URL are sent, when the user has no way of their own. */
-  sendTo(url: URL): Promise<HttpSend>;
+  /** How requests to this URL are sent, when the user has no way of their own. The guard judges addresses, where those show. */
+  sendTo(url: URL, guard?: AddressGuard): Promise<HttpSend>;
 }
 
 /** An open line to a server: the client, and the connection under it. */
@@ -81,14 +46,21 @@ export interface Line {
   readonly connection: Connection;
 }
 
+export interface DialOptions extends ConnectOptions {
+  /** Is given the end of an attempt that took too long: it resolves when nothing of the attempt is left. */
+  onAbandoned?(over: Promise<void>): void;
+}
+
 /** Connects like {@link Connect}, for who has to reach below the client. */
-export type Dial = (target: Target, options?: ConnectOptions) => Promise<Line>;
+export type Dial = (target: Target, options?: DialOptions) => Promise<Line>;
 
 /** Makes `connect` for a platform. */
 export function createConnect(platform: Platform): Connect {
   const dial = createDial(platform);
-  const connect = async (target: Target, options?: ConnectOptions): Promise<Client> =>
-    (await dial(target, options)).client;
+  const connect = async (target: Target, options: ConnectOptions = {}): Promise<Client> => {
+    checkOptionNames("connect", options, connectOptionNames);
+    return (await dial(target, options)).client;
+  };
   return connect as Connect;
 }
 
@@ -96,7 +68,7 @@ export function createConnect(platform: Platform): Connect {
 export function createDial(platform: Platform): Dial {
   return async (target, options = {}) => {
     const place = readTarget(target);
-    return dialBy((opening) => open(platform, place, options, opening), options, namePlace(place));
+    return dialBy((opening, watched) => open(platform, place, { ...options, ...watched }, opening), options, place);
   };
 }
 
@@ -105,30 +77,55 @@ export async function connectBy(
   open: (opening: Opening) => Promise<Connection>,
   options: ConnectOptions = {},
 ): Promise<Client> {
-  return (await dialBy(open, options)).client;
+  return (await dialBy((opening) => open(opening), options)).client;
 }
 
 async function dialBy(
-  open: (opening: Opening) => Promise<Connection>,
-  options: ConnectOptions,
-  place?: string,
+  open: (opening: Opening, watched: Pick<ConnectOptions, "auth">) => Promise<Connection>,
+  options: DialOptions,
+  place?: Place,
 ): Promise<Line> {
-  const { info = ownInfo, connectTimeoutMs = 30_000, clock = systemClock, revision, era, signal } = options;
-  if (signal?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: signal.reason });
-  const desk = createAnswerDesk(options);
-  const connection = await open({
-    info,
-    capabilities: desk.capabilities,
-    answer: desk.answer,
-    notified: desk.notified,
-    timeoutMs: connectTimeoutMs,
-    clock,
-    ...(revision !== undefined && { revision }),
-    ...(era !== undefined && { era }),
-    ...(signal !== undefined && { signal }),
-  });
+  const { connectTimeoutMs: timeoutMs = 30_000, clock = systemClock, signal: given } = options;
+  const { revision, era, onAbandoned } = options;
+  if (given?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: given.reason });
+  const desk = createAnswerDesk(options, clock);
+  const patience = options.auth && createPatience(clock, options.auth);
+  const patientClock = patience?.clock ?? clock;
+  const log = createOpeningLog({ clock: patientClock, what: describePlace(place), timeoutMs });
+  const start = (signal: AbortSignal | undefined): Promise<Connection> => {
+    const opening: Opening = {
+      info: options.info ? defined(options.info) : ownInfo,
+      capabilities: desk.capabilities,
+      answer: desk.answer,
+      request: desk.request,
+      notified: desk.notified,
+      warn: toWarn(options.onWarning),
+      trying: log.trying,
+      timeoutMs,
+      clock: patientClock,
+      ...(revision !== undefined && { revision }),
+      ...(era !== undefined && { era }),
+      ...(signal !== undefined && { signal }),
+    };
+    return open(opening, patience === undefined ? {} : { auth: patience.auth });
+  };
+  const { tooLate } = log;
+  const limit = { clock: patientClock, timeoutMs, tooLate, signal: given, ...(onAbandoned && { onAbandoned }) };
+  const explain = (error: unknown): never => {
+    throw log.explain(error);
+  };
+  const connection = await holding(clock, connectInTime(start, limit).catch(explain));
   askForLogs(connection, options);
-  return { client: createClient(connection, desk, options, place), connection };
+  const pingIntervalMs = canBeDead(connection, place) ? (options.pingIntervalMs ?? 0) : 0;
+  const name = place && namePlace(place);
+  return { client: createClient(connection, desk, { ...options, pingIntervalMs }, name), connection };
+}
+
+/** Whether there is anything between the two that could break without being noticed. */
+function canBeDead({ ping }: Connection, place: Place | undefined): boolean {
+  if (place?.kind === "service") return false;
+  // Without a session, every request over HTTP stands for itself.
+  return place?.kind !== "url" || ping !== undefined;
 }
 
 /** Legacy servers choose what to send until they are told. One that will not be told sends what it likes. */
@@ -141,8 +138,6 @@ function askForLogs({ server, setLogLevel }: Connection, options: ConnectOptions
     warn({ kind: "not-honoured", message: `the server refuses log level ${logLevel}`, cause });
   });
 }
-
-const ownInfo: Implementation = { name: "plugbay", version: "0.1.0" };
 
 async function open(platform: Platform, place: Place, options: ConnectOptions, opening: Opening): Promise<Connection> {
   switch (place.kind) {
@@ -166,20 +161,30 @@ async function openUrl(
   // Only who goes over the network needs what is needed for it.
   const [{ openHttp }, send] = await Promise.all([
     import("../transport/http/client/open-http.ts"),
-    options.fetch === undefined ? platform.sendTo(url) : sendBy(options.fetch),
+    sendTo(url, platform, options),
   ]);
-  const { maxBodyBytes, jsonLimits } = options;
+  const { maxBodyBytes, jsonLimits, probeMs } = options;
   const headers = both(fixed, options.headers);
-  const patience = options.auth === undefined ? undefined : createPatience(opening.clock, options.auth);
-  return openHttp(url, patience === undefined ? opening : { ...opening, clock: patience.clock }, {
+  return openHttp(url, opening, {
     send,
     headers,
-    auth: patience?.auth,
+    auth: options.auth,
     maxBodyBytes,
     jsonLimits,
     transport,
+    probeMs,
     warn: toWarn(options.onWarning),
   });
+}
+
+async function sendTo(url: URL, platform: Platform, options: ConnectOptions): Promise<HttpSend> {
+  const { allowPrivateNetwork = true, fetch } = options;
+  if (allowPrivateNetwork === true) return fetch === undefined ? platform.sendTo(url) : sendBy(fetch);
+  const { addressGuard, guardedSend } = await import("../transport/http/client/address-guard.ts");
+  const guard = addressGuard(allowPrivateNetwork);
+  guard.check(url);
+  const send = await (fetch === undefined ? platform.sendTo(url, guard) : sendBy(fetch));
+  return guardedSend(send, guard);
 }
 
 async function sendBy(given: typeof fetch): Promise<HttpSend> {
@@ -202,4 +207,37 @@ function join(...parts: readonly Readonly<Record<string, string>>[]): Readonly<R
   return Object.fromEntries(
     parts.flatMap(Object.entries<string>).map(([name, value]) => [name.toLowerCase(), value] as const),
   );
+}
+
+/**
+ * Names where a server is, the same for all who connect there. Undefined for one
+ * that nobody else can reach.
+ *
+ * Everything that decides which server answers is in it, and that may be secret,
+ * such as a key in a URL: keep no more than a digest.
+ */
+export function namePlace(place: Place): string | undefined {
+  switch (place.kind) {
+    case "url":
+      return JSON.stringify(["url", place.url.href.replace(/#.*/s, "")]);
+    case "command":
+      return nameCommand(place.command);
+    case "service":
+    case "channel":
+      return undefined;
+  }
+}
+
+/** A program is another one in another folder, and with other settings. */
+function nameCommand({ command, args = [], cwd, env, inheritEnv = [] }: Command): string {
+  const { process } = globalThis as { readonly process?: Surroundings };
+  const inherited = inheritEnv.map((name) => [name, process?.env?.[name] ?? null] as const);
+  const settings = Object.entries({ ...Object.fromEntries(inherited), ...env }).toSorted();
+  return JSON.stringify(["command", command, args, cwd ?? "", process?.cwd?.() ?? "", settings]);
+}
+
+/** What a platform that starts programs has. */
+interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>;
+  cwd?(): string;
 }

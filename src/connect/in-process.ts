@@ -1,9 +1,14 @@
 import type { Connection, Ending, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
+import { metaOf } from "../model/meta.ts";
+import type { NotificationParams } from "../model/notification.ts";
+import type { Peer } from "../model/peer.ts";
 import { eraOf, newest } from "../model/revision.ts";
-import type { Service } from "../model/service.ts";
+import { createCall, type Service } from "../model/service.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
+import { orAborted } from "../std/or-aborted.ts";
 import { describeService } from "../transport/describe-service.ts";
-import { memoryChannels } from "../transport/memory.ts";
+import { memoryChannels } from "../transport/memory-channels.ts";
 import { openChannel } from "../transport/open-channel.ts";
 import { serveChannel } from "../transport/serve-channel.ts";
 
@@ -15,8 +20,12 @@ import { serveChannel } from "../transport/serve-channel.ts";
  */
 export async function openInProcess(service: Service, opening: Opening): Promise<Connection> {
   const { revision = newest, info, capabilities } = opening;
-  const server = await inTime(describeService(service), opening);
-  if (eraOf(revision) === "legacy") return openInMemory(service, opening);
+  const peer: Peer = { revision, info, capabilities };
+  const isLegacy = eraOf(revision) === "legacy";
+  const described = describeService(service, isLegacy ? undefined : { peer });
+  // A service that does not say what it is cannot be told to stop: it may be far away itself.
+  const server = await orAborted(described, opening.signal, cancelled);
+  if (isLegacy) return openInMemory(service, opening);
   let end = (_ending: Ending): void => {};
   const ended = new Promise<Ending>((resolve) => {
     end = resolve;
@@ -25,12 +34,28 @@ export async function openInProcess(service: Service, opening: Opening): Promise
     service,
     revision,
     server,
-    peer: { revision, info, capabilities },
+    peer,
     ended,
+    tell: (method, params) => void tell(service, { method, params }, peer, opening),
     async close() {
       end(undefined);
     },
   };
+}
+
+/** Tells a service something. How it takes that is its own affair. */
+async function tell(service: Service, params: NotificationParams, peer: Peer, opening: Opening): Promise<void> {
+  const abort = new LazyAbort();
+  const call = createCall({
+    method: "notification",
+    params,
+    peer,
+    meta: metaOf(params.params),
+    abort,
+    notify: (method, said) => void opening.notified(method, said),
+    ask: (question) => opening.answer(question, abort.signal),
+  });
+  await service(call).catch(() => {});
 }
 
 /** Connects to a service in this process over the wire of a revision. */
@@ -40,22 +65,6 @@ export function openInMemory(service: Service, opening: Opening): Promise<Connec
   return openChannel(here, opening);
 }
 
-/** Gives up on a service that does not say what it is: it may be far away itself. */
-async function inTime<T>(work: Promise<T>, { signal, clock, timeoutMs }: Opening): Promise<T> {
-  let stop = (): void => {};
-  const late = new Promise<never>((_, reject) => {
-    const cancel = (): void => reject(new McpError("cancelled", "connecting was cancelled", { cause: signal?.reason }));
-    const expire = (): void => reject(new McpError("timeout", "no answer to server/discover in time"));
-    const disarm = timeoutMs > 0 ? clock.after(timeoutMs, expire) : () => {};
-    signal?.addEventListener("abort", cancel, { once: true });
-    stop = () => {
-      disarm();
-      signal?.removeEventListener("abort", cancel);
-    };
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    stop();
-  }
+function cancelled(cause: unknown): McpError {
+  return new McpError("cancelled", "connecting was cancelled", { cause });
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { namePlace } from "./name-place.ts";
+import { namePlace } from "./create-connect.ts";
 import { readTarget, type Target } from "./target.ts";
 
 const nameOf = (target: Target): string | undefined => namePlace(readTarget(target));

@@ -1,7 +1,9 @@
 import type { Authorizer } from "../model/authorizer.ts";
+import type { Connection } from "../model/connection.ts";
+import type { McpError } from "../model/errors.ts";
 import type { Clock } from "../std/clock.ts";
 
-export interface Patience {
+interface Patience {
   /** Stands still after a request was refused: users take longer to sign in than servers may take to answer. */
   readonly clock: Clock;
   /** The authorizer, watched. */
@@ -64,6 +66,7 @@ export function createPatience(clock: Clock, auth: Authorizer): Patience {
           timer.cancel();
         };
       },
+      ...(clock.hold && { hold: () => clock.hold?.() ?? (() => {}) }),
     },
     auth: {
       ...auth,
@@ -72,4 +75,56 @@ export function createPatience(clock: Clock, auth: Authorizer): Patience {
       answered: (request, answer) => auth.answered?.(request, answer),
     },
   };
+}
+
+interface TimeLimit {
+  readonly clock: Clock;
+  /** For all of connecting, however many steps it takes. 0 is off. */
+  readonly timeoutMs: number;
+  /** The error at the limit. */
+  tooLate(): McpError;
+  /** Ends the attempt. */
+  readonly signal: AbortSignal | undefined;
+  /** Is given the end of an attempt that took too long: it resolves when nothing of the attempt is left. */
+  onAbandoned?(over: Promise<void>): void;
+}
+
+/**
+ * Connects within a limit of time.
+ *
+ * Rejects with `timeout` at the limit, and does not wait until what was started is
+ * ended: a program may take seconds to end.
+ */
+export async function connectInTime(
+  open: (signal: AbortSignal | undefined) => Promise<Connection>,
+  { clock, timeoutMs, tooLate, signal, onAbandoned }: TimeLimit,
+): Promise<Connection> {
+  if (timeoutMs === 0 || timeoutMs === Number.POSITIVE_INFINITY) return open(signal);
+  const abort = new AbortController();
+  const cancel = (): void => abort.abort(signal?.reason);
+  signal?.addEventListener("abort", cancel, { once: true });
+  const opened = open(abort.signal);
+  let disarm = (): void => {};
+  const late = new Promise<never>((_, reject) => {
+    disarm = clock.after(timeoutMs, () => {
+      const error = tooLate();
+      reject(error);
+      abort.abort(error);
+      onAbandoned?.(discard(opened));
+    });
+  });
+  try {
+    return await Promise.race([opened, late]);
+  } finally {
+    disarm();
+    signal?.removeEventListener("abort", cancel);
+  }
+}
+
+/** An attempt may succeed at the very moment when it is given up. */
+function discard(opened: Promise<Connection>): Promise<void> {
+  return opened.then(
+    (connection) => connection.close(),
+    () => {},
+  );
 }

@@ -53,7 +53,31 @@ describe("readTarget", () => {
     ["a broken URL", "http://[", 'cannot connect: "http://[" is no URL'],
     ["an entry with a broken URL", { url: "nowhere" }, 'cannot connect: "nowhere" is no URL'],
     ["a broken URL with secrets", "http://me:secret@[?key=secret", 'cannot connect: "http://[" is no URL'],
-    ["another kind of URL", new URL("file:///a"), "cannot connect: nothing is known about file: URLs"],
+    [
+      "another kind of URL",
+      new URL("file:///a"),
+      "cannot connect: nothing is known about file: URLs; use http: or https:",
+    ],
+    [
+      "the text of another kind of URL",
+      "ws://a/mcp",
+      "cannot connect: nothing is known about ws: URLs; use http: or https:",
+    ],
+    [
+      "a URL without its scheme",
+      "localhost:3000/mcp?key=secret",
+      'cannot connect: "localhost:3000/mcp" is no URL; write "http://localhost:3000/mcp" or "https://localhost:3000/mcp"',
+    ],
+    [
+      "an entry with a URL without its scheme",
+      { url: "127.0.0.1:3000" },
+      'cannot connect: "127.0.0.1:3000" is no URL; write "http://127.0.0.1:3000" or "https://127.0.0.1:3000"',
+    ],
+    [
+      "undefined",
+      undefined as unknown as Target,
+      "cannot connect: undefined is no target; give a URL, a command, a config entry, a channel or a server",
+    ],
     ["an unknown type", { url: "http://a/", type: "ws" }, 'cannot connect: "ws" is no type of server at a URL'],
     [
       "a URL with a password",

@@ -1,7 +1,7 @@
 import type { Channel } from "../jsonrpc/channel.ts";
 import { McpError } from "../model/errors.ts";
 import type { Service } from "../model/service.ts";
-import { splitWords } from "../std/words.ts";
+import { splitWords } from "../std/text.ts";
 import type { Command } from "../transport/command.ts";
 import type { HttpTransport } from "../transport/http/client/open-http.ts";
 
@@ -14,9 +14,9 @@ export interface UrlEntry {
    * `http` or `streamable-http` for a server that speaks nothing older, `sse`
    * for one that speaks HTTP+SSE of 2024-11-05. Default: it is found out.
    */
-  readonly type?: string;
+  readonly type?: string | undefined;
   /** Sent with every request, such as `authorization`. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -45,11 +45,26 @@ export function readTarget(target: Target): Place {
   if (typeof target === "function") return { kind: "service", service: target };
   if (target instanceof URL) return readUrl(target.href);
   if (typeof target === "string") return readText(target);
+  if (typeof target !== "object" || target === null) throw bad(`${String(target)} is no target; ${targets}`);
   if (isWords(target)) return readWords(target, "the command");
   if ("incoming" in target) return { kind: "channel", channel: target };
   if ("url" in target) return readUrlEntry(target);
   if (typeof target.command === "string" && target.command !== "") return { kind: "command", command: target };
   throw bad("a config entry needs a command or a url");
+}
+
+const targets = "give a URL, a command, a config entry, a channel or a server";
+
+/** Names a place in messages: without arguments and paths, which may hold secrets. */
+export function describePlace(place: Place | undefined): string {
+  switch (place?.kind) {
+    case "url":
+      return place.url.origin;
+    case "command":
+      return `the program ${JSON.stringify(place.command.command)}`;
+    default:
+      return "the server";
+  }
 }
 
 /** True for what runs on this machine: programs to start, and servers in this process. */
@@ -59,7 +74,7 @@ export function isProgram(target: Target): boolean {
 }
 
 function readText(text: string): Place {
-  if (/^https?:\/\//i.test(text)) return readUrl(text);
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || addressOf(text) !== undefined) return readUrl(text);
   const words = splitWords(text);
   if (words === undefined) throw bad(`a quote is open in ${JSON.stringify(text)}`);
   return readWords(words, JSON.stringify(text));
@@ -85,13 +100,20 @@ const transports: Readonly<Record<string, HttpTransport>> = {
 };
 
 function readUrl(text: string): UrlPlace {
+  const address = addressOf(text);
+  if (address !== undefined) throw bad(`"${address}" is no URL; write "http://${address}" or "https://${address}"`);
   if (!URL.canParse(text)) throw bad(`${JSON.stringify(withoutSecrets(text))} is no URL`);
   const url = new URL(text);
-  if (!/^https?:$/.test(url.protocol)) throw bad(`nothing is known about ${url.protocol} URLs`);
+  if (!/^https?:$/.test(url.protocol)) throw bad(`nothing is known about ${url.protocol} URLs; use http: or https:`);
   if (url.username !== "" || url.password !== "") {
     throw bad("a URL must not have a user name or password; send an authorization header with the option headers");
   }
   return { kind: "url", url };
+}
+
+/** Host, port and path of a text that is a URL but for its scheme, such as `localhost:3000/mcp`. */
+function addressOf(text: string): string | undefined {
+  return /^[\w.-]+:\d{1,5}(?:\/[^\s?#]*)?(?=$|[?#])/.exec(text)?.[0];
 }
 
 /** What surrounds the place in a URL, as far as it can be told. */

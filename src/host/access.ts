@@ -1,13 +1,12 @@
 import type { JsonObject } from "../json/json.ts";
+import { verdictOf } from "../lock/diff-lock.ts";
 import type { Lock } from "../lock/lock.ts";
-import { verdictOf } from "../lock/verdict.ts";
 import { McpError } from "../model/errors.ts";
-import { toMatcher } from "./glob.ts";
+import type { ToolAnnotations } from "../model/tool.ts";
 import { type HostTool, originalOf } from "./host-tool.ts";
-import { type ApprovalRequest, createPolicy, type Decision, type Policy } from "./policy.ts";
 import type { ServerSpec } from "./spec.ts";
 
-export interface AccessOptions {
+interface AccessOptions {
   readonly policy?: Policy | undefined;
   readonly onApprove?: ((request: ApprovalRequest) => boolean | Promise<boolean>) | undefined;
   /** What was approved, where somebody has a say in it. */
@@ -15,7 +14,7 @@ export interface AccessOptions {
 }
 
 /** What is said of the tools of one server. */
-export type ServerRules = Pick<ServerSpec, "tools" | "approved">;
+type ServerRules = Pick<ServerSpec, "tools" | "approved">;
 
 /** Decides which tools there are, and who is asked before they are called. */
 export interface Access {
@@ -84,4 +83,126 @@ function compile({ tools: { allow, deny = [] } = {}, approved = [] }: ServerRule
     isThere: (name) => !isDenied(name) && isAllowed(name),
     isApproved: approved === "all" ? () => true : toMatcher(approved),
   };
+}
+
+/** `approve` asks `onApprove` before every call; `deny` hides the tool and refuses calls. */
+export type PolicyAction = "allow" | "approve" | "deny";
+
+/** What a tool is said to do. What a server does not say counts as the worst. */
+export interface PolicyHints {
+  readonly readOnly?: boolean | undefined;
+  readonly destructive?: boolean | undefined;
+  readonly idempotent?: boolean | undefined;
+  readonly openWorld?: boolean | undefined;
+}
+
+export interface PolicyRule {
+  readonly action: PolicyAction;
+  /** Globs on `server:tool`. Absent means every tool. */
+  readonly tools?: string | readonly string[] | undefined;
+  /**
+   * Only tools that are said to be so. Hints are what a server says of itself:
+   * they can save a user from being asked, they cannot make a server harmless.
+   */
+  readonly when?: PolicyHints | undefined;
+}
+
+/**
+ * Rules, or a function that decides.
+ *
+ * A rule that denies wins over all others, wherever it stands. Then the first rule that fits decides. Where none does,
+ * the tool is allowed, unless there is a rule `{ action: "deny" }` without conditions: then it is denied.
+ */
+export type Policy = readonly PolicyRule[] | ((tool: HostTool) => PolicyAction);
+
+/** A call that waits for consent. */
+export interface ApprovalRequest {
+  readonly server: string;
+  readonly tool: HostTool;
+  readonly arguments: JsonObject;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What a policy says of a tool, and by which rule. */
+interface Decision {
+  readonly action: PolicyAction;
+  /** For people. */
+  readonly by: string;
+}
+
+type Decide = (tool: HostTool) => Decision;
+
+const allowed: Decision = { action: "allow", by: "no rule" };
+
+export function createPolicy(policy: Policy | undefined): Decide {
+  if (policy === undefined) return () => allowed;
+  if (typeof policy === "function") return (tool) => ({ action: policy(tool), by: "the policy" });
+  const rules = policy.map(toRule);
+  const denying = rules.filter(({ decision, isRest }) => decision.action === "deny" && !isRest);
+  const others = rules.filter(({ decision }) => decision.action !== "deny");
+  const rest = rules.find(({ isRest, decision }) => isRest && decision.action === "deny")?.decision ?? allowed;
+  const inOrder = [...denying, ...others];
+  return (tool) => inOrder.find(({ fits }) => fits(tool))?.decision ?? rest;
+}
+
+interface Rule {
+  readonly decision: Decision;
+  /** True when it has no conditions. Denying, it is meant for what no other rule is about. */
+  readonly isRest: boolean;
+  fits(tool: HostTool): boolean;
+}
+
+function toRule({ action, tools, when }: PolicyRule, index: number): Rule {
+  const isNamed = tools === undefined ? () => true : toMatcher([tools].flat());
+  return {
+    decision: { action, by: `rule ${index + 1} of the policy` },
+    isRest: tools === undefined && when === undefined,
+    fits: ({ name, annotations }) => isNamed(name) && (when === undefined || areHints(when, annotations)),
+  };
+}
+
+function areHints(when: PolicyHints, annotations: ToolAnnotations = {}): boolean {
+  const { readOnlyHint = false, destructiveHint = true, idempotentHint = false, openWorldHint = true } = annotations;
+  const said: { readonly [K in keyof PolicyHints]-?: boolean } = {
+    readOnly: readOnlyHint,
+    // What changes nothing destroys nothing.
+    destructive: destructiveHint && !readOnlyHint,
+    idempotent: idempotentHint || readOnlyHint,
+    openWorld: openWorldHint,
+  };
+  return (Object.keys(said) as (keyof PolicyHints)[]).every((hint) => (when[hint] ?? said[hint]) === said[hint]);
+}
+
+/** Tells whether a text fits one of the globs. `*` stands for any characters, `?` for one. */
+export function toMatcher(globs: readonly string[]): (text: string) => boolean {
+  const plain = new Set(globs.filter((glob) => !/[*?]/.test(glob)));
+  const parts = globs.filter((glob) => /[*?]/.test(glob)).map((glob) => glob.replaceAll(/\*+/g, "*"));
+  return (text) => plain.has(text) || parts.some((glob) => fits(text, glob));
+}
+
+/**
+ * One pass that goes back to the last star when it gets stuck: at worst the
+ * product of the two lengths, whatever the glob.
+ */
+function fits(text: string, glob: string): boolean {
+  let at = 0;
+  let in_ = 0;
+  let star = -1;
+  let retry = 0;
+  while (at < text.length) {
+    if (glob[in_] === "*") {
+      star = in_++;
+      retry = at;
+    } else if (in_ < glob.length && (glob[in_] === "?" || glob[in_] === text[at])) {
+      at++;
+      in_++;
+    } else if (star >= 0) {
+      in_ = star + 1;
+      at = ++retry;
+    } else {
+      return false;
+    }
+  }
+  while (glob[in_] === "*") in_++;
+  return in_ === glob.length;
 }

@@ -1,7 +1,20 @@
+import type { FollowLine } from "../client/follow.ts";
+import { createFollow } from "../client/requests.ts";
+import type { Line } from "../connect/create-connect.ts";
+import { type Failure, McpError, toError, toFailure } from "../model/errors.ts";
+import type { Question } from "../model/input.ts";
+import type { Method, Params, Result } from "../model/methods.ts";
+import type { Peer } from "../model/peer.ts";
+import { eraOf } from "../model/revision.ts";
+import { abortReason, type Call, createCall, type Outcome, onAbort } from "../model/service.ts";
 import type { Change } from "../model/subscription.ts";
+import type { Task } from "../model/task.ts";
 import type { Broadcast } from "../std/broadcast.ts";
-import type { HostEvent } from "./host-event.ts";
-import type { Seat } from "./seat.ts";
+import type { Clock } from "../std/clock.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
+import { over } from "./delivery.ts";
+import type { Seat } from "./server-slot.ts";
+import type { HostEvent } from "./status.ts";
 
 /** A change on one of the servers. */
 export type HostChange = Change & { readonly server: string };
@@ -14,8 +27,8 @@ export interface ResourceRef {
 
 export interface ChangesOptions {
   /** Resources whose updates are wanted, beside changes of lists. */
-  readonly resources?: readonly ResourceRef[];
-  readonly signal?: AbortSignal;
+  readonly resources?: readonly ResourceRef[] | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Changes, until the reader leaves the loop, the signal aborts or the host is closed. */
@@ -26,7 +39,7 @@ export interface HostChanges extends AsyncIterable<HostChange> {
 
 export type ChangeFeed = (options?: ChangesOptions) => HostChanges;
 
-export interface ChangeFeedOptions {
+interface ChangeFeedOptions {
   readonly events: Broadcast<HostEvent>;
   readonly seats: ReadonlyMap<string, Seat>;
   /** Throws when there is no such server. */
@@ -67,3 +80,93 @@ async function* read(
     stop();
   }
 }
+
+interface Following {
+  readonly line: Line;
+  readonly clock: Clock;
+  /** The call that ended as a task. */
+  readonly call: Call<"tools/call">;
+  /** What is stated to the server about who calls. */
+  readonly peer: Peer;
+  /** What brings the caller back to the task when it has answers. */
+  readonly state: string;
+}
+
+const closed: Failure = { code: "connection-closed", message: "the connection is closed" };
+const gaveUp: Failure = { code: "cancelled", message: "tools/call was cancelled" };
+
+/** As often as a client of ours lets itself be asked. */
+const maxRounds = 10;
+
+/**
+ * Waits for the end of a task on behalf of a caller that cannot.
+ *
+ * What the task asks reaches the caller: at once where it can be asked while it waits, else as an outcome with which it
+ * comes back. When the caller gives up, the task is cancelled.
+ */
+export async function followForCaller(task: Task, following: Following): Promise<Outcome<"tools/call">> {
+  const { line, clock, call, state } = following;
+  let questions: Readonly<Record<string, Question>> = {};
+  let isAsked = false;
+  const abort = new LazyAbort();
+  const stop = onAbort(call, () => abort.abort(abortReason(call)));
+  void line.connection.ended.then((ending) => abort.abort(toError(ending ?? closed)));
+  const answer: FollowLine["desk"]["answer"] = (question) => {
+    if (call.ask !== undefined) return call.ask(question);
+    isAsked = true;
+    return Promise.reject(new McpError("missing-capability", "the caller has to be asked"));
+  };
+  const isModern = eraOf(line.connection.revision) === "modern";
+  const follow = createFollow({ send: senderOf(following), desk: { answer }, clock, maxRounds, isModern });
+  try {
+    const result = await follow(task, {
+      abort,
+      get keeps() {
+        return isAsked;
+      },
+      tell(stands) {
+        if ("questions" in stands) questions = stands.questions as typeof questions;
+      },
+      headers: undefined,
+      asks() {},
+      hears() {},
+    });
+    return { kind: "complete", result };
+  } catch (error) {
+    if (isAsked) return { kind: "input-required", questions, state };
+    if (abortReason(call) !== undefined) return { kind: "failed", failure: gaveUp };
+    if (!(error instanceof McpError) || error.code === "connection-closed") throw error;
+    return { kind: "failed", failure: toFailure(error) };
+  } finally {
+    stop();
+  }
+}
+
+/** Sends what following takes in the name of the caller. Nothing is listened to: a task is asked about instead. */
+function senderOf({ line, peer }: Following): FollowLine["send"] {
+  return async <M extends Method>(
+    method: M,
+    params: Params<M>,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ) => {
+    if (method === "subscriptions/listen") throw new McpError("unsupported", "tasks are asked about");
+    const abort = new LazyAbort();
+    const { signal } = options;
+    const cancel = (): void => abort.abort(signal?.reason);
+    if (signal?.aborted === true) cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      const outcome = await over(
+        line,
+        createCall({ method, params, peer, abort, notify: () => undefined, tasks: able }),
+      );
+      if (outcome.kind === "complete") return outcome.result as Result<M>;
+      if (outcome.kind === "failed") throw toError(outcome.failure);
+      throw new McpError("invalid-response", `${method} ended with ${outcome.kind}`);
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  };
+}
+
+const able = { wanted: false };

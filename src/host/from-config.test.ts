@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { configOf } from "../config/config-of.ts";
+import { configOf } from "../config/resolve-config.ts";
 import type { Authorizer } from "../model/authorizer.ts";
-import { createSpecs } from "./from-config.ts";
-import { isSameSpec } from "./same-spec.ts";
+import { isSameSpec } from "./server-registry.ts";
+import { createSpecs } from "./spec.ts";
 
 const authorizer = {} as Authorizer;
 

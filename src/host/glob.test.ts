@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toMatcher } from "./glob.ts";
+import { toMatcher } from "./access.ts";
 
 describe("globs", () => {
   it.each([

@@ -1,8 +1,7 @@
-import type { Failure } from "../model/errors.ts";
+import type { Resource, ResourceTemplate } from "../model/content.ts";
+import { type Failure, McpError } from "../model/errors.ts";
 import type { Prompt } from "../model/prompt.ts";
-import type { Resource, ResourceTemplate } from "../model/resource.ts";
 import type { Tool } from "../model/tool.ts";
-import { qualify } from "./names.ts";
 
 /** A tool of one of the servers of a host. Its `name` is `server:tool`: give a list of them to a bridge as it is. */
 export interface HostTool extends Tool {
@@ -58,3 +57,39 @@ export interface Listing<T> extends ReadonlyArray<T> {
 export function toListing<T>(items: readonly T[], missing: readonly Missing[]): Listing<T> {
   return Object.defineProperty([...items], "missing", { value: missing }) as unknown as Listing<T>;
 }
+
+/** Stands between the name of a server and that of its tool. */
+const separator = ":";
+
+/** The name of a tool within a host: `server:tool`. */
+export function qualify(server: string, tool: string): string {
+  return `${server}${separator}${tool}`;
+}
+
+/** A name within a host, taken apart. */
+interface QualifiedName {
+  readonly server: string;
+  readonly name: string;
+}
+
+/** Takes a name apart at its first separator: servers have none in theirs, tools may. Undefined when there is none. */
+export function splitName(full: string): QualifiedName | undefined {
+  const at = full.indexOf(separator);
+  return at < 0 ? undefined : { server: full.slice(0, at), name: full.slice(at + 1) };
+}
+
+/** Throws `invalid-config` when a server cannot have this name. */
+export function checkServerName(name: string): void {
+  const problem = problemOf(name);
+  if (problem !== undefined) throw new McpError("invalid-config", `the server name ${JSON.stringify(name)} ${problem}`);
+}
+
+function problemOf(name: string): string | undefined {
+  if (name === "") return "is empty";
+  if (name.includes(separator)) return `must not have a "${separator}"`;
+  if (/\p{Cc}/u.test(name)) return "must not have control characters";
+  if (name.length > maxNameChars) return `is longer than ${maxNameChars} characters`;
+  return undefined;
+}
+
+const maxNameChars = 128;

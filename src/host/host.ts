@@ -1,32 +1,38 @@
-import type { CachedCallOptions, CallOptions, ToolCallOptions } from "../client/call-options.ts";
+import type { ToolCallOptions } from "../client/call-options.ts";
 import type { Client } from "../client/client.ts";
 import type { Dial } from "../connect/create-connect.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Lock, ServerSurface } from "../lock/lock.ts";
 import { McpError } from "../model/errors.ts";
 import type { Root } from "../model/input.ts";
-import type { Method, Result } from "../model/methods.ts";
-import type { CompleteParams, CompleteResult, GetPromptResult } from "../model/prompt.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import type { Method } from "../model/methods.ts";
+import type { OptionNames } from "../model/option-names.ts";
+import { ownInfo } from "../model/own-info.ts";
+import type { Implementation } from "../model/peer.ts";
+import type { CallOf, OutcomeOf } from "../model/service.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { createBroadcast } from "../std/broadcast.ts";
-import { systemClock } from "../std/clock.ts";
+import { type Clock, systemClock } from "../std/clock.ts";
+import { defined, type OrUndefined } from "../std/defined.ts";
 import { createGate } from "../std/gate.ts";
-import { createAccess } from "./access.ts";
+import { holding } from "../std/hold.ts";
+import { type ApprovalRequest, createAccess, type Policy } from "./access.ts";
+import { createRoutes, createToolCalls, createToolFinder } from "./calls.ts";
 import { type ChangesOptions, createChangeFeed, type HostChanges } from "./change-feed.ts";
-import type { HostEvent } from "./host-event.ts";
-import { createListings, type Listings } from "./listings.ts";
-import { eraIn, objectionOf, surfaceOf, toolsIn } from "./locked.ts";
-import { standardRules } from "./member-state.ts";
-import type { HostOptions } from "./options.ts";
-import { createResults } from "./results.ts";
-import { createRoster } from "./roster.ts";
-import { createRoutes } from "./routes.ts";
-import { type Seat, trustOf } from "./seat.ts";
-import { createHostService } from "./service.ts";
-import type { ServerSpec } from "./spec.ts";
-import type { ServerStatus } from "./status.ts";
-import { createToolCalls } from "./tool-calls.ts";
+import { type RestartRules, standardRules } from "./connection-state.ts";
+import { createDelivery } from "./delivery.ts";
+import { createHostService } from "./host-service.ts";
+import type { QuestionOptions } from "./input-handlers.ts";
+import { createListings, createListWait, type Listings } from "./list-cache.ts";
+import { createLockGate, eraIn, type Locate, surfaceOf, toolsIn } from "./lock-check.ts";
+import { createItemCalls, type ItemCalls } from "./resource-calls.ts";
+import { createResults, type ResultBudget } from "./results.ts";
+import { createRoster } from "./server-registry.ts";
+import { type Seat, trustOf } from "./server-slot.ts";
+import type { ServerOptions, ServerSpec } from "./spec.ts";
+import type { HostEvent, ServerStatus } from "./status.ts";
+
+/// <reference lib="esnext.disposable" preserve="true" />
 
 /**
  * Many servers as one.
@@ -36,11 +42,11 @@ import { createToolCalls } from "./tool-calls.ts";
  * Every method rejects with an `McpError`.
  */
 export interface Host extends Management {
-  <M extends Method>(call: Call<M>): Promise<Outcome<M>>;
+  <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>>;
 }
 
 /** What a host can do besides being a service. */
-export interface Management extends Listings, AsyncDisposable {
+interface Management extends Listings, ItemCalls, AsyncDisposable {
   /** How all servers stand, in the order they were given in. */
   servers(): readonly ServerStatus[];
   /** Resolves when no server is being connected to: each is ready, idle, or failed. */
@@ -48,15 +54,6 @@ export interface Management extends Listings, AsyncDisposable {
 
   /** Calls a tool by `server:tool` or its alias. A server that is not connected is connected to. */
   callTool(name: string, args?: JsonObject, options?: ToolCallOptions): Promise<CallToolResult>;
-  /** Reads a resource of a server, or a page of a result that was too large. */
-  readResource(server: string, uri: string, options?: CachedCallOptions): Promise<Result<"resources/read">>;
-  getPrompt(
-    server: string,
-    name: string,
-    args?: Readonly<Record<string, string>>,
-    options?: CallOptions,
-  ): Promise<GetPromptResult>;
-  complete(server: string, params: CompleteParams, options?: CallOptions): Promise<CompleteResult>;
   /** The client of one server, connected if need be. It is gone when the connection is: ask again. */
   client(server: string, signal?: AbortSignal): Promise<Client>;
 
@@ -84,8 +81,10 @@ export interface Management extends Listings, AsyncDisposable {
 }
 
 /** Where a host gets its connections. */
-export interface HostParts {
+interface HostParts {
   readonly dial: Dial;
+  /** Finds what commands start, where programs can be started: a lock wants to know. */
+  readonly locate?: Locate;
   /** Runs when the host is closed. */
   onClose?(): void;
 }
@@ -93,23 +92,29 @@ export interface HostParts {
 export function createHost(
   specs: Readonly<Record<string, ServerSpec>>,
   options: HostOptions,
-  { dial, onClose }: HostParts,
+  { dial, locate = async () => ({}), onClose }: HostParts,
 ): Host {
-  const { clock = systemClock, connect = "eager", maxConnecting = 8, retries = 1, info = ownInfo } = options;
-  const events = createBroadcast<HostEvent>({ maxUnread, overrun });
+  const { clock = systemClock, connect = "eager", maxConnecting = 8, retries = 1 } = options;
+  const info = options.info ? defined(options.info) : ownInfo;
+  const events = createBroadcast<HostEvent>({ maxUnread, overrun, clock });
   let { roots, lock } = options;
+  const gate = createLockGate({
+    lock: () => lock,
+    locate,
+    onWithheld: (server, list, name) => events.tell({ kind: "withheld", server, list, name }),
+  });
   const roster = createRoster({
     clock,
     seat: {
       dial,
       gate: createGate({ maxRunning: maxConnecting, maxWaiting: Number.POSITIVE_INFINITY }),
-      rules: { ...standardRules, ...options.restart },
+      rules: { ...standardRules, ...defined(options.restart ?? {}) },
       connect,
       idleMs: options.idleMs ?? 0,
       healthMs: options.healthMs ?? 60_000,
       keepListsMs: options.keepListsMs ?? 60_000,
-      options: { info, ...options.options },
-      objection: (server, spec) => objectionOf(lock, server, spec),
+      options: { info, ...defined(options.options ?? {}) },
+      objection: gate.objection,
       era: (server) => eraIn(lock, server),
       questions: () => ({ ...options, ...(roots && { roots }) }),
     },
@@ -120,41 +125,35 @@ export function createHost(
   const routes = createRoutes(seats);
   const access = createAccess({ policy: options.policy, onApprove: options.onApprove, lock: () => lock });
   const results = options.results === false ? undefined : createResults(options.results ?? {}, clock);
-  const toolCalls = createToolCalls({ routes, access, results, retries, clock });
+  const delivery = createDelivery({ retries, clock });
   const listings = createListings({
     seats,
     access,
+    gate,
     kept: ({ name }) => toolsIn(lock, name),
     onDenied: ({ server, name: tool }, by) => events.tell({ kind: "denied", server, tool, by }),
+    wait: createListWait(clock, options.listTimeoutMs ?? 5_000),
   });
+  const find = createToolFinder({ routes, tools: listings.tools, nameOf: ({ name }) => name });
+  const toolCalls = createToolCalls({ find, access, delivery, results });
   const changes = createChangeFeed({ events, seats, seat: routes.seat });
-
-  const on = async <T>(server: string, signal: AbortSignal | undefined, work: (client: Client) => Promise<T>) => {
-    const { member } = routes.seat(server);
-    const { client } = await member.open(signal);
-    return member.use(work(client));
-  };
 
   const close = async (): Promise<void> => {
     onClose?.();
-    await roster.close();
+    await holding(clock, roster.close());
     events.end();
   };
 
   const { servers, settled, add, remove, update } = roster;
   const management: Management = {
     ...listings,
+    ...createItemCalls({ routes, gate, results, delivery }),
     servers,
     settled,
     add,
     remove,
     update,
     callTool: toolCalls.call,
-    readResource: async (server, uri, given) =>
-      results?.read(uri) ?? on(server, given?.signal, (client) => client.readResource(uri, given)),
-    getPrompt: (server, name, args, given) =>
-      on(server, given?.signal, (client) => client.getPrompt(name, args, given)),
-    complete: (server, params, given) => on(server, given?.signal, (client) => client.complete(params, given)),
     client: async (server, signal) => (await routes.seat(server).member.open(signal)).client,
     events: (signal) => events.listen(signal),
     changes,
@@ -164,25 +163,29 @@ export function createHost(
         if (member.line !== undefined && trustOf(spec).roots) member.line.client.setRoots(given);
       }
     },
-    survey: (signal) => Promise.all([...seats.values()].filter(isOn).map((seat) => surfaceOf(seat, signal))),
+    survey: (signal) => Promise.all([...seats.values()].filter(isOn).map((seat) => surfaceOf(seat, locate, signal))),
     useLock(given) {
       lock = given;
       routes.forget();
-      for (const server of seats.keys()) events.tell({ kind: "changed", server, change: { kind: "tools" } });
+      for (const seat of seats.values()) {
+        for (const change of allLists) events.tell({ kind: "changed", server: seat.name, change });
+        void gate.judgeAgain(seat);
+      }
     },
     restart: (server) => routes.seat(server).member.restart(),
     close,
     [Symbol.asyncDispose]: close,
   };
   for (const [name, spec] of Object.entries(specs)) add(name, spec);
-  return Object.assign(createHostService({ seats, routes, listings, toolCalls, changes, info }), management);
+  const parts = { seats, routes, listings, toolCalls, changes, info, gate, delivery, results, clock };
+  return Object.assign(createHostService(parts), management);
 }
+
+const allLists = [{ kind: "tools" }, { kind: "prompts" }, { kind: "resources" }] as const;
 
 function isOn({ member }: Seat): boolean {
   return member.state.kind !== "off";
 }
-
-const ownInfo = { name: "plugbay", version: "0.1.0" };
 
 /** A reader that is this far behind has lost interest. */
 const maxUnread = 4096;
@@ -190,3 +193,74 @@ const maxUnread = 4096;
 function overrun(): McpError {
   return new McpError("limit-reached", `more than ${maxUnread} events wait to be read`);
 }
+
+export interface HostOptions extends QuestionOptions {
+  /** `eager` (the default) connects to all servers at once and keeps them up; `lazy` to each when it is first needed. */
+  readonly connect?: "eager" | "lazy" | undefined;
+  /** How many servers are being connected to at once. Default 8; 0 is off. */
+  readonly maxConnecting?: number | undefined;
+  /** When servers that failed are tried again. */
+  readonly restart?: RestartRules | undefined;
+  /** How often a server of an older revision is asked whether it is there. Default 60 s; 0 is off. */
+  readonly healthMs?: number | undefined;
+  /** Lets go of servers that nobody has used for so long. Default 0: never. */
+  readonly idleMs?: number | undefined;
+  /**
+   * How long a list waits for a server that is being connected to, or owes its part, counted from when that began. A server
+   * that takes longer is in `missing`, and is waited for no more until it answers. Default 5 s; 0 waits for all.
+   */
+  readonly listTimeoutMs?: number | undefined;
+  /** How long lists are kept of servers that announce no changes. Default 60 s. */
+  readonly keepListsMs?: number | undefined;
+  /** What may be called, and what has to be approved. Default: everything may be called. */
+  readonly policy?: Policy | undefined;
+  /** Asked before a tool is called whose policy is `approve`. Only `true` is a yes. */
+  readonly onApprove?: ((request: ApprovalRequest) => boolean | Promise<boolean>) | undefined;
+  /**
+   * What was approved. A server that is not in it, or that would start or reach
+   * something else, is not started; a tool, prompt or resource that is not what
+   * it was is not listed and cannot be called. Tools of servers that are not
+   * connected are listed by it.
+   */
+  readonly lock?: Lock | undefined;
+  /** False gives results as they come, whatever their size. */
+  readonly results?: ResultBudget | false | undefined;
+  /**
+   * How often a call whose connection broke is sent again, where the server
+   * says that the tool only reads, or that calling it twice is calling it once.
+   * Default 1.
+   */
+  readonly retries?: number | undefined;
+  /** What the host says of itself, to servers and to who calls it as a server. */
+  readonly info?: OrUndefined<Implementation> | undefined;
+  /** For all servers. */
+  readonly options?: ServerOptions | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** By another name, `policy` or `lock` would leave tools unguarded: what is not here is refused. */
+export const hostOptionNames: OptionNames<HostOptions> = {
+  onWarning: true,
+  clock: true,
+  info: true,
+  onElicit: true,
+  onElicitUrl: true,
+  onSample: true,
+  roots: true,
+  onRequest: true,
+  onLog: true,
+  connect: true,
+  maxConnecting: true,
+  restart: true,
+  healthMs: true,
+  idleMs: true,
+  listTimeoutMs: true,
+  keepListsMs: true,
+  policy: true,
+  onApprove: true,
+  lock: true,
+  results: true,
+  retries: true,
+  options: true,
+  sampling: true,
+};

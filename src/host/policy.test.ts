@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ToolAnnotations } from "../model/tool.ts";
+import { createPolicy, type PolicyRule } from "./access.ts";
 import type { HostTool } from "./host-tool.ts";
-import { createPolicy, type PolicyRule } from "./policy.ts";
 
 const tool = (name: string, annotations?: ToolAnnotations): HostTool => ({
   name,
@@ -27,6 +27,31 @@ describe("a policy", () => {
     expect(decide(tool("fs:read_file"))).toMatchObject({ action: "allow", by: "rule 1 of the policy" });
     expect(decide(tool("db:drop")).action).toBe("approve");
     expect(decide(tool("web:get")).action).toBe("deny");
+  });
+
+  it("denies what a rule denies, wherever that rule stands (S14)", () => {
+    const rules: readonly PolicyRule[] = [
+      { when: { readOnly: true }, action: "allow" },
+      { tools: ["shop:*", "*:delete_*"], action: "approve" },
+      { tools: "untrusted:*", action: "deny" },
+    ];
+    for (const policy of [rules, rules.toReversed()]) {
+      const decide = createPolicy(policy);
+      expect(decide(tool("untrusted:read", { readOnlyHint: true })).action).toBe("deny");
+      expect(decide(tool("untrusted:delete_all")).action).toBe("deny");
+      expect(decide(tool("shop:buy")).action).toBe("approve");
+      expect(decide(tool("other:write")).action).toBe("allow");
+    }
+    expect(createPolicy(rules)(tool("untrusted:read"))).toEqual({ action: "deny", by: "rule 3 of the policy" });
+  });
+
+  it("denies the rest by a rule without conditions, wherever that stands (S14)", () => {
+    const rules: readonly PolicyRule[] = [{ action: "deny" }, { tools: "shop:*", action: "allow" }];
+    for (const policy of [rules, rules.toReversed()]) {
+      const decide = createPolicy(policy);
+      expect(decide(tool("shop:buy")).action).toBe("allow");
+      expect(decide(tool("web:get")).action).toBe("deny");
+    }
   });
 
   it("goes by hints, and takes what is not said for the worst", () => {

@@ -1,30 +1,38 @@
-import type { Content, ResourceLink } from "../model/content.ts";
+import type { Json } from "../json/json.ts";
+import type { Content, ResourceContents, ResourceLink } from "../model/content.ts";
 import { McpError } from "../model/errors.ts";
-import type { ResourceContents } from "../model/resource.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import type { Clock } from "../std/clock.ts";
-import { weighResult } from "./weigh.ts";
 
 /** How much a tool may give at once. More becomes pages that can be read one by one. */
 export interface ResultBudget {
   /** Characters, of text as of Base64. Default 262,144. */
-  readonly maxChars?: number;
+  readonly maxChars?: number | undefined;
   /** Of the text that the result starts with instead. Default 4,000. */
-  readonly previewChars?: number;
+  readonly previewChars?: number | undefined;
   /** Default 32,768. */
-  readonly pageChars?: number;
+  readonly pageChars?: number | undefined;
   /** How long pages can be read. Default 10 min. */
-  readonly keepMs?: number;
+  readonly keepMs?: number | undefined;
   /** Of all pages together; the oldest results go first. Default 64 Mi. */
-  readonly maxKeptChars?: number;
+  readonly maxKeptChars?: number | undefined;
 }
 
 /** Results that were too large, page by page. */
 export interface Results {
   /** The result, or its beginning with a link to the rest. */
-  fit(tool: string, result: CallToolResult): CallToolResult;
-  /** A page. Undefined when the URI is none of a page. Throws `resource-not-found` when it is not kept any more. */
-  read(uri: string): { readonly contents: readonly ResourceContents[] } | undefined;
+  fit(tool: string, result: CallToolResult, caller?: Caller): CallToolResult;
+  /**
+   * A page. Undefined when the URI is none of a page. Throws `resource-not-found` when it is not kept any more, or was
+   * given to another principal.
+   */
+  read(uri: string, principal?: string): { readonly contents: readonly ResourceContents[] } | undefined;
+}
+
+/** Who a result goes to, where that is not the host itself. */
+interface Caller {
+  /** Who may read the pages, where that is known. */
+  readonly principal: string | undefined;
 }
 
 /** What pages are found under, followed by an id and the number of the page, from 1. */
@@ -37,6 +45,7 @@ interface Kept {
   readonly pages: readonly ResourceContents[];
   readonly chars: number;
   readonly until: number;
+  readonly principal: string | undefined;
 }
 
 export function createResults(budget: ResultBudget, clock: Clock): Results {
@@ -65,32 +74,38 @@ export function createResults(budget: ResultBudget, clock: Clock): Results {
   };
 
   return {
-    fit(tool, result) {
+    fit(tool, result, caller) {
       if (weighResult(result, maxChars) <= maxChars) return result;
       // A page is known only to whoever was given its link.
       const id = crypto.randomUUID();
       const pages = [...toPages(`${scheme}///${id}`, result, pageChars)];
       const chars = pages.reduce((sum, page) => sum + ("text" in page ? page.text.length : page.blob.length), 0);
-      keep(id, { pages, chars, until: clock.now() + keepMs });
+      keep(id, { pages, chars, until: clock.now() + keepMs, principal: caller?.principal });
       const uri = `${scheme}///${id}/1`;
       const link: ResourceLink = { type: "resource_link", uri, name: `${tool}, page 1 of ${pages.length}` };
       const note = `[cut: ${chars} characters on ${pages.length} pages. Read the resource ${uri} and on, up to /${pages.length}.]`;
       return {
         content: [...preview(result.content, previewChars), { type: "text", text: note }, link],
-        ...(result.isError === true && { isError: true }),
+        ...((result.isError === true || breaksPromise(result, caller)) && { isError: true }),
         _meta: { ...result._meta, [cutKey]: { uri, pages: pages.length, chars } },
       };
     },
-    read(uri) {
+    read(uri, principal) {
       if (!uri.startsWith(scheme)) return undefined;
       const [, id = "", page = ""] = /^plugbay-result:\/\/\/([0-9a-f-]{36})\/([1-9]\d{0,6})$/.exec(uri) ?? [];
       const found = kept.get(id);
       if (found !== undefined && found.until <= clock.now()) drop(id, found);
-      const contents = kept.get(id)?.pages[Number(page) - 1];
+      const isTheirs = kept.get(id)?.principal === principal;
+      const contents = isTheirs ? kept.get(id)?.pages[Number(page) - 1] : undefined;
       if (contents !== undefined) return { contents: [contents] };
-      throw new McpError("resource-not-found", `${uri} is not kept: call the tool again`);
+      throw new McpError("resource-not-found", `${uri} is not kept: call the tool again`, { data: { uri } });
     },
   };
+}
+
+/** A client may insist on the structured content that the tool has promised, unless the call has failed. */
+function breaksPromise({ structuredContent }: CallToolResult, caller: Caller | undefined): boolean {
+  return structuredContent !== undefined && caller !== undefined;
 }
 
 /** The beginning of the text. */
@@ -135,4 +150,45 @@ function wholeEnd(text: string, at: number): number {
   if (at >= text.length) return text.length;
   const unit = text.charCodeAt(at - 1);
   return unit >= 0xd800 && unit <= 0xdbff ? at - 1 : at;
+}
+
+/** About how many characters a result has, counted no further than the limit. */
+function weighResult({ content, structuredContent }: CallToolResult, limit: number): number {
+  let sum = 0;
+  for (const block of content) sum += weighBlock(block);
+  // The two say the same, mostly: the larger counts.
+  if (structuredContent === undefined || sum > limit) return sum;
+  return Math.max(sum, weighJson(structuredContent, limit));
+}
+
+function weighBlock(block: Content): number {
+  switch (block.type) {
+    case "text":
+      return block.text.length;
+    case "image":
+    case "audio":
+      return block.data.length;
+    case "resource":
+      return "text" in block.resource ? block.resource.text.length : block.resource.blob.length;
+    case "resource_link":
+      return block.uri.length + block.name.length;
+  }
+}
+
+function weighJson(value: Json, limit: number): number {
+  const open: (Json | undefined)[] = [value];
+  let sum = 0;
+  while (open.length > 0 && sum <= limit) {
+    const next = open.pop();
+    if (typeof next === "string") {
+      sum += next.length + 2;
+    } else if (typeof next === "object" && next !== null) {
+      const keys = Object.keys(next);
+      sum += keys.length + (Array.isArray(next) ? 2 : keys.join("").length);
+      if (sum <= limit) open.push(...Object.values(next));
+    } else {
+      sum += 4;
+    }
+  }
+  return sum;
 }

@@ -2,10 +2,10 @@ import { isObject } from "../json/json.ts";
 import type { Failure } from "../model/errors.ts";
 import type { Implementation } from "../model/peer.ts";
 import type { Revision } from "../model/revision.ts";
-import { hintFor } from "./hint.ts";
+import type { Change } from "../model/subscription.ts";
+import type { MemberState } from "./connection-state.ts";
 import type { Missing } from "./host-tool.ts";
-import type { MemberState } from "./member-state.ts";
-import type { Seat } from "./seat.ts";
+import type { Seat } from "./server-slot.ts";
 
 /** How a server of a host stands, as plain data. */
 export interface ServerStatus {
@@ -56,3 +56,59 @@ function reasonOf(reason: Failure): { readonly reason: Failure; readonly hint?: 
 function stderrOf({ data }: Failure): { readonly stderr?: string } {
   return isObject(data) && typeof data.stderr === "string" ? { stderr: data.stderr } : {};
 }
+
+/** What to do about a server that cannot be reached, where its failure tells. */
+function hintFor({ code, message, data }: Failure): string | undefined {
+  if (code === "invalid-config") return undefined;
+  const facts = isObject(data) ? data : {};
+  if (facts.by === "lock")
+    return "the lock refuses it: look at the server, then approve it with approveServer and host.useLock";
+  if (typeof facts.reason === "string" && Object.hasOwn(programHints, facts.reason)) return programHints[facts.reason];
+  // A connection that others open says it in the words of the system.
+  if (/\bENOENT\b/.test(message)) return programHints["program-not-found"];
+  if (/\bEACCES\b/.test(message)) return programHints["not-executable"];
+  if (code === "unauthorized") return "the server wants credentials: give it auth, or an authorization header";
+  if (code === "forbidden") return "the credentials do not allow it, or the server does not accept this host";
+  if (/ECONNREFUSED/.test(message)) return "nothing listens there: is the server started, and the port right?";
+  if (/ENOTFOUND|EAI_AGAIN/.test(message))
+    return "the host name is not known: is it spelled right, and is there a network?";
+  if (code === "timeout")
+    return "the server does not answer: does it speak MCP on stdio or at this URL? connectTimeoutMs sets the limit";
+  if ("exitCode" in facts)
+    return "the program ended: its last words are in stderr; run the command by hand to see all of them";
+  return undefined;
+}
+
+/** By `data.reason` of the error of a program that could not be started. */
+const programHints: Readonly<Record<string, string>> = {
+  "program-not-found":
+    "is the program installed, and is it in PATH? If not, install it, or give the whole path; a relative path starts in cwd",
+  "not-executable":
+    "command must be the file of the program, and executable: chmod +x, or start its interpreter and give the file as an argument",
+  "interpreter-not-found": "the first line of the file names a program that is not there: install it, or mend the line",
+  "permission-denied":
+    "this user may not start the file: look at the permissions of the file and of the folders above it",
+  "no-such-folder": "the folder given as cwd is not there: create it, or give another cwd",
+  "not-started": "the system could not start the program: run the command by hand to see more",
+};
+
+/** Something that happened to a host. */
+export type HostEvent =
+  | { readonly kind: "added" | "removed"; readonly server: string }
+  | {
+      readonly kind: "state";
+      readonly server: string;
+      readonly status: ServerStatus;
+      readonly before: ServerStatus["state"];
+    }
+  | { readonly kind: "changed"; readonly server: string; readonly change: Change }
+  /** A tool is there, but must not be called. */
+  | { readonly kind: "denied"; readonly server: string; readonly tool: string; readonly by: string }
+  /** Something besides tools is there, but is not what the lock has approved. */
+  | {
+      readonly kind: "withheld";
+      readonly server: string;
+      readonly list: "prompts" | "resources" | "resourceTemplates" | "instructions";
+      /** The name of the prompt, the URI or the template; for instructions the name of the server. */
+      readonly name: string;
+    };

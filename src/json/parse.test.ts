@@ -4,8 +4,8 @@ import type { Json } from "./json.ts";
 import { defaultJsonLimits, type JsonLimits, parseJson } from "./parse.ts";
 
 const off: JsonLimits = { maxDepth: 0, maxWidth: 0 };
-const tooDeep = { ok: false, reason: "nested deeper than 64 levels" };
-const tooWide = { ok: false, reason: "a container has more than 65536 elements" };
+const tooDeep = { ok: false, reason: "nested deeper than 64 levels (maxDepth)" };
+const tooWide = { ok: false, reason: "a container has more than 65536 elements (maxWidth)" };
 
 describe("parseJson", () => {
   it("gives what JSON.parse gives", () => {

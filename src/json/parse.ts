@@ -33,17 +33,21 @@ export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits):
   } catch {
     return { ok: false, reason: "not valid JSON" };
   }
-  const reason = exceeded(value, text.length, limits);
+  const reason = excessOf(value, limits, text.length);
   return reason === undefined ? { ok: true, value } : { ok: false, reason, value };
 }
 
 /** The limit that `value` breaks, if any. The length of its text rules most of them out without a look. */
-function exceeded(value: Json, length: number, { maxDepth, maxWidth }: JsonLimits): string | undefined {
+export function excessOf(
+  value: Json,
+  { maxDepth, maxWidth }: JsonLimits,
+  length: number = Infinity,
+): string | undefined {
   const deep = maxDepth > 0 && length > 2 * maxDepth;
   const wide = maxWidth > 0 && length > 2 * maxWidth;
   if (!isContainer(value) || (!deep && !wide)) return undefined;
-  if (deep && isDeeper(value, maxDepth)) return `nested deeper than ${maxDepth} levels`;
-  if (wide && isWider(value, maxWidth)) return `a container has more than ${maxWidth} elements`;
+  if (deep && isDeeper(value, maxDepth)) return `nested deeper than ${maxDepth} levels (maxDepth)`;
+  if (wide && isWider(value, maxWidth)) return `a container has more than ${maxWidth} elements (maxWidth)`;
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { HttpFacts } from "../std/http-facts.ts";
-import type { Id, Incoming, Message } from "./message.ts";
+import type { ErrorObject, Id, Incoming, Message } from "./message.ts";
 
 /** Where messages can be sent. */
 export interface Sender {
@@ -9,6 +9,13 @@ export interface Sender {
    * Throws, having written nothing, when the message is no JSON.
    */
   send(message: Message): Promise<void> | undefined;
+  /**
+   * Calls `write`, which sends a response, when the peer is likely to have read the progress before it: some clients drop
+   * progress that they read together with the response. Absent where that does not happen.
+   */
+  readonly sendApart?: ((write: () => void) => void) | undefined;
+  /** The requests that could not be written: the peer has not seen them. Absent where nobody can tell. */
+  unsent?(): Iterable<Id>;
   /** Hears that a request that came this way will get no answer. */
   drop?(id: Id): void;
   /** Ends the connection the peer waits on, if it can come back for the rest; it should after `retryMs`. */
@@ -27,6 +34,8 @@ export interface Sender {
 export interface Channel extends Sender {
   /** What arrived, in order. Messages that came together are yielded together. */
   readonly incoming: AsyncIterable<readonly Incoming[]>;
+  /** Hides secrets that the peer was given and may repeat in its errors. */
+  readonly mask?: ((error: ErrorObject) => ErrorObject) | undefined;
   /** Ends both directions, after what was sent is written. Idempotent, never rejects. */
   close(): Promise<void>;
 }

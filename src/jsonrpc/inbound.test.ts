@@ -42,7 +42,7 @@ describe("answers", () => {
     refuseSending((message) => "result" in message && message.result === cyclic);
     open(1).succeed(cyclic);
     expect(sent).toEqual([
-      { kind: "failure", id: 1, error: { code: rpcCodes.internal, message: "the answer is no JSON" } },
+      { kind: "failure", id: 1, error: { code: rpcCodes.internal, message: "the result cannot be encoded as JSON" } },
     ]);
   });
 
@@ -95,7 +95,7 @@ describe("cancel", () => {
     ["an id that never was", 99],
     ["a string for a number", "1"],
     ["a request that is over", 2],
-  ])("R-15: of %s has no effect", (_what, id) => {
+  ])("of %s has no effect", (_what, id) => {
     const { inbound, sent, open } = setUp();
     const exchange = open(1);
     open(2).succeed({});
@@ -107,7 +107,7 @@ describe("cancel", () => {
 });
 
 describe("refusals", () => {
-  it("R-14: an id in use is refused, and the first request stays as it is", () => {
+  it("an id in use is refused, and the first request stays as it is", () => {
     const { inbound, channel, sent, open } = setUp();
     const first = open(7);
     expect(inbound.open(request(7), channel)).toEqual({

@@ -52,7 +52,8 @@ class OpenRequests implements Inbound {
   open(request: Request, via: Sender): Exchange | Failure {
     const { id } = request;
     if (this.#open.get(id) !== undefined) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
-    if (this.#maxOpen > 0 && this.size >= this.#maxOpen)
+    // A ping is answered at once: it never adds to them, and who asks whether we are there should hear it.
+    if (this.#maxOpen > 0 && this.size >= this.#maxOpen && request.method !== "ping")
       return refuse(id, `more than ${this.#maxOpen} requests are open`);
     const exchange = new LiveExchange(request, via, this);
     this.#open.add(id, exchange);
@@ -104,6 +105,7 @@ class LiveExchange implements Exchange {
   readonly via: Sender;
   readonly #among: OpenRequests;
   #open = true;
+  #hasProgress = false;
 
   constructor(request: Request, via: Sender, among: OpenRequests) {
     this.request = request;
@@ -124,7 +126,9 @@ class LiveExchange implements Exchange {
   }
 
   notify(method: string, params: JsonObject): Promise<void> | undefined {
-    return this.#open ? this.via.send({ kind: "notification", method, params }) : undefined;
+    if (!this.#open) return undefined;
+    if (method === "notifications/progress") this.#hasProgress = true;
+    return this.via.send({ kind: "notification", method, params });
   }
 
   drop(): void {
@@ -133,6 +137,12 @@ class LiveExchange implements Exchange {
 
   #answer(response: Response): Promise<void> | undefined {
     if (!this.#end()) return undefined;
+    if (!this.#hasProgress || this.via.sendApart === undefined) return this.#send(response);
+    this.via.sendApart(() => void this.#send(response));
+    return undefined;
+  }
+
+  #send(response: Response): Promise<void> | undefined {
     try {
       return this.via.send(response);
     } catch {
@@ -148,4 +158,4 @@ class LiveExchange implements Exchange {
   }
 }
 
-const noJson: ErrorObject = { code: rpcCodes.internal, message: "the answer is no JSON" };
+const noJson: ErrorObject = { code: rpcCodes.internal, message: "the result cannot be encoded as JSON" };

@@ -10,6 +10,8 @@ export interface Request {
   readonly id: Id;
   readonly method: string;
   readonly params: JsonObject;
+  /** Headers to send it with, where it is sent on its own. Not in the message itself. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Notification {
@@ -18,6 +20,8 @@ export interface Notification {
   readonly params: JsonObject;
   /** The request it was sent for, where the channel can tell. Not on the wire. */
   readonly about?: Id;
+  /** Like those of a request. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Success {
@@ -31,6 +35,8 @@ export interface Failure {
   /** `null` when the id of the request could not be read. */
   readonly id: Id | null;
   readonly error: ErrorObject;
+  /** What could be read of a result that breaks a limit, with stubs for the rest. Not on the wire. */
+  readonly partial?: JsonObject;
 }
 
 export interface ErrorObject {
@@ -71,13 +77,14 @@ export type Parsed = Message | Malformed | Batch;
 /** Whatever a channel has to tell. */
 export type Incoming = Parsed | Undelivered;
 
-/** The codes of JSON-RPC itself. */
+/** The codes of JSON-RPC itself, and the one that MCP implementations use for a connection that is gone. */
 export const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
+  connectionClosed: -32000,
 } as const;
 
 /** Reads one text off the wire. Never throws. */
@@ -152,8 +159,11 @@ function parseResponse({ jsonrpc, id, result, error }: JsonObject): Message | Ma
     return { kind: "success", id: known, result };
   }
   if (jsonrpc === "2.0" && result === undefined && isErrorObject(error)) return { kind: "failure", id: known, error };
-  return { ...malformed(rpcCodes.invalidRequest, "not a valid response", known), answerable: false };
+  const problem = result !== undefined && error !== undefined ? bothMembers : "not a valid response";
+  return { ...malformed(rpcCodes.invalidRequest, problem, known), answerable: false };
 }
+
+const bothMembers = '"result" and "error" exclude each other';
 
 /** The text of a message, assembled so that what is remembered of it is not written again. */
 export function encodeMessage(message: Message): string {

@@ -150,7 +150,7 @@ describe("cancelling", () => {
     const timedOut = request({ cancellable: false, limits: minute, onAbort: () => () => {} });
     clock.advance(60_000);
     expect(await aborted).toEqual({ kind: "lost", reason: "cancelled" });
-    expect(await timedOut).toEqual({ kind: "lost", reason: "timeout" });
+    expect(await timedOut).toMatchObject({ kind: "lost", reason: "timeout" });
     expect(sent.map(({ kind }) => kind)).toEqual(["request", "request"]);
   });
 
@@ -177,7 +177,7 @@ describe("time limits", () => {
     abort.now();
     clock.advance(1_000);
     expect(sent).toHaveLength(2);
-    expect(await reply).toEqual({ kind: "lost", reason: "timeout" });
+    expect(await reply).toMatchObject({ kind: "lost", reason: "timeout" });
   });
 
   it("C24: each sign of life starts the idle time anew, up to the total", async () => {
@@ -191,7 +191,7 @@ describe("time limits", () => {
       clock.advance(100);
       outbound.notify(1, progress(1));
     }
-    expect(await reply).toEqual({ kind: "lost", reason: "timeout" });
+    expect(await reply).toMatchObject({ kind: "lost", reason: "timeout" });
     expect(heard.at(0)).toBe(100);
     expect(heard.at(-1)).toBe(1_900);
   });
@@ -277,8 +277,18 @@ describe("close", () => {
     outbound.close(new Error("too late"));
     replies.push(request());
     const lost = { kind: "lost", reason: "closed", cause };
-    expect(await Promise.all(replies)).toEqual([lost, lost, lost]);
+    expect(await Promise.all(replies)).toEqual([lost, lost, { ...lost, isUnsent: true }]);
     expect([outbound.size, abort.listeners, sent.length]).toEqual([0, 0, 2]);
+  });
+
+  it("tells of the requests that the channel could not write (P3)", async () => {
+    const channel = { send: () => undefined, unsent: () => [2] };
+    const deadlines = createDeadlines(createManualClock());
+    const outbound = createOutbound({ channel, deadlines, maxInFlight: 0 });
+    const replies = [1, 2].map(() => outbound.request("ping", () => ({})));
+    outbound.close();
+    const lost = { kind: "lost", reason: "closed" };
+    expect(await Promise.all(replies)).toEqual([lost, { ...lost, isUnsent: true }]);
   });
 
   it("has no cause unless it is given one", async () => {

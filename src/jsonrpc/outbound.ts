@@ -1,20 +1,25 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Deadline, DeadlineLimits, Deadlines } from "../std/deadlines.ts";
 import { IdTable } from "../std/id-table.ts";
-import type { Sender } from "./channel.ts";
-import type { Id, Notification, Response } from "./message.ts";
+import type { Channel, Sender } from "./channel.ts";
+import type { Id, Notification, Request, Response } from "./message.ts";
 
 /**
  * Why no response came. `full` and `unsent` wrote nothing; the cause of `unsent`
- * says what cannot be written, that of `undelivered` what the channel knows.
+ * says what cannot be written, that of `undelivered` what the channel knows, that
+ * of `malformed` what is wrong with the response that came.
  */
-export type LostReason = "cancelled" | "timeout" | "closed" | "full" | "unsent" | "undelivered";
+export type LostReason = "cancelled" | "timeout" | "closed" | "full" | "unsent" | "undelivered" | "malformed";
 
 /** A request that will never be answered. */
 export interface Lost {
   readonly kind: "lost";
   readonly reason: LostReason;
   readonly cause?: unknown;
+  /** True when the peer has not seen the request. */
+  readonly isUnsent?: boolean;
+  /** How long it took until the time was up. */
+  readonly ms?: number;
 }
 
 /** How a request ended: expected failures are values. */
@@ -32,6 +37,8 @@ export interface RequestOptions {
   readonly cancellable?: boolean;
   /** Where to send it, when not over the channel at large. */
   readonly via?: Sender | undefined;
+  /** Sent with it, and with its cancellation, by channels that send each message on its own. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The requests this side has sent. Each is settled exactly once. */
@@ -39,7 +46,7 @@ export interface Outbound {
   /** Sends a request. `params` gets the id, which serves as its progress token. Never rejects. */
   request(method: string, params: (id: Id) => JsonObject, options?: RequestOptions): Promise<Reply>;
   /** Settles a request that will get no response. False when there is none. */
-  lose(id: Id, cause: unknown): boolean;
+  lose(id: Id, reason: "undelivered" | "malformed", cause: unknown): boolean;
   /** Settles the request a response names. False when there is none: the response came late, or from nowhere. */
   settle(response: Response): boolean;
   /**
@@ -63,6 +70,8 @@ export interface OutboundOptions {
   readonly firstId?: number | undefined;
   /** Begins every id, where numbers alone would not tell peers of the same client apart. */
   readonly idPrefix?: string | undefined;
+  /** Hides secrets in the errors of the peer. */
+  readonly mask?: Channel["mask"];
 }
 
 interface Pending {
@@ -73,9 +82,10 @@ interface Pending {
 }
 
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { channel, deadlines, maxInFlight, firstId = 1, idPrefix } = options;
+  const { channel, deadlines, maxInFlight, firstId = 1, idPrefix, mask } = options;
   const pending = new IdTable<Pending>();
   let nextId = firstId;
+  /** How requests end that were open when the channel was closed. */
   let closed: Lost | undefined;
 
   /** The first to take the entry wins; whoever comes later finds nothing. */
@@ -88,12 +98,14 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const lose = (id: Id, reason: "cancelled" | "timeout"): void => {
     const entry = take(id);
     if (entry === undefined) return;
-    entry.resolve({ kind: "lost", reason });
+    const ms = entry.options.limits?.idleMs;
+    entry.resolve(reason === "timeout" && ms !== undefined ? { kind: "lost", reason, ms } : { kind: "lost", reason });
     if (entry.options.cancellable === false) return;
     const why = reason === "timeout" ? "timeout" : entry.options.abortReason?.();
     const params = why === undefined ? { requestId: id } : { requestId: id, reason: why };
-    const { via = channel } = entry.options;
-    via.send({ kind: "notification", method: "notifications/cancelled", params });
+    const { via = channel, headers } = entry.options;
+    const notification: Notification = { kind: "notification", method: "notifications/cancelled", params };
+    via.send(headers === undefined ? notification : { ...notification, headers });
   };
 
   const wasUsed = (id: Id): boolean => {
@@ -109,29 +121,32 @@ export function createOutbound(options: OutboundOptions): Outbound {
 
   return {
     request(method, params, options = {}) {
-      if (closed !== undefined) return Promise.resolve(closed);
+      if (closed !== undefined) return Promise.resolve({ ...closed, isUnsent: true });
       if (maxInFlight > 0 && pending.size >= maxInFlight) return Promise.resolve({ kind: "lost", reason: "full" });
       const id = idPrefix === undefined ? nextId++ : `${idPrefix}${nextId++}`;
       return new Promise((resolve) => {
         const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };
         pending.add(id, entry);
         try {
-          const { via = channel } = options;
-          via.send({ kind: "request", id, method, params: params(id) });
+          const { via = channel, headers } = options;
+          const request: Request = { kind: "request", id, method, params: params(id) };
+          via.send(headers === undefined ? request : { ...request, headers });
         } catch (cause) {
           take(id)?.resolve({ kind: "lost", reason: "unsent", cause });
         }
         if (pending.get(id) !== undefined) watch(id, entry);
       });
     },
-    lose(id, cause) {
+    lose(id, reason, cause) {
       const entry = take(id);
-      entry?.resolve({ kind: "lost", reason: "undelivered", cause });
+      entry?.resolve({ kind: "lost", reason, cause });
       return entry !== undefined;
     },
     settle(response) {
       const entry = response.id === null ? undefined : take(response.id);
-      entry?.resolve(response);
+      if (response.kind === "failure" && mask !== undefined)
+        entry?.resolve({ ...response, error: mask(response.error) });
+      else entry?.resolve(response);
       return entry !== undefined;
     },
     notify(id, notification) {
@@ -143,6 +158,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     },
     close(cause) {
       closed ??= cause === undefined ? { kind: "lost", reason: "closed" } : { kind: "lost", reason: "closed", cause };
+      for (const id of channel.unsent?.() ?? []) take(id)?.resolve({ ...closed, isUnsent: true });
       for (const entry of pending.clear()) {
         release(entry);
         entry.resolve(closed);

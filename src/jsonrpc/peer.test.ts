@@ -3,12 +3,13 @@ import { describe, expect, it } from "vitest";
 import { type AsyncQueue, asyncQueue } from "../std/async-queue.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createManualClock, type ManualClock } from "../testing/clock.ts";
-import { memoryChannels } from "../transport/memory.ts";
+import { memoryChannels } from "../transport/memory-channels.ts";
 import type { Channel } from "./channel.ts";
+import { createPeer } from "./create-peer.ts";
 import type { Exchange } from "./inbound.ts";
 import { type Id, type Incoming, type Message, type Notification, parseText, rpcCodes } from "./message.ts";
 import type { Reply } from "./outbound.ts";
-import { createPeer, type PeerHandlers, type PeerOptions, type PeerParts, type RpcPeer } from "./peer.ts";
+import type { PeerHandlers, PeerOptions, PeerParts, RpcPeer } from "./peer.ts";
 
 const closingError = { code: rpcCodes.internal, message: "the connection is closing" };
 
@@ -36,15 +37,27 @@ describe("requests of ours", () => {
     expect(received).toHaveLength(1);
   });
 
-  it("C12: a response with both result and error disturbs nothing, is counted and not answered", async () => {
-    const { peer, receive, received } = setUp();
-    const reply = peer.request("ping", () => ({}));
-    await receive('{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"?"}}');
-    expect(peer.counters).toEqual({ strayReplies: 0, malformed: 1 });
-    await receive(result(1));
-    expect(await reply).toMatchObject({ kind: "success" });
-    expect(received).toHaveLength(1);
-  });
+  it.each([
+    [
+      "both result and error",
+      '"result":{},"error":{"code":1,"message":"?"}',
+      '"result" and "error" exclude each other',
+    ],
+    ["a result that is no object", '"result":[]', "not a valid response"],
+    ["an error without a code", '"error":{"message":"?"}', "not a valid response"],
+  ])(
+    "a response with %s fails its request at once, is counted and not answered (B6)",
+    async (_what, members, cause) => {
+      const { peer, receive, received } = setUp();
+      const replies = [1, 2].map(() => peer.request("ping", () => ({})));
+      await receive(`{"jsonrpc":"2.0","id":1,${members}}`);
+      expect(await replies[0]).toEqual({ kind: "lost", reason: "malformed", cause });
+      expect(peer.counters).toEqual({ strayReplies: 0, malformed: 1 });
+      await receive(result(2));
+      expect(await replies[1]).toMatchObject({ kind: "success" });
+      expect(received).toHaveLength(2);
+    },
+  );
 
   it("C4: a response after the cancel is counted and dropped", async () => {
     const { peer, receive } = setUp();
@@ -64,7 +77,7 @@ describe("requests of ours", () => {
     expect(received).toHaveLength(1024);
   });
 
-  it("R-13: live on progress, but not beyond their total", async () => {
+  it("live on progress, but not beyond their total", async () => {
     const { peer, receive, clock } = setUp({ correlate: progressToken });
     const heard: unknown[] = [];
     const reply = peer.request("slow", () => ({}), {
@@ -75,7 +88,7 @@ describe("requests of ours", () => {
       await clock.advanceAsync(100);
       await receive(progressText(1, progress));
     }
-    expect(await reply).toEqual({ kind: "lost", reason: "timeout" });
+    expect(await reply).toMatchObject({ kind: "lost", reason: "timeout" });
     expect(heard).toEqual(Array.from({ length: 19 }, (_, index) => index + 1));
   });
 
@@ -97,7 +110,7 @@ describe("requests of ours", () => {
     await ended;
     replies.push(peer.request("c", () => ({})));
     const lost = { kind: "lost", reason: "closed", ...(cause === undefined ? {} : { cause }) };
-    expect(await Promise.all(replies)).toEqual([lost, lost, lost]);
+    expect(await Promise.all(replies)).toEqual([lost, lost, { ...lost, isUnsent: true }]);
   });
 
   it("C10: are all lost, with the cause, when the channel breaks", async () => {
@@ -163,7 +176,7 @@ describe("notifications", () => {
     expect(received).toEqual([{ kind: "notification", method: "notifications/message", params: { level: "info" } }]);
   });
 
-  it("R-17: 50,000 at once do not keep a request from its answer", async () => {
+  it("50,000 at once do not keep a request from its answer", async () => {
     const { receive, received, heard } = setUp({ request: (exchange) => exchange.succeed({}) });
     await receive(...Array.from({ length: 50_000 }, () => notification("flood")), request(1));
     expect(heard).toHaveLength(50_000);
@@ -286,7 +299,7 @@ describe("requests of the peer", () => {
     expect(exchanges[0]?.abort.aborted).toBe(false);
   });
 
-  it("R-14: with an id in use are refused, and the first is answered", async () => {
+  it("with an id in use are refused, and the first is answered", async () => {
     const { receive, received, exchanges, settled } = setUp();
     await receive(request(1), request(1), request("1"));
     expect(exchanges).toHaveLength(2);
@@ -547,7 +560,7 @@ describe("two peers", () => {
     expect(toClient).toEqual([]);
   });
 
-  it("R-12: 10,000 calls against answers, cancels and timeouts: one end each, one answer at most, nothing left", async () => {
+  it("10,000 calls against answers, cancels and timeouts: one end each, one answer at most, nothing left", async () => {
     const seen = { ends: new Set<string>(), strayReplies: 0 };
     await fc.assert(
       fc.asyncProperty(fc.array(plan, { minLength: 100, maxLength: 100 }), async (plans) => {

@@ -8,35 +8,36 @@ import {
   type ErrorObject,
   type Id,
   type Incoming,
+  isId,
   type Malformed,
   type Notification,
   rpcCodes,
 } from "./message.ts";
-import { createOutbound, type Outbound } from "./outbound.ts";
+import type { Outbound, OutboundOptions } from "./outbound.ts";
 
 export interface PeerHandlers {
   /** Answers a request of the peer. A promise holds back the reading of more. */
   request(exchange: Exchange): Promise<void> | undefined;
-  /** Hears a notification that belongs to no open request of ours. */
-  notification(notification: Notification): void;
+  /** Hears a notification that belongs to no open request of ours. What is said about it goes out by `via`. */
+  notification(notification: Notification, via: Sender): void;
   /** The request a notification belongs to, by the id we gave it. */
   correlate?(notification: Notification): Id | undefined;
   /** True while arrays of messages are allowed. Absent means never. */
   acceptsBatches?(): boolean;
-  /** The peer sends no more. What is open may still be answered. */
-  hungUp?(): void;
+  /** The peer sends no more, for the error of a broken channel if there is one. What is open may still be answered. */
+  hungUp?(error: unknown): void;
 }
 
 export interface PeerOptions {
   /** Requests of ours that may be unanswered. Default 1024; 0 is off. */
-  readonly maxInFlight?: number;
+  readonly maxInFlight?: number | undefined;
   /** Requests of the peer that may be unanswered. Default 1024; 0 is off. */
-  readonly maxOpen?: number;
+  readonly maxOpen?: number | undefined;
   /** How long open requests may go on after the peer has hung up. Default 5 s. */
-  readonly drainMs?: number;
+  readonly drainMs?: number | undefined;
   /** Whether what has no readable id is answered, with the id `null`. Default true. */
   readonly answerUnreadable?: boolean;
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 /** What a peer may share with others, or take over from one before it. */
@@ -48,6 +49,9 @@ export interface PeerParts {
   /** Begins the ids of our requests, where numbers alone would not tell peers of the same client apart. */
   readonly idPrefix?: string | undefined;
 }
+
+/** Makes what sends the requests of this side. */
+export type CreateOutbound = (options: OutboundOptions) => Outbound;
 
 /** What was dropped, for whoever wants to know. */
 export interface PeerCounters {
@@ -78,36 +82,40 @@ export interface RpcPeer {
   readonly counters: PeerCounters;
 }
 
-export function createPeer(channel: Channel, handlers: PeerHandlers, options: PeerOptions & PeerParts = {}): RpcPeer {
+/** A peer that answers, and leaves it to others to load what sends requests: many peers of a server send none. */
+export interface AnsweringPeer extends Omit<RpcPeer, "request"> {
+  /** The requests of this side. Made when somebody first needs it. */
+  outbound(create: CreateOutbound): Outbound;
+}
+
+export function createAnsweringPeer(
+  channel: Channel,
+  handlers: PeerHandlers,
+  options: PeerOptions & PeerParts = {},
+): AnsweringPeer {
   const { maxInFlight = 1024, maxOpen = 1024, drainMs = 5_000, answerUnreadable = true, clock = systemClock } = options;
   const { deadlines = createDeadlines(clock), firstId = 1, idPrefix } = options;
-  /** Many peers of a server ask nothing. */
-  let outbound: Outbound | undefined;
+  const ours = createOurs({ channel, deadlines, maxInFlight, firstId, idPrefix, mask: channel.mask });
   const inbound = createInbound(maxOpen);
   const counters = { strayReplies: 0, malformed: 0 };
   let draining = false;
   let closing: Promise<void> | undefined;
 
-  const ours = (): Outbound => {
-    outbound ??= createOutbound({ channel, deadlines, maxInFlight, firstId, idPrefix });
-    return outbound;
-  };
-
-  const refuse = ({ id, error, answerable }: Malformed, via: Sender): Promise<void> | undefined => {
+  const refuse = (malformed: Malformed, via: Sender): Promise<void> | undefined => {
+    const { id, error, answerable } = malformed;
     counters.malformed++;
-    if (!answerable && id !== null && error.code === rpcCodes.parseError)
-      outbound?.settle({ kind: "failure", id, error });
+    if (!answerable) endWaiting(malformed, ours.made);
     const silent = !answerable || (id === null && !answerUnreadable);
     return silent ? undefined : via.send({ kind: "failure", id, error });
   };
 
-  const hear = (notification: Notification): undefined => {
+  const hear = (notification: Notification, via: Sender): undefined => {
     if (notification.method === "notifications/cancelled") {
       const { requestId, reason } = notification.params;
-      if (typeof requestId === "string" || typeof requestId === "number") inbound.cancel(requestId, reason);
+      if (isId(requestId)) inbound.cancel(requestId, reason);
     }
     const id = notification.about ?? handlers.correlate?.(notification);
-    if (id === undefined || !ours().notify(id, notification)) handlers.notification(notification);
+    if (id === undefined || ours.made?.notify(id, notification) !== true) handlers.notification(notification, via);
   };
 
   const takeOne = (message: Exclude<Incoming, Batch>, via: Sender): Promise<void> | undefined => {
@@ -118,13 +126,13 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
         return draining ? opened.fail(closingError) : handlers.request(opened);
       }
       case "notification":
-        return hear(message);
+        return hear(message, via);
       case "malformed":
         return refuse(message, via);
       case "undelivered":
-        return void outbound?.lose(message.id, message.cause);
+        return void ours.made?.lose(message.id, "undelivered", message.cause);
       default:
-        if (outbound?.settle(message) !== true) counters.strayReplies++;
+        if (ours.made?.settle(message) !== true) counters.strayReplies++;
         return undefined;
     }
   };
@@ -139,19 +147,19 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
     message.kind === "batch" ? takeBatch(message, via) : takeOne(message, via);
 
   const shut = (reason?: unknown): Promise<void> => {
-    ours().close(reason);
+    ours.close(reason);
     closing ??= channel.close();
     return closing;
   };
 
   return {
-    request: (method, params, how) => ours().request(method, params, how),
+    outbound: ours.get,
     notify: (method, params) => channel.send({ kind: "notification", method, params }),
     take,
     async run() {
       const error = await readAll(channel, (message) => take(message, channel));
-      ours().close(error);
-      handlers.hungUp?.();
+      ours.close(error);
+      handlers.hungUp?.(error);
       if (error === undefined) await settle(inbound, clock, drainMs);
       else inbound.endAll(closingError);
       await shut(error);
@@ -159,7 +167,7 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
     },
     close(reason) {
       draining = true;
-      ours().close(reason);
+      ours.close(reason);
       inbound.endAll(closingError);
       return shut(reason);
     },
@@ -168,9 +176,38 @@ export function createPeer(channel: Channel, handlers: PeerHandlers, options: Pe
       await settle(inbound, clock, drainMs);
       await shut();
     },
-    isBusy: () => inbound.size > 0 || (outbound !== undefined && outbound.size > 0),
-    nextId: () => outbound?.nextId() ?? firstId,
+    isBusy: () => inbound.size > 0 || (ours.made?.size ?? 0) > 0,
+    nextId: () => ours.made?.nextId() ?? firstId,
     counters,
+  };
+}
+
+/** The requests of this side, where there are any. */
+interface Ours extends Pick<Outbound, "close"> {
+  readonly made: Outbound | undefined;
+  get(create: CreateOutbound): Outbound;
+}
+
+function createOurs(options: OutboundOptions): Ours {
+  let made: Outbound | undefined;
+  let closed: { readonly cause: unknown } | undefined;
+
+  const get = (create: CreateOutbound): Outbound => {
+    if (made !== undefined) return made;
+    made = create(options);
+    if (closed !== undefined) made.close(closed.cause);
+    return made;
+  };
+
+  return {
+    get made() {
+      return made;
+    },
+    get,
+    close(cause) {
+      closed ??= { cause };
+      made?.close(cause);
+    },
   };
 }
 
@@ -187,6 +224,13 @@ async function readAll(channel: Channel, take: (message: Incoming) => Promise<vo
   } catch (error) {
     return error;
   }
+}
+
+/** Whoever waits for a response that is malformed gets no other. */
+function endWaiting({ id, error }: Malformed, outbound: Outbound | undefined): void {
+  if (id === null) return;
+  if (error.code === rpcCodes.parseError) outbound?.settle({ kind: "failure", id, error });
+  else outbound?.lose(id, "malformed", error.message);
 }
 
 /** Lets open requests finish for a while, then ends them. */

@@ -1,7 +1,7 @@
 import { canonicalText } from "../json/canonical.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
+import { visibleJson } from "./format-lock-diff.ts";
 import type { Lock } from "./lock.ts";
-import { visibleJson } from "./visible.ts";
 
 /** From the root to the members of a definition. */
 const LEVELS = 6;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findPlaces, lineAndColumn, placeKey } from "./json-places.ts";
+import { findPlaces, lineAndColumn, placeKey } from "./diff-lock.ts";
 
 describe("findPlaces", () => {
   it("knows where members and elements begin", () => {

@@ -3,14 +3,20 @@ import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
 import { revisions } from "../model/revision.ts";
 import type { Tool } from "../model/tool.ts";
-import { approve, approveServer, forget } from "./approve.ts";
-import { compareLock, isClean } from "./compare-lock.ts";
-import { createLock } from "./create-lock.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { approve, approveServer, createLock, forget } from "./approve.ts";
+import { compareLock, isClean, verdictOf } from "./diff-lock.ts";
 import { formatLock } from "./format-lock.ts";
-import { type Lock, lockedTools, type ServerSurface } from "./lock.ts";
+import { formatDiff } from "./format-lock-diff.ts";
+import { programChanges } from "./launch.ts";
+import {
+  fingerprintOf,
+  type Lock,
+  type LockedProgram,
+  lockedTools,
+  type ServerProgram,
+  type ServerSurface,
+} from "./lock.ts";
 import { parseLock } from "./parse-lock.ts";
-import { verdictOf } from "./verdict.ts";
 
 const buy: Tool = {
   name: "buy",
@@ -84,28 +90,43 @@ describe("createLock", () => {
       resourceTemplates: [{ name: "stock", uriTemplate: "stock://{sku}" }],
     });
     expect(servers.shop?.resources?.[0]).toEqual({ name: "a", uri: "stock://a" });
-    expect(servers.shop?.instructions).toMatch(/^sha256-[\w-]{43}$/);
-    expect(lockedTools({ lockVersion: 1, servers })).toEqual([
+    expect(servers.shop?.instructions).toBe("Be polite.");
+    expect(lockedTools({ lockVersion: 2, servers })).toEqual([
       { server: "shop", tool: buy },
       { server: "shop", tool: sell },
     ]);
   });
 
-  it("takes the first of two tools with one name, and leaves out lists without end", async () => {
-    const many = Array.from({ length: 1001 }, (_, index) => ({ name: "r", uri: `r:${index}` }));
-    const lock = await createLock([{ ...shop, tools: [buy, { ...buy, title: "Other" }], resources: many }]);
+  it("takes the first of two tools with one name", async () => {
+    const lock = await createLock([{ ...shop, tools: [buy, { ...buy, title: "Other" }] }]);
     expect(lock.servers.shop?.tools.buy?.definition.title).toBe("Buy");
-    expect(lock.servers.shop).not.toHaveProperty("resources");
   });
 });
 
+const digest: unknown = expect.stringMatching(/^sha256-[\w-]{43}$/);
+
 describe("a target", () => {
   it.each([
-    [{ command: "npx", args: ["--key", "S3CRET"], env: { TOKEN: "S3CRET" } }, { command: "npx" }],
-    [{ command: "/home/S3CRET/bin/server" }, { command: "server" }],
-    [{ command: "C:\\Program Files\\nodejs\\node.exe" }, { command: "node.exe" }],
-    [{ command: "npx server --token S3CRET" }, { command: "npx" }],
-    [{ command: "npx server --file=a/S3CRET" }, { command: "npx" }],
+    [
+      { command: "npx", args: ["server", "--key", "S3CRET"], env: { TOKEN: "S3CRET" }, inheritEnv: ["KEY"] },
+      {
+        command: "npx",
+        args: digest,
+        env: ["KEY", "TOKEN"],
+        packages: [{ spec: "server", isPinned: false }],
+        fingerprint: digest,
+      },
+    ],
+    [
+      { command: "node", path: "/usr/bin/node", file: "/opt/node/22/bin/node", cwd: "/srv" },
+      { command: "/usr/bin/node", file: "/opt/node/22/bin/node", cwd: "/srv", env: [], fingerprint: digest },
+    ],
+    [
+      { command: "C:\\Program Files\\nodejs\\node.exe" },
+      { command: "C:\\Program Files\\nodejs\\node.exe", env: [], fingerprint: digest },
+    ],
+    [{ command: "npx server --token S3CRET" }, { command: "npx", env: [], fingerprint: digest }],
+    [{ command: "npx server --file=a/S3CRET" }, { command: "npx", env: [], fingerprint: digest }],
     [
       { url: "https://me:S3CRET@host:8443/mcp?key=S3CRET#S3CRET", headers: { a: "S3CRET" } },
       { url: "https://host:8443/mcp" },
@@ -121,6 +142,46 @@ describe("a target", () => {
     const lock = await createLock([{ ...shop, target }]);
     expect(lock.servers.shop?.target).toEqual(kept);
     expect(formatLock(lock)).not.toContain("S3CRET");
+  });
+});
+
+describe("the fingerprint of a program", () => {
+  const program: ServerProgram = {
+    command: "node",
+    args: ["server.js", "--root", "/srv"],
+    cwd: "/home/ann",
+    env: { KEY: "1", NODE_OPTIONS: "--no-warnings" },
+    path: "/venv/bin/node",
+    file: "/usr/bin/node",
+  };
+  const locked = async (target: ServerProgram) =>
+    (await createLock([{ ...shop, target }])).servers.shop?.target as LockedProgram;
+
+  it.each<[ServerProgram, string]>([
+    [{ ...program, args: ["server.js", "--root", "/"] }, "has other arguments"],
+    [{ ...program, args: ["server.js", "--root /srv"] }, "has other arguments"],
+    [{ ...program, cwd: "/home/bob" }, "is started in /home/bob instead of /home/ann"],
+    [{ ...program, path: "/other/bin/node" }, "starts /other/bin/node -> /usr/bin/node instead of /venv/bin/node -> "],
+    [{ ...program, file: "/tmp/node" }, "starts /venv/bin/node -> /tmp/node instead of "],
+    [{ ...program, env: { ...program.env, MORE: "" } }, "has the variables MORE, which were not approved"],
+    [{ ...program, inheritEnv: ["MORE"] }, "has the variables MORE, which were not approved"],
+    [{ ...program, env: { NODE_OPTIONS: "--no-warnings" } }, "lacks the variables KEY"],
+    [{ ...program, env: { KEY: "1", NODE_OPTIONS: "--import /tmp/x.mjs" } }, "has other values of NODE_OPTIONS"],
+    [{ ...program, command: "/venv/bin/node" }, "has other values of NODE_OPTIONS"],
+  ])("is another for %j (S5)", async (other, change) => {
+    const [before, now] = [await locked(program), await locked(other)];
+    expect(programChanges(before, now).join()).toContain(change);
+    const diff = compareLock(
+      await createLock([{ ...shop, target: program }]),
+      await createLock([{ ...shop, target: other }]),
+    );
+    expect(formatDiff(diff)).toContain(`it ${change}`);
+  });
+
+  it("is the same for other values of variables that choose no code", async () => {
+    const other = { ...program, env: { ...program.env, KEY: "2" } };
+    expect((await locked(other)).fingerprint).toBe((await locked(program)).fingerprint);
+    expect(programChanges(await locked(program), await locked(other))).toEqual([]);
   });
 });
 
@@ -164,7 +225,7 @@ describe("verdictOf", () => {
       expect(await verdictOf(lock, name, buy)).toBe("unknown");
       expect(await verdictOf(lock, "shop", { ...buy, name })).toBe("unknown");
       expect(
-        await verdictOf({ lockVersion: 1, servers: { shop: { scopes: [], tools: {} } } }, "shop", { ...buy, name }),
+        await verdictOf({ lockVersion: 2, servers: { shop: { scopes: [], tools: {} } } }, "shop", { ...buy, name }),
       ).toBe("unknown");
     }
   });
@@ -189,14 +250,14 @@ describe("a lock file", () => {
   it("looks like this", async () => {
     const lock = await createLock([{ ...shop, resources: [], resourceTemplates: [] }]);
     expect(formatLock(lock).replaceAll(/sha256-[\w-]{43}/g, "sha256-…")).toBe(`{
-  "lockVersion": 1,
+  "lockVersion": 2,
   "servers": {
     "shop": {
       "info": {
         "name": "shop",
         "version": "1.0.0"
       },
-      "instructions": "sha256-…",
+      "instructions": "Be polite.",
       "prompts": [
         {"name":"upsell"}
       ],
@@ -275,7 +336,7 @@ describe("approving", () => {
     expect(await verdictOf(next, "shop", changed)).toBe("approved");
     expect(await verdictOf(lock, "shop", changed)).toBe("changed");
     expect(next.servers.shop).toMatchObject({ revision: "2026-07-28", scopes: ["orders:read", "orders:write"] });
-    const first = await approve({ lockVersion: 1, servers: {} }, "__proto__", buy);
+    const first = await approve({ lockVersion: 2, servers: {} }, "__proto__", buy);
     expect(await verdictOf(first, "__proto__", buy)).toBe("approved");
     expect(await parseLock(formatLock(first), "x")).toStrictEqual(first);
   });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { McpError } from "../model/errors.ts";
-import { createLock } from "./create-lock.ts";
+import { createLock } from "./approve.ts";
 import { formatLock } from "./format-lock.ts";
 import { maxLockChars, parseLock } from "./parse-lock.ts";
 
@@ -36,7 +36,7 @@ async function refusal(text: string): Promise<string> {
 
 describe("parseLock", () => {
   it("reads a file without servers, and one with other blanks", async () => {
-    expect(await parseLock('{"lockVersion":1,"servers":{}}', "x")).toEqual({ lockVersion: 1, servers: {} });
+    expect(await parseLock('{"lockVersion":2,"servers":{}}', "x")).toEqual({ lockVersion: 2, servers: {} });
     expect(await parseLock(JSON.stringify(JSON.parse(whole)), "x")).toEqual(await parseLock(whole, "x"));
     expect(await parseLock(whole.replaceAll("\n", "\r\n"), "x")).toEqual(await parseLock(whole, "x"));
   });
@@ -44,14 +44,16 @@ describe("parseLock", () => {
   it.each([
     ["", "plugbay.lock:1:1: not valid JSON"],
     ["[]", "plugbay.lock:1:1: this is no lock file: it must be an object"],
-    ["{}", "plugbay.lock: lockVersion must be 1"],
-    ['{"lockVersion":"1"}', "plugbay.lock:1:2: lockVersion must be 1"],
+    ["{}", "plugbay.lock: lockVersion must be 2"],
+    ['{"lockVersion":"2"}', "plugbay.lock:1:2: lockVersion must be 2"],
+    ['{"lockVersion":1}', "plugbay.lock:1:2: lockVersion 1 is of an older plugbay, which kept neither"],
+    ['{"lockVersion":1}', "Approve the servers again: writeLock(path, await createLock(await host.survey()))"],
     [
-      '{\n"lockVersion":2,"servers":[]}',
-      "plugbay.lock:2:1: lockVersion 2 is of a newer plugbay: update this one to read the file",
+      '{\n"lockVersion":3,"servers":[]}',
+      "plugbay.lock:2:1: lockVersion 3 is of a newer plugbay: update this one to read the file",
     ],
-    ['{"lockVersion":1,"servers":[]}', "plugbay.lock:1:18: servers must be an object"],
-    [`{"lockVersion":1,"x":${"[".repeat(200)}${"]".repeat(200)}}`, "nested deeper than 100 levels"],
+    ['{"lockVersion":2,"servers":[]}', "plugbay.lock:1:18: servers must be an object"],
+    [`{"lockVersion":2,"x":${"[".repeat(200)}${"]".repeat(200)}}`, "nested deeper than 100 levels"],
   ])("refuses %j", async (text, message) => {
     expect(await refusal(text)).toContain(message);
   });
@@ -64,7 +66,7 @@ describe("parseLock", () => {
     ['"scopes": [\n        "a"', '"scopes": [\n        null', ":18:9: servers.shop.scopes.0 must be a text"],
     ['"scopes"', '"scope"', "servers.shop.scopes must be a list"],
     ['{"name":"upsell"}', '"upsell"', ":11:9: servers.shop.prompts.0 must be an object"],
-    ['"name": "sell"', '"name": "Sell"', ':35:13: servers.shop.tools.sell.definition.name must be "sell"'],
+    ['"name": "sell"', '"name": "Sell"', ':37:13: servers.shop.tools.sell.definition.name must be "sell"'],
     [
       '"inputSchema": {"type":"object"}',
       '"inputSchema": true',
@@ -74,7 +76,7 @@ describe("parseLock", () => {
     [
       "Buy something",
       "Buy anything",
-      ":24:9: servers.shop.tools.buy does not match its fingerprint: the file was edited by hand. Approve the tool again",
+      ":26:9: servers.shop.tools.buy does not match its fingerprint: the file was edited by hand. Approve the tool again",
     ],
     ['"sell": {', '"buy": {', "buy"],
     ['"command": "npx"', '"command": "npx",\n        "command": "evil"', ':22:9: "command" is there twice'],
@@ -116,7 +118,7 @@ describe("parseLock", () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (servers) => {
-        const text = JSON.stringify({ lockVersion: 1, servers });
+        const text = JSON.stringify({ lockVersion: 2, servers });
         const outcome = await parseLock(text, "plugbay.lock").catch((error: unknown) => error);
         if (outcome instanceof Error) expect(outcome).toBeInstanceOf(McpError);
       }),

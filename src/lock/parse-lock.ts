@@ -1,13 +1,11 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
 import { McpError } from "../model/errors.ts";
+import { isRevision, revisions } from "../model/revision.ts";
 import { defined } from "../std/defined.ts";
-import { approvedPartOf, fingerprintOf } from "./fingerprint.ts";
+import { findPlaces, lineAndColumn, placeKey } from "./diff-lock.ts";
 import { formatAsRead } from "./format-lock.ts";
-import { findPlaces, lineAndColumn, placeKey } from "./json-places.ts";
-import type { Lock, LockedServer } from "./lock.ts";
-import { faultIn, type LockFault } from "./lock-shape.ts";
-import { toRecord } from "./record.ts";
+import { approvedPartOf, fingerprintOf, type Lock, type LockedServer, toRecord } from "./lock.ts";
 
 /** What one file may hold, in characters. */
 export const maxLockChars = 33_554_432;
@@ -17,7 +15,7 @@ const limits = { maxDepth: 100, maxWidth: 65_536 };
  * Reads the text of a lock file. `path` is for messages.
  *
  * Rejects with `invalid-config` and a message that begins with the place,
- * `plugbay.lock:12:5: …`, when the text is no lock, was written by a newer
+ * `plugbay.lock:12:5: …`, when the text is no lock, was written by another
  * version, has a member twice, or has a definition that is not the one its
  * fingerprint was made of.
  */
@@ -53,16 +51,24 @@ function whyNotJson(text: string, reason: string): [number | undefined, string] 
 }
 
 function versionFault(lockVersion: unknown): LockFault | undefined {
-  if (lockVersion === 1) return undefined;
-  const isNewer = typeof lockVersion === "number" && lockVersion > 1;
-  const problem = isNewer ? `${lockVersion} is of a newer plugbay: update this one to read the file` : "must be 1";
-  return { path: ["lockVersion"], problem };
+  if (lockVersion === 2) return undefined;
+  const path = ["lockVersion"];
+  if (lockVersion === 1) return { path, problem: outdated };
+  const isNewer = typeof lockVersion === "number" && lockVersion > 2;
+  return {
+    path,
+    problem: isNewer ? `${lockVersion} is of a newer plugbay: update this one to read the file` : "must be 2",
+  };
 }
+
+const outdated =
+  "1 is of an older plugbay, which kept neither the arguments of programs nor prompts, resources and instructions. " +
+  "Approve the servers again: writeLock(path, await createLock(await host.survey())), with a host that has no lock";
 
 /** Takes over what a lock has and nothing else. The shape was looked at before. */
 function toLock(servers: JsonObject): Lock {
   const entries = Object.entries(servers as unknown as Record<string, LockedServer>);
-  return { lockVersion: 1, servers: toRecord(entries.map(([name, server]) => [name, toServer(server)])) };
+  return { lockVersion: 2, servers: toRecord(entries.map(([name, server]) => [name, toServer(server)])) };
 }
 
 function toServer(server: LockedServer): LockedServer {
@@ -93,3 +99,114 @@ async function forgeryIn({ servers }: Lock): Promise<LockFault | undefined> {
 function duplicateIn(text: string, value: Json): { readonly name: string; readonly at: number } | undefined {
   return formatAsRead(value) === text ? undefined : findPlaces(text).duplicate;
 }
+
+/** What is wrong in a lock file, and where: the names that lead there. */
+interface LockFault {
+  readonly path: readonly string[];
+  readonly problem: string;
+}
+
+/** The first thing that is wrong with a value, if anything is. */
+type Check = (value: Json | undefined, path: readonly string[]) => LockFault | undefined;
+
+/** Looks whether `servers` of a lock file has the shape of one. Says nothing of fingerprints. */
+function faultIn(servers: Json | undefined): LockFault | undefined {
+  return record(server)(servers, ["servers"]);
+}
+
+const text: Check = (value, path) => (typeof value === "string" ? undefined : { path, problem: "must be a text" });
+
+const fingerprint: Check = (value, path) =>
+  typeof value === "string" && /^sha256-[\w-]{43}$/.test(value)
+    ? undefined
+    : { path, problem: 'must be "sha256-" and 43 characters' };
+
+const revision: Check = (value, path) =>
+  isRevision(value) ? undefined : { path, problem: `must be one of ${revisions.join(", ")}` };
+
+const object: Check = (value, path) => (isObject(value) ? undefined : { path, problem: "must be an object" });
+
+function optional(check: Check): Check {
+  return (value, path) => (value === undefined ? undefined : check(value, path));
+}
+
+/** An object with these members. Others are not looked at. */
+function members(checks: Readonly<Record<string, Check>>): Check {
+  return (value, path) => {
+    if (!isObject(value)) return object(value, path);
+    return first(Object.entries(checks), ([name, check]) => check(value[name], [...path, name]));
+  };
+}
+
+/** An object whose members are all alike. */
+function record(check: Check): Check {
+  return (value, path) => {
+    if (!isObject(value)) return object(value, path);
+    return first(Object.entries(value), ([name, member]) => check(member, [...path, name]));
+  };
+}
+
+function list(check: Check): Check {
+  return (value, path) => {
+    if (!Array.isArray(value)) return { path, problem: "must be a list" };
+    return first([...value.entries()], ([index, item]) => check(item, [...path, String(index)]));
+  };
+}
+
+function first<T>(items: readonly T[], faultOf: (item: T) => LockFault | undefined): LockFault | undefined {
+  for (const item of items) {
+    const fault = faultOf(item);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+const flag: Check = (value, path) =>
+  typeof value === "boolean" ? undefined : { path, problem: "must be true or false" };
+
+const program = members({
+  command: text,
+  file: optional(text),
+  args: optional(fingerprint),
+  cwd: optional(text),
+  env: list(text),
+  packages: optional(list(members({ spec: text, isPinned: flag }))),
+  fingerprint,
+});
+
+const target: Check = (value, path) => {
+  if (isObject(value) && "command" in value) return program(value, path);
+  return isObject(value) && typeof value.url === "string"
+    ? undefined
+    : { path, problem: "must be an object with command or url" };
+};
+
+const definition = members({
+  name: text,
+  title: optional(text),
+  description: optional(text),
+  inputSchema: object,
+  outputSchema: optional(object),
+  annotations: optional(object),
+});
+
+/** The name of a tool is there twice: in front of it, and in its definition. */
+const tools: Check = (value, path) =>
+  record(members({ fingerprint, definition }))(value, path) ??
+  first(Object.entries(value as Record<string, { definition: { name: string } }>), ([name, tool]) =>
+    tool.definition.name === name
+      ? undefined
+      : { path: [...path, name, "definition", "name"], problem: `must be ${JSON.stringify(name)}` },
+  );
+
+const server = members({
+  target: optional(target),
+  revision: optional(revision),
+  info: optional(members({ name: text, version: text, title: optional(text) })),
+  scopes: list(text),
+  instructions: optional(text),
+  tools,
+  prompts: optional(list(members({ name: text }))),
+  resources: optional(list(members({ name: text, uri: text }))),
+  resourceTemplates: optional(list(members({ name: text, uriTemplate: text }))),
+});

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { visible, visibleJson } from "./visible.ts";
+import { visible, visibleJson } from "./format-lock-diff.ts";
 
 describe("visible", () => {
   it.each([

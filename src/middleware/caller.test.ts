@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { makeCall, peer } from "../../test/support/direct.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
-import { createCallerNames, networkOf } from "./caller.ts";
+import { createCallerNames, networkOf } from "./rate-limit.ts";
 
 const from = (remote?: string): HttpFacts => ({ method: "POST", url: "/mcp", header: () => undefined, remote });
 const call = (http?: HttpFacts, principal?: string) =>

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { failureOf, faultLog, makeCall, peer, send } from "../../test/support/direct.ts";
 import { connect } from "../connect/index.ts";
 import type { Method } from "../model/methods.ts";
-import type { Call, Service } from "../model/service.ts";
+import { type Call, compose, type Service } from "../model/service.ts";
 import { createServer, tool } from "../server/index.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { type Store, StoreError } from "../store/store.ts";
@@ -48,13 +48,13 @@ afterEach(() => {
 });
 
 describe("rateLimit", () => {
-  it("refuses what is one too many, and says when it could be tried again", async () => {
+  it("refuses what is one too many, and says of which window and when it could be tried again (X1)", async () => {
     const { call, kinds, clock } = setUp();
     expect(await kinds(2)).toEqual(["complete", "complete"]);
     clock.advance(15_000);
     expect(failureOf(await call())).toEqual({
       code: "limit-reached",
-      message: "too many calls: 2 are allowed in 60000 ms; try again in 75000 ms",
+      message: "rate limit reached: the limit is 2 in 60 s, counted over this window and the one before; retry in 75 s",
       data: { reason: "limit-reached", retryAfterMs: 75_000, limit: 2, windowMs },
     });
     clock.advance(74_999);
@@ -81,7 +81,7 @@ describe("rateLimit", () => {
   it("counts what runs code of authors, unless it is told what to count", async () => {
     const pass: Service = async () => ({ kind: "complete", result: {} as never });
     const counted = async (options: Partial<RateLimitOptions>) => {
-      const service = rateLimit({ limit: 1, windowMs, ...options })(pass);
+      const service = compose(pass, rateLimit({ limit: 1, windowMs, ...options }));
       const names = ["server/discover", "tools/list", "tools/call", "prompts/get", "tasks/get", "my/method"];
       const counts: string[] = [];
       for (const name of names as Method[]) {
@@ -134,7 +134,7 @@ describe("rateLimit", () => {
     }
   });
 
-  it("is told to a client by its code in process, and by the data everywhere", async () => {
+  it("is told to a client by its code and data, and to what is between by the status (C112)", async () => {
     const { server } = setUp({ limit: 1 });
     const handle = toFetchHandler(server, { allowedHosts: ["shop.example"] });
     const fetched: number[] = [];
@@ -150,9 +150,9 @@ describe("rateLimit", () => {
     for (const revision of ["2026-07-28", "2025-11-25"] as const) {
       await using far = await connect("https://shop.example/mcp", { fetch: seen, revision });
       await far.callTool("echo").catch(() => {});
-      await expect(far.callTool("echo")).rejects.toMatchObject({ code: "internal", data });
+      await expect(far.callTool("echo")).rejects.toMatchObject({ code: "limit-reached", data });
     }
-    expect(fetched.filter((status) => status >= 300)).toEqual([]);
+    expect(new Set(fetched.filter((status) => status >= 300))).toEqual(new Set([429]));
   });
 });
 

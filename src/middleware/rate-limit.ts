@@ -1,13 +1,13 @@
 import { McpError } from "../model/errors.ts";
 import { methodRow } from "../model/methods.ts";
-import type { Call, Middleware, Outcome, Service } from "../model/service.ts";
+import { checkOptionNames, type OptionNames } from "../model/option-names.ts";
+import type { Call, Middleware, Outcome } from "../model/service.ts";
+import { promised } from "../std/awaitable.ts";
 import { toBase64Url } from "../std/base64.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
-import { type Attempts, createAttempts } from "../store/attempts.ts";
+import { type Attempts, createAttempts } from "../store/attempt.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store } from "../store/store.ts";
-import { createCallerNames } from "./caller.ts";
-import { take, type Verdict } from "./sliding-window.ts";
+import type { Store, Values } from "../store/store.ts";
 
 export interface RateLimitOptions {
   /** What the calls of one caller may cost within one window. */
@@ -18,24 +18,38 @@ export interface RateLimitOptions {
    * who was authenticated, else the address, else everybody who calls this
    * process without a network between.
    */
-  readonly by?: (call: Call) => string | undefined;
+  readonly by?: ((call: Call) => string | undefined) | undefined;
   /** The methods that count. Default: those that run code of authors, such as `tools/call`. */
-  readonly methods?: readonly string[];
+  readonly methods?: readonly string[] | undefined;
   /** What a call costs, in whole numbers; 0 lets it pass uncounted. Default 1. */
-  readonly cost?: (call: Call) => number;
+  readonly cost?: ((call: Call) => number) | undefined;
   /** Where calls are counted. Give the same to all processes that share the limit. Default: in memory. */
-  readonly store?: Store | Promise<Store>;
+  readonly store?: Store | Promise<Store> | undefined;
   /** Tells limits in one store apart. Default: what they allow. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** What becomes of calls while the store cannot be asked. Default `allow`. */
-  readonly onStoreFailure?: "allow" | "refuse";
+  readonly onStoreFailure?: "allow" | "refuse" | undefined;
   /** Hears that the store cannot be asked, at most once a second. Default: `console.error`. */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: ((error: unknown) => void) | undefined;
   /** For tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** The time of day in ms. For tests. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
+
+const optionNames: OptionNames<RateLimitOptions> = {
+  limit: true,
+  windowMs: true,
+  by: true,
+  methods: true,
+  cost: true,
+  store: true,
+  name: true,
+  onStoreFailure: true,
+  onError: true,
+  clock: true,
+  now: true,
+};
 
 /** How long a store may take to count a call. */
 const WAIT_MS = 1_000;
@@ -47,11 +61,13 @@ const REST_MS = 1_000;
  *
  * One caller gets at most `limit` within a window of the clock, and less than
  * twice that within any time that long. A call that is one too many fails with
- * `limit-reached`; `data.retryAfterMs` says when it could succeed. Throws
+ * `limit-reached`; `data.retryAfterMs` says when it could succeed, which may be
+ * up to two windows away. Over HTTP that is 429 with `Retry-After`. Throws
  * `invalid-definition` for a limit that is none.
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
   const { limit, windowMs, cost, methods, now = Date.now } = options;
+  checkOptionNames("rateLimit", options, optionNames);
   check(options);
   const by = options.by ?? createCallerNames();
   const counted = methods && new Set(methods);
@@ -70,7 +86,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   };
 
   return (next) => {
-    const limited: Service = async (call) => {
+    const limited = async (call: Call): Promise<Outcome> => {
       const verdict = await judge(call);
       return verdict.ok ? next(call) : refusal(options, verdict.retryAfterMs);
     };
@@ -100,9 +116,14 @@ async function nameOf(prefix: string, caller: string): Promise<string> {
 }
 
 function refusal({ limit, windowMs }: RateLimitOptions, retryAfterMs: number): Outcome & { readonly kind: "failed" } {
-  const message = `too many calls: ${limit} are allowed in ${windowMs} ms; try again in ${retryAfterMs} ms`;
+  const window = `${secondsOf(windowMs)}, counted over this window and the one before`;
+  const message = `rate limit reached: the limit is ${limit} in ${window}; retry in ${secondsOf(retryAfterMs)}`;
   const data = { reason: "limit-reached", retryAfterMs, limit, windowMs };
   return { kind: "failed", failure: { code: "limit-reached", message, data } };
+}
+
+function secondsOf(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${ms / 1_000} s`;
 }
 
 function check({ limit, windowMs }: RateLimitOptions): void {
@@ -118,4 +139,107 @@ function check({ limit, windowMs }: RateLimitOptions): void {
 function costOf(cost: number): number {
   if (Number.isSafeInteger(cost) && cost >= 0) return cost;
   throw new McpError("invalid-definition", `a call must cost a whole number of at least 0, not ${cost}`);
+}
+
+/** Whether something may happen now, or how long until it could. */
+export type Verdict = { readonly ok: true } | { readonly ok: false; readonly retryAfterMs: number };
+
+/** Something that wants to happen. What costs more than the limit never can. */
+interface Wish {
+  /** Whose it is. What has another name is counted apart. */
+  readonly name: string;
+  readonly cost: number;
+  /** The time of day, in whole milliseconds, so that all processes see the same windows. */
+  readonly now: number;
+}
+
+interface WindowOptions {
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** What was counted when something wanted to happen. Everything is whole, so nothing is lost by rounding. */
+interface Count {
+  /** In the window before this one. */
+  readonly before: number;
+  /** In this window, without what wants to happen. */
+  readonly others: number;
+  readonly cost: number;
+  /** Of this window. */
+  readonly elapsedMs: number;
+}
+
+/**
+ * Counts what happens in windows that begin at the same time everywhere, two
+ * numbers a name. The window before counts for as much of it as would still lie
+ * in a window that ends now.
+ *
+ * What is refused does not count. While it is being given back, others may be
+ * refused for it. Rejects when the numbers cannot be had.
+ */
+export async function take(values: Pick<Values, "add">, wish: Wish, options: WindowOptions): Promise<Verdict> {
+  const { name, cost, now } = wish;
+  const { limit, windowMs } = options;
+  if (cost > limit) return { ok: false, retryAfterMs: windowMs };
+  const index = Math.floor(now / windowMs);
+  const [before, sum] = await Promise.all([
+    values.add(`${name} ${index - 1}`, 0, windowMs),
+    values.add(`${name} ${index}`, cost, 2 * windowMs),
+  ]);
+  const count = { before: Math.max(0, before), others: Math.max(0, sum - cost), cost, elapsedMs: now % windowMs };
+  if (isWithin(count, options)) return { ok: true };
+  // What cannot be given back now is counted until its window is over.
+  promised(() => values.add(`${name} ${index}`, -cost, 2 * windowMs)).catch(() => {});
+  return { ok: false, retryAfterMs: waitOf(count, options) };
+}
+
+function isWithin({ before, others, cost, elapsedMs }: Count, { limit, windowMs }: WindowOptions): boolean {
+  return before * (windowMs - elapsedMs) <= (limit - others - cost) * windowMs;
+}
+
+/** How long until it could happen, if nothing else does. */
+function waitOf(count: Count, { limit, windowMs }: WindowOptions): number {
+  const { before, others, cost, elapsedMs } = count;
+  const room = limit - others - cost;
+  if (room >= 0) return fadedBy(before, room, windowMs) - elapsedMs;
+  return windowMs - elapsedMs + fadedBy(others, limit - cost, windowMs);
+}
+
+/** How far into a window it is until so many of the one before count for no more than `room`. */
+function fadedBy(before: number, room: number, windowMs: number): number {
+  return before <= room ? 0 : windowMs - Math.floor((room * windowMs) / before);
+}
+
+/** Names who makes a call, for counting. */
+type NameCaller = (call: Call) => string;
+
+/**
+ * Names callers by what is known of them: the user, else the address. Who has
+ * neither because there is no network between counts with all others of this
+ * process; who has none in spite of one, with all others anywhere.
+ */
+export function createCallerNames(): NameCaller {
+  const here = `process ${crypto.randomUUID()}`;
+  return ({ peer, http }) => {
+    if (peer.auth !== undefined) return `user ${peer.auth.principal}`;
+    if (http === undefined) return here;
+    return http.remote === undefined ? "somebody" : `address ${networkOf(http.remote)}`;
+  };
+}
+
+/** What one who has this address is given as a whole: of IPv6 that is the first half, of which it is free to use any address. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
+  if (mapped !== undefined) return mapped;
+  const [before = "", after = ""] = address.replace(/%.*/, "").split("::");
+  const [first, last] = [groupsOf(before), groupsOf(after)];
+  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(":")}::/64`;
+}
+
+/** Without leading zeros, in lower case. */
+function groupsOf(part: string): readonly string[] {
+  if (part === "") return [];
+  return part.split(":").map((group) => group.toLowerCase().replace(/^0+(?=.)/, ""));
 }

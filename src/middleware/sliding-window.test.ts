@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { memoryStore } from "../store/memory-store.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { take, type Verdict } from "./sliding-window.ts";
+import { take, type Verdict } from "./rate-limit.ts";
 
 const W = 1_000;
 

@@ -88,6 +88,10 @@ export class AuthenticatedHttp implements HttpFacts {
     return this.#http.remote;
   }
 
+  get waitUntil(): HttpFacts["waitUntil"] {
+    return this.#http.waitUntil;
+  }
+
   header(name: string): string | undefined {
     return this.#hidden.has(name.toLowerCase()) ? undefined : this.#http.header(name);
   }

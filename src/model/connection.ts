@@ -6,7 +6,7 @@ import type { LogLevel } from "./logging.ts";
 import type { DiscoverResult } from "./methods.ts";
 import type { ClientCapabilities, Implementation, Peer } from "./peer.ts";
 import type { Era, Revision } from "./revision.ts";
-import type { Service } from "./service.ts";
+import type { CallOf, Service } from "./service.ts";
 
 /** What a transport is told about the client that opens it. */
 export interface Opening {
@@ -14,16 +14,28 @@ export interface Opening {
   readonly capabilities: ClientCapabilities;
   /** Answers what a legacy server asks at any time. Throws an `McpError` to refuse. */
   answer(question: Question, signal: AbortSignal): Promise<Answer>;
+  /** Answers what a legacy server asks and the protocol does not define. Throws an `McpError` to refuse. */
+  readonly request?: ((method: string, params: JsonObject, signal: AbortSignal) => Promise<Answer>) | undefined;
   /** Hears what belongs to no call. */
   notified(method: string, params: JsonObject): void;
+  /** Hears of what the server does against the protocol without failing a call. */
+  readonly warn?: ((warning: ConnectionWarning) => void) | undefined;
+  /** Hears of each opening that is tried; what it returns hears how the server answered. */
+  readonly trying?: ((opening: string) => (answer: string) => void) | undefined;
   /** The revision to speak. Absent means the newest both sides know. */
-  readonly revision?: Revision;
+  readonly revision?: Revision | undefined;
   /** What the server spoke last time, if anybody knows. A guess: it may have changed. */
-  readonly era?: Era;
-  /** For one step of the opening. */
+  readonly era?: Era | undefined;
+  /** For all of the opening, which whoever opens sees to, and for each later step that has no limit of its own. 0 is off. */
   readonly timeoutMs: number;
   readonly clock: Clock;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Something that went wrong on a connection without failing a call. */
+export interface ConnectionWarning {
+  readonly kind: "not-honoured";
+  readonly message: string;
 }
 
 /** How a connection ended: undefined when this side closed it. */
@@ -42,9 +54,11 @@ export interface Connection {
   /** Idempotent, never rejects. Every open call fails with `connection-closed`. */
   close(): Promise<void>;
   /** Only where the log level is a property of the connection. */
-  setLogLevel?(level: LogLevel): Promise<void>;
+  setLogLevel?(level: LogLevel, headers?: CallOf["headers"]): Promise<void>;
   /** Only where the revision has it. */
-  ping?(): Promise<void>;
-  /** Sends a notification that belongs to no call, where the revision has it. */
+  ping?(headers?: CallOf["headers"]): Promise<void>;
+  /** True where the headers of a call are sent: over HTTP. */
+  readonly takesHeaders?: boolean;
+  /** Sends a notification that belongs to no call, unless the revision defines it no more, or not yet. */
   tell?(method: string, params: JsonObject): void;
 }

@@ -1,5 +1,4 @@
 import type { JsonObject } from "../json/json.ts";
-import type { ResourceContents } from "./resource.ts";
 
 /** Hints for whoever shows or uses a piece of content. */
 export interface Annotations {
@@ -11,6 +10,11 @@ export interface Annotations {
 }
 
 export type Role = "user" | "assistant";
+
+/** True for a role that the protocol knows. Instructions for a model are no message there. */
+export function isRole(role: unknown): role is Role {
+  return role === "user" || role === "assistant";
+}
 
 /** A picture for a name. `src` is an https or data URI. */
 export interface Icon {
@@ -65,3 +69,41 @@ export interface ResourceLink extends Block {
 
 /** One block of what a tool or prompt produced. */
 export type Content = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
+
+interface Described {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly icons?: readonly Icon[];
+  readonly annotations?: Annotations;
+  readonly _meta?: JsonObject;
+}
+
+export interface Resource extends Described {
+  readonly uri: string;
+  /** In bytes, before any encoding. */
+  readonly size?: number;
+}
+
+export interface ResourceTemplate extends Described {
+  /** RFC 6570. */
+  readonly uriTemplate: string;
+}
+
+export interface TextResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  readonly text: string;
+  readonly _meta?: JsonObject;
+}
+
+export interface BlobResourceContents {
+  readonly uri: string;
+  readonly mimeType?: string;
+  /** Base64. */
+  readonly blob: string;
+  readonly _meta?: JsonObject;
+}
+
+export type ResourceContents = TextResourceContents | BlobResourceContents;

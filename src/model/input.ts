@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../json/json.ts";
-import type { AudioContent, Content, ImageContent, Role, TextContent } from "./content.ts";
+import { type AudioContent, type Content, type ImageContent, isRole, type Role, type TextContent } from "./content.ts";
 import type { Tool } from "./tool.ts";
 
 /** Asks the user to fill a form. */
@@ -51,6 +51,14 @@ export interface SamplingMessage {
   readonly role: Role;
   readonly content: SamplingContent | readonly SamplingContent[];
   readonly _meta?: JsonObject;
+}
+
+/** What is wrong with the roles of messages, naming the member, or undefined. */
+export function roleProblem(messages: readonly SamplingMessage[]): string | undefined {
+  const index = messages.findIndex(({ role }) => !isRole(role));
+  if (index < 0) return undefined;
+  const given = JSON.stringify(messages[index]?.role);
+  return `messages[${index}].role must be user or assistant, not ${given}; instructions go in systemPrompt`;
 }
 
 export interface ModelPreferences {

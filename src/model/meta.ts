@@ -17,9 +17,16 @@ export const callKey = "plugbay/key";
 
 /**
  * Keys of `_meta` for what stays in one process: where a change stands among all,
- * what is to be told first, and that some are known no longer. Codecs drop them.
+ * what is to be told first, that some are known no longer, and how far a task is.
+ * Codecs drop them.
  */
-export const changeKeys = { position: "plugbay/position", after: "plugbay/after", lost: "plugbay/lost" } as const;
+export const changeKeys = {
+  position: "plugbay/position",
+  after: "plugbay/after",
+  lost: "plugbay/lost",
+  /** Of a listener: that it wants to hear of progress. Of a task: its progress. */
+  progress: "plugbay/progress",
+} as const;
 
 /** The `_meta` of params or a result; empty when there is none. */
 export function metaOf(value: JsonObject): JsonObject {

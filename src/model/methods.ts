@@ -1,8 +1,9 @@
 import type { JsonObject } from "../json/json.ts";
+import type { Resource, ResourceContents, ResourceTemplate } from "./content.ts";
 import type { Answer } from "./input.ts";
+import type { NotificationParams } from "./notification.ts";
 import type { Implementation, ServerCapabilities } from "./peer.ts";
 import type { CompleteParams, CompleteResult, GetPromptResult, Prompt } from "./prompt.ts";
-import type { Resource, ResourceContents, ResourceTemplate } from "./resource.ts";
 import type { Revision } from "./revision.ts";
 import type { ListenFilter } from "./subscription.ts";
 import { type DetailedTask, type Task, tasksExtension } from "./task.ts";
@@ -34,7 +35,8 @@ export interface DiscoverResult extends Cacheable {
 }
 
 /**
- * Every request a client may send, with what goes in and what comes out.
+ * Every request a client may send, with what goes in and what comes out, and
+ * `notification` for what it says without waiting for an answer.
  *
  * Extensions add theirs by declaration merging, and their row by
  * {@link registerMethod}.
@@ -72,6 +74,8 @@ export interface Methods {
   "tasks/list": { params: PageParams; result: Page & { readonly tasks: readonly Task[] } };
   /** Waits for the end of a task. */
   "tasks/result": { params: TaskParams; result: CallToolResult };
+  /** A notification of a client. Nobody hears how the call ends. */
+  notification: { params: NotificationParams; result: { readonly _meta?: JsonObject } };
 }
 
 export interface TaskParams {
@@ -79,29 +83,33 @@ export interface TaskParams {
 }
 
 export type Method = keyof Methods;
+/** The methods that requests on a wire have. */
+export type WireMethod = Exclude<Method, "notification">;
 export type Params<M extends Method> = Methods[M]["params"];
 export type Result<M extends Method> = Methods[M]["result"];
 
 /** What the protocol says of one method, for every layer that needs to know. */
 export interface MethodRow {
   /** The capability a server must advertise to answer it. */
-  readonly capability?: keyof ServerCapabilities;
+  readonly capability?: keyof ServerCapabilities | undefined;
   /** The revision that introduced it. */
-  readonly since?: Revision;
+  readonly since?: Revision | undefined;
   /** The last revision that has it. */
-  readonly until?: Revision;
+  readonly until?: Revision | undefined;
   /** The extension it belongs to: a server that does not have it does not know the method. */
-  readonly extension?: string;
+  readonly extension?: string | undefined;
   /** True when results carry `ttlMs` and `cacheScope`. */
-  readonly cacheable?: boolean;
+  readonly cacheable?: boolean | undefined;
   /** True when a call may end by asking the client for input. */
-  readonly asks?: boolean;
+  readonly asks?: boolean | undefined;
   /** True when author code runs: such calls are queued when too many run. */
-  readonly runs?: boolean;
+  readonly runs?: boolean | undefined;
   /** True when the call stays open until somebody ends it. */
-  readonly open?: boolean;
+  readonly open?: boolean | undefined;
   /** The parameter that the `Mcp-Name` header repeats. */
-  readonly nameParam?: string;
+  readonly nameParam?: string | undefined;
+  /** True for what is no request of any revision: only this side makes such calls. */
+  readonly inside?: boolean | undefined;
 }
 
 const rows = {
@@ -120,6 +128,7 @@ const rows = {
   "tasks/cancel": { since: "2025-11-25", nameParam: "taskId", extension: tasksExtension },
   "tasks/list": { since: "2025-11-25", until: "2025-11-25", extension: tasksExtension },
   "tasks/result": { since: "2025-11-25", until: "2025-11-25", extension: tasksExtension },
+  notification: { runs: true, inside: true },
 } as const satisfies Record<Method, MethodRow>;
 
 const table = new Map<string, MethodRow>(Object.entries(rows));
@@ -128,6 +137,22 @@ const unknownRow: MethodRow = { runs: true };
 /** The row of a method. A method nobody described runs author code and has no other trait. */
 export function methodRow(method: string): MethodRow {
   return table.get(method) ?? unknownRow;
+}
+
+/** True for a method that the protocol, or an extension, describes. */
+export function isDescribed(method: string): boolean {
+  return table.has(method);
+}
+
+/** True for a method that is described, and runs author code. */
+export function runsHandler(method: string): boolean {
+  return table.get(method)?.runs === true;
+}
+
+/** True for a method that is described, and changes nothing however often it is called. */
+export function onlyReads(method: string): boolean {
+  const row = table.get(method);
+  return row !== undefined && row.inside !== true && method !== "tools/call" && !method.startsWith("tasks/");
 }
 
 /** Describes a method of an extension. Describing it does not switch it on. */

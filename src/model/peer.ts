@@ -60,7 +60,7 @@ export type Auth<C = KnownClaims> = Identity &
 /** An identity that will do for handlers: with any claims, until {@link AuthClaims} says more. */
 export type NeededAuth = Auth<[keyof AuthClaims] extends [never] ? object : AuthClaims>;
 
-interface Identity {
+export interface Identity {
   /** Who: stable and unique within the issuer. */
   readonly principal: string;
   readonly scopes?: readonly string[];

@@ -19,9 +19,13 @@ export type HangUp = (retryMs?: number) => void;
 
 /**
  * One request on its way to a {@link Service}. Immutable: to change one, pass on
- * {@link withCall}.
+ * {@link withCall}. A union over the methods, so that comparing `method` narrows
+ * `params`.
  */
-export interface Call<M extends Method = Method> {
+export type Call<M extends Method = Method> = { [K in M]: CallOf<K> }[M];
+
+/** A call whose method is a type parameter, or is not looked at. */
+export interface CallOf<M extends Method = Method> {
   readonly method: M;
   readonly params: Params<M>;
   readonly peer: Peer;
@@ -43,14 +47,19 @@ export interface Call<M extends Method = Method> {
   readonly ask: Ask | undefined;
   /** What brought the call, where that was HTTP. */
   readonly http: HttpFacts | undefined;
+  /** Headers that the caller wants sent with the call, where it goes out over HTTP. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Ends the connection the caller waits on; it comes back for the rest. Absent where it could not. */
   readonly hangUp: HangUp | undefined;
   /** Absent where the caller could not follow a task. */
   readonly tasks: TaskTerms | undefined;
 }
 
-/** How a call ended. */
-export type Outcome<M extends Method = Method> =
+/** How a call ended. A union over the methods, like {@link Call}. */
+export type Outcome<M extends Method = Method> = { [K in M]: OutcomeOf<K> }[M];
+
+/** How a call ended whose method is a type parameter. */
+export type OutcomeOf<M extends Method = Method> =
   | { readonly kind: "complete"; readonly result: Result<M> }
   | {
       readonly kind: "input-required";
@@ -58,7 +67,12 @@ export type Outcome<M extends Method = Method> =
       readonly state?: string;
     }
   | { readonly kind: "task"; readonly task: Task }
-  | { readonly kind: "failed"; readonly failure: Failure };
+  | {
+      readonly kind: "failed";
+      readonly failure: Failure;
+      /** The result of a server without what breaks a limit, for those who can do with a part of it. */
+      readonly partial?: JsonObject;
+    };
 
 /**
  * The one shape everything in this package has: a call goes in, one outcome
@@ -67,21 +81,47 @@ export type Outcome<M extends Method = Method> =
  * A server is a service. A connection to a remote server is a service. A host
  * is a service over many services, and middleware maps a service to a service.
  */
-export type Service = <M extends Method>(call: Call<M>) => Promise<Outcome<M>>;
+export type Service = <M extends Method>(call: CallOf<M>) => Promise<OutcomeOf<M>>;
 
-/** Wraps a service, onion-style. */
-export type Middleware = (next: Service) => Service;
+/** Wraps a service, onion-style: what it returns takes every call, and gives an outcome of the call's method. */
+export type Middleware = (next: Service) => (call: Call) => Promise<Outcome>;
 
-/** Puts middleware around a service. The first is the outermost. */
-export function compose(service: Service, ...middleware: readonly Middleware[]): Service {
-  return middleware.reduceRight((next, wrap) => wrap(next), service);
+/**
+ * Puts middleware around a service. The first is the outermost. All that the
+ * service has besides stays: the store, `close` and the types of a server.
+ */
+export function compose<S extends Service>(service: S, ...middleware: readonly Middleware[]): S {
+  return inPlaceOf(
+    service,
+    middleware.reduceRight<Service>((next, wrap) => wrap(next) as Service, service),
+  );
+}
+
+/** Leads from a service to what it is without middleware. */
+export const bare: unique symbol = Symbol("bare");
+
+/** A service that calls `serve`, and has all that another service has besides. */
+export function inPlaceOf<S extends Service>(service: S, serve: Service): S {
+  const members = Object.entries(Object.getOwnPropertyDescriptors(service)).filter(([, { enumerable }]) => enumerable);
+  const answer: Service = (call) => serve(call);
+  return Object.defineProperties(answer, { ...Object.fromEntries(members), [bare]: { value: bareOf(service) } }) as S;
+}
+
+/** What a service is without the middleware around it. */
+export function bareOf(service: Service & { readonly [bare]?: Service }): Service {
+  return service[bare] ?? service;
+}
+
+/** Where a call comes from. */
+export interface CallOrigin {
+  readonly peer: Peer;
+  readonly http?: HttpFacts | undefined;
 }
 
 /** The parts of a call that its transport provides. */
-export interface CallSource<M extends Method = Method> {
+export interface CallSource<M extends Method = Method> extends CallOrigin {
   readonly method: M;
   readonly params: Params<M>;
-  readonly peer: Peer;
   readonly abort: LazyAbort;
   readonly notify: Notify;
   readonly meta?: JsonObject | undefined;
@@ -90,14 +130,14 @@ export interface CallSource<M extends Method = Method> {
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   readonly state?: string | undefined;
   readonly ask?: Ask | undefined;
-  readonly http?: HttpFacts | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly hangUp?: HangUp | undefined;
   readonly tasks?: TaskTerms | undefined;
 }
 
 const noMeta: JsonObject = {};
 
-class LiveCall<M extends Method> implements Call<M> {
+class LiveCall<M extends Method> implements CallOf<M> {
   readonly method: M;
   readonly params: Params<M>;
   readonly peer: Peer;
@@ -109,6 +149,7 @@ class LiveCall<M extends Method> implements Call<M> {
   readonly notify: Notify;
   readonly ask: Ask | undefined;
   readonly http: HttpFacts | undefined;
+  readonly headers: Readonly<Record<string, string>> | undefined;
   readonly hangUp: HangUp | undefined;
   readonly tasks: TaskTerms | undefined;
   readonly abort: LazyAbort;
@@ -125,6 +166,7 @@ class LiveCall<M extends Method> implements Call<M> {
     this.notify = source.notify;
     this.ask = source.ask;
     this.http = source.http;
+    this.headers = source.headers;
     this.hangUp = source.hangUp;
     this.tasks = source.tasks;
     this.abort = source.abort;
@@ -136,36 +178,44 @@ class LiveCall<M extends Method> implements Call<M> {
 }
 
 /** Builds a call whose signal is made only if somebody reads it. */
-export function createCall<M extends Method>(source: CallSource<M>): Call<M> {
+export function createCall<M extends Method>(source: CallSource<M>): CallOf<M> {
   return new LiveCall(source);
 }
 
 /** What {@link withCall} can change. */
-export type CallChanges<M extends Method> = Partial<Omit<Call<M>, "signal" | "method">>;
+export type CallChanges<M extends Method> = Partial<Omit<CallOf<M>, "signal" | "method">>;
 
 /** A copy of a call with some parts changed. It ends when the original does. */
-export function withCall<M extends Method>(call: Call<M>, changes: CallChanges<M>): Call<M> {
+export function withCall<M extends Method>(call: CallOf<M>, changes: CallChanges<M>): CallOf<M> {
   return new LiveCall({ ...call, ...changes, abort: abortOf(call) });
 }
 
+/** A call of another method, for the same caller. It ends when the original does, and nobody hears of its progress. */
+export function withMethod<M extends Method>(
+  call: CallOf,
+  { method, params, peer, tasks }: Pick<CallOf<M>, "method" | "params" | "peer" | "tasks">,
+): CallOf<M> {
+  return new LiveCall({ method, params, peer, tasks, abort: abortOf(call), notify: () => undefined });
+}
+
 /** Runs `listener` when the call is aborted, at once if it was. Returns how to stop listening. */
-export function onAbort(call: Call, listener: () => void): () => void {
+export function onAbort(call: CallOf, listener: () => void): () => void {
   return abortOf(call).onAbort(listener);
 }
 
 /** Why the call was aborted, or undefined while it was not. */
-export function abortReason(call: Call): unknown {
+export function abortReason(call: CallOf): unknown {
   const abort = abortOf(call);
   return abort.aborted ? abort.reason : undefined;
 }
 
 /** The signal of a call, also of one that was copied by spreading and so lost the getter. */
-export function signalOf(call: Call): AbortSignal {
+export function signalOf(call: CallOf): AbortSignal {
   return call.signal ?? abortOf(call).signal;
 }
 
 /** A call that somebody built by hand has only its signal to go by. */
-function abortOf(call: Call & { readonly abort?: LazyAbort }): LazyAbort {
+function abortOf(call: CallOf & { readonly abort?: LazyAbort }): LazyAbort {
   if (call.abort !== undefined) return call.abort;
   const abort = new LazyAbort();
   const { signal } = call;

@@ -11,6 +11,8 @@ export interface ListenFilter {
   readonly resourceSubscriptions?: readonly string[];
   /** Ids of tasks whose changes are wanted. */
   readonly taskIds?: readonly string[];
+  /** Ids of pages that a user was sent to. Only sessions of 2025-11-25 hear that one is done with. */
+  readonly elicitationIds?: readonly string[];
 }
 
 /** Something that changed on a server. */
@@ -21,8 +23,11 @@ export type Change =
   | { readonly kind: "resource"; readonly uri: string }
   | { readonly kind: "task"; readonly task: DetailedTask };
 
-/** True when a listener with this filter is told of the change. */
-export function isWanted(change: Change, filter: ListenFilter): boolean {
+/** What listeners are told of: a change, or that a user is done with a page. */
+export type Announcement = Change | { readonly kind: "elicitation"; readonly elicitationId: string };
+
+/** True when a listener with this filter is told of it. */
+export function isWanted(change: Announcement, filter: ListenFilter): boolean {
   switch (change.kind) {
     case "tools":
       return filter.toolsListChanged === true;
@@ -34,26 +39,33 @@ export function isWanted(change: Change, filter: ListenFilter): boolean {
       return filter.resourceSubscriptions?.includes(change.uri) === true;
     case "task":
       return filter.taskIds?.includes(change.task.taskId) === true;
+    case "elicitation":
+      return filter.elicitationIds?.includes(change.elicitationId) === true;
   }
 }
 
 /** What of a filter a server with these capabilities honours. Tasks are for somebody else to judge. */
 export function honoured(asked: ListenFilter, { tools, prompts, resources }: ServerCapabilities): ListenFilter {
-  const uris = asked.resourceSubscriptions ?? [];
+  const { resourceSubscriptions: uris = [], elicitationIds = [] } = asked;
   return {
     ...(asked.toolsListChanged && tools?.listChanged && { toolsListChanged: true }),
     ...(asked.promptsListChanged && prompts?.listChanged && { promptsListChanged: true }),
     ...(asked.resourcesListChanged && resources?.listChanged && { resourcesListChanged: true }),
     ...(uris.length > 0 && resources?.subscribe && { resourceSubscriptions: uris }),
+    ...(elicitationIds.length > 0 && { elicitationIds }),
   };
 }
+
+/** By which a server says that a user is done with a page. */
+export const elicitationComplete = "notifications/elicitation/complete";
 
 const UPDATED = "notifications/resources/updated";
 const TASKS = "notifications/tasks";
 const listChanged = /^notifications\/(tools|prompts|resources)\/list_changed$/;
 
-/** The notification that announces a change. */
-export function changeToNotification(change: Change): readonly [method: string, params: JsonObject] {
+/** The notification by which listeners are told. */
+export function changeToNotification(change: Announcement): readonly [method: string, params: JsonObject] {
+  if (change.kind === "elicitation") return [elicitationComplete, { elicitationId: change.elicitationId }];
   if (change.kind === "resource") return [UPDATED, { uri: change.uri }];
   if (change.kind === "task") return [TASKS, asJson(change.task)];
   return [`notifications/${change.kind}/list_changed`, {}];

@@ -40,3 +40,15 @@ export interface CallToolResult {
   readonly isError?: boolean;
   readonly _meta?: JsonObject;
 }
+
+/** What each tool of a server takes and gives, by name, for typed callers. Exists only in types. */
+export type ToolTypes = Readonly<Record<string, { readonly input: unknown; readonly output: unknown }>>;
+
+/** Carries the types of a server's tools in its own type. */
+export interface Typed<T extends ToolTypes = ToolTypes> {
+  /** Never present at run time. */
+  readonly "~tools"?: T;
+}
+
+/** The types of tools that a type carries; any tool with any arguments when it carries none. */
+export type ToolsOf<S> = S extends { readonly "~tools"?: infer T extends ToolTypes } ? T : ToolTypes;

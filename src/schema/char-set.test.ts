@@ -9,7 +9,7 @@ import {
   intersection,
   overlap,
   propertySet,
-} from "./char-set.ts";
+} from "./pattern-syntax.ts";
 
 const code = fc.integer({ min: 0, max: 40 });
 const set = fc

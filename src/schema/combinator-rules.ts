@@ -1,24 +1,24 @@
-import { entries } from "./entries.ts";
 import {
   accepts,
   all,
   fail,
   inPlace,
-  isFull,
   type Maker,
   objection,
   type Place,
+  price,
   type Rule,
   type Step,
   type Use,
   written,
 } from "./step.ts";
 import type { Issue } from "./validator.ts";
+import { dynamicReference, entries } from "./vocabulary.ts";
 
 /** The keywords that apply further schemas to the same value. */
 export const combinatorRules: readonly (readonly [string, Rule])[] = [
   ["$ref", referenceRule],
-  ["$dynamicRef", referenceRule],
+  [dynamicReference, dynamicRule],
   ["allOf", allOfRule],
   ["anyOf", anyOfRule],
   ["oneOf", oneOfRule],
@@ -26,12 +26,23 @@ export const combinatorRules: readonly (readonly [string, Rule])[] = [
   ["if", ifRule],
 ];
 
-/** Only here can a value be looked at more often than the schema is long, so only here fuel is burnt. */
-function referenceRule({ name, operand }: Use, { fuel, targets, step }: Maker): Step {
+function referenceRule({ name, operand }: Use, { targets, step }: Maker): Step {
   const target = step(targets.get(String(operand)) ?? false, name);
+  return (value, place) => inPlace(target, value, place);
+}
+
+/** Means the schema of the outermost resource that has one, of all the check has come through. */
+function dynamicRule({ operand }: Use, { fuel, targets, step }: Maker): Step {
+  const steps = new Map(
+    entries(operand).map(([base, reference]) => [base, step(targets.get(String(reference)) ?? false, "$dynamicRef")]),
+  );
   return (value, place) => {
-    fuel.reference();
-    return inPlace(target, value, place);
+    let target = steps.get("");
+    for (let scope = place.scope; scope !== undefined; scope = scope.parent) {
+      fuel.burn(price.pass);
+      target = steps.get(scope.resource) ?? target;
+    }
+    return target === undefined || inPlace(target, value, place);
   };
 }
 
@@ -50,7 +61,7 @@ function anyOfRule(use: Use, maker: Maker): Step {
   return (value, place) => {
     const accepted = (step: Step): boolean => accepts(step, value, place);
     const any = place.seen === undefined ? steps.some(accepted) : steps.filter(accepted).length > 0;
-    return any || fail(place, use.name, `must match a schema in anyOf${hint(steps, value, place)}`);
+    return any || fail(place, use.name, () => `must match a schema in anyOf${hint(steps, value, place, maker)}`);
   };
 }
 
@@ -59,19 +70,26 @@ function oneOfRule(use: Use, maker: Maker): Step {
   return (value, place) => {
     const count = steps.filter((step) => accepts(step, value, place)).length;
     if (count === 1) return true;
-    const detail = count === 0 ? hint(steps, value, place) : `, not ${count}`;
-    return fail(place, use.name, `must match exactly one schema in oneOf${detail}`);
+    return fail(place, use.name, () => {
+      const detail = count === 0 ? hint(steps, value, place, maker) : `, not ${count}`;
+      return `must match exactly one schema in oneOf${detail}`;
+    });
   };
 }
 
 /** How the branches fail that come closest: those that fail deepest in the value, but not by their tag. */
-function hint(steps: readonly Step[], value: unknown, place: Place): string {
-  if (!place.sink.hints || isFull(place)) return "";
+function hint(steps: readonly Step[], value: unknown, place: Place, { fuel }: Maker): string {
+  if (!place.sink.hints) return "";
   const here = written(place.path);
-  const issues = steps.flatMap((step) => objection(step, value, place) ?? []);
+  const issues = steps.flatMap((step) => {
+    const issue = objection(step, value, place);
+    fuel.burn(here.length + (issue?.path.length ?? 0));
+    return issue ?? [];
+  });
   const depth = ({ path, keyword }: Issue): number => (/const|enum/.test(keyword) ? 0 : path.split("/").length);
-  const deepest = Math.max(...issues.map(depth));
-  const closest = issues.filter((issue) => depth(issue) === deepest);
+  const depths = issues.map(depth);
+  const deepest = depths.reduce((a, b) => Math.max(a, b), 0);
+  const closest = issues.filter((_, index) => depths[index] === deepest);
   const texts = new Set(closest.map(({ path, message }) => (path === here ? message : `${path} ${message}`)));
   return texts.size > 3 ? "" : `: ${[...texts].join(" or ")}`;
 }
@@ -80,7 +98,7 @@ function notRule({ name, operand }: Use, maker: Maker): Step {
   const step = maker.step(operand, name);
   return (value, place) =>
     !accepts(step, value, { ...place, seen: place.seen && new Set() }) ||
-    fail(place, name, "must not match the schema in not");
+    fail(place, name, () => "must not match the schema in not");
 }
 
 function ifRule({ name, operand, schema }: Use, maker: Maker): Step {

@@ -20,13 +20,13 @@ describe("a schema that is checked often", () => {
   it("is interpreted first, and loads the generator when it is worth it", async () => {
     vi.resetModules();
     const fresh = await import("./compile.ts");
-    const { loadedGenerator, loadGenerator } = await import("./generator.ts");
+    const { lazyGenerator } = await import("./generate.ts");
     const check = fresh.compile(inspected(person), 3);
     for (let n = 0; n < 3; n++) expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
-    expect(loadedGenerator()).toBeUndefined();
+    expect(lazyGenerator.loaded).toBeUndefined();
     check({ name: "a" });
-    await loadGenerator();
-    expect(loadedGenerator()).toBeDefined();
+    await lazyGenerator.load();
+    expect(lazyGenerator.loaded).toBeDefined();
     expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
     expect(check({})).toMatchObject({ ok: false, issues: [{ keyword: "required" }] });
   });
@@ -37,10 +37,10 @@ describe("a schema that is checked often", () => {
       throw new Error("not installed");
     });
     const fresh = await import("./compile.ts");
-    const { loadGenerator } = await import("./generator.ts");
+    const { lazyGenerator } = await import("./generate.ts");
     const check = fresh.compile(inspected(person), 0);
     check({ name: "a" });
-    expect(await loadGenerator()).toBeUndefined();
+    expect(await lazyGenerator.settled()).toBeUndefined();
     expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
     expect(check({ name: 1 })).toMatchObject({ ok: false, issues: [{ keyword: "type" }] });
   });
@@ -50,10 +50,10 @@ describe("a schema with a format", () => {
   it("is checked as soon as the formats are loaded", async () => {
     vi.resetModules();
     const { toValidator } = await import("./to-validator.ts");
-    const { loadedFormats } = await import("./formats.ts");
+    const { lazyFormats } = await import("./formats.ts");
     const [plain, dated] = [{ type: "string" }, { format: "date" }].map((schema) => toValidator(schema));
     expect(await (plain?.ok && plain.value.check("x"))).toMatchObject({ ok: true });
-    expect(loadedFormats()).toBeUndefined();
+    expect(lazyFormats.loaded).toBeUndefined();
     expect(await (dated?.ok && dated.value.check("2024-02-30"))).toMatchObject({ ok: false });
     expect(dated?.ok && dated.value.check("2024-02-29")).toMatchObject({ ok: true });
   });

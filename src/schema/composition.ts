@@ -1,11 +1,10 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { entries } from "./entries.ts";
-import { isReference, vocabulary } from "./vocabulary.ts";
+import { dynamicReference, entries, vocabulary } from "./vocabulary.ts";
 
-/** What {@link compositionProblem} needs to know about a schema. */
+/** What {@link compositionProblem} needs to know about a schema in normal form. */
 export interface Composition {
-  /** Every schema, and where it is. */
-  readonly schemas: ReadonlyMap<Json, string>;
+  /** Every schema, and where it comes from. */
+  readonly schemas: ReadonlyMap<JsonObject, string>;
   /** What every reference leads to. */
   readonly targets: ReadonlyMap<string, Json>;
   readonly maxDepth: number;
@@ -45,8 +44,9 @@ export function compositionProblem(composition: Composition): string | undefined
 
 function applied(schema: JsonObject, targets: ReadonlyMap<string, Json>): readonly Json[] {
   return entries(schema).flatMap(([name, value]) => {
-    const target = isReference(name) ? targets.get(String(value)) : undefined;
-    if (target !== undefined) return [target];
+    if (name === "$ref") return targets.get(String(value)) ?? [];
+    if (name === dynamicReference)
+      return entries(value).flatMap(([, reference]) => targets.get(String(reference)) ?? []);
     const keyword = vocabulary.get(name);
     return keyword?.inPlace ? keyword.subschemas(value).map(([, subschema]) => subschema) : [];
   });

@@ -1,34 +1,19 @@
-import { loadedFormats, loadFormats } from "./formats.ts";
-import type { Inspected } from "./inspect.ts";
-import type { Checked } from "./validator.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
+import { lazyFormats } from "./formats.ts";
 
-/** Turns an inspected schema into a check. */
-export type Compile = (inspected: Inspected) => (value: unknown) => Checked;
+/** What checks plain JSON Schemas. */
+export type Compiler = typeof import("./compile.ts");
 
-let loaded: Compile | undefined;
-let loading: Promise<Compile> | undefined;
+/** It is too large to load before it is needed. */
+export const lazyCompiler: Lazy<Compiler> = lazy(() => import("./compile.ts"));
 
 /** The compiler for plain JSON Schema, if all is loaded that a schema needs of it. */
-export function loadedCompiler(formats = false): Compile | undefined {
-  return formats && loadedFormats() === undefined ? undefined : loaded;
+export function loadedCompiler(formats = false): Compiler | undefined {
+  return formats && lazyFormats.loaded === undefined ? undefined : lazyCompiler.loaded;
 }
 
-/**
- * Loads the compiler, which is too large to load before it is needed, and formats
- * where a schema names some. Whoever asks while it is under way gets the same
- * promise. Calling it when a server starts spares the first call the wait.
- */
-export async function loadCompiler(formats = false): Promise<Compile> {
-  loading ??= import("./compile.ts").then(
-    ({ compile }) => {
-      loaded = compile;
-      return compile;
-    },
-    (error) => {
-      loading = undefined;
-      throw error;
-    },
-  );
-  if (formats) await loadFormats();
-  return loading;
+/** Loads the compiler, and formats where a schema names some. Calling it when a server starts spares the first call the wait. */
+export async function loadCompiler(formats = false): Promise<Compiler> {
+  if (formats) await lazyFormats.load();
+  return lazyCompiler.load();
 }

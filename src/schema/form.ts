@@ -1,6 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { entries } from "./entries.ts";
-import { token } from "./pointer.ts";
+import { entries, token } from "./vocabulary.ts";
 
 /**
  * Says why a JSON Schema is no form that can be elicited, if it is none.

@@ -17,6 +17,32 @@ export type InferIn<S> =
 export type InferOut<S> =
   S extends Zod<{ readonly output: infer T }> ? T : S extends Standard<{ readonly output: infer T }> ? T : Described<S>;
 
+/**
+ * What a parameter adds to `S` so that only a schema of an object fits: `unknown`
+ * for one, else a sentence that the compiler prints. A schema whose type says
+ * too little to tell is let through, and checked when it is read.
+ */
+export type ObjectSchema<S> =
+  S extends Zod<{ readonly input: object }>
+    ? unknown
+    : S extends Standard<unknown>
+      ? InferIn<S> extends object
+        ? unknown
+        : "the schema must describe an object: wrap it in z.object({ … })"
+      : object extends S
+        ? unknown
+        : S extends { readonly type?: infer T }
+          ? "object" extends T
+            ? unknown
+            : T extends Standard<unknown>
+              ? RawShape
+              : 'a JSON Schema here needs type: "object"'
+          : S extends { readonly [name: string]: Standard<unknown> }
+            ? RawShape
+            : 'this is not a schema: give a Standard Schema, or a JSON Schema with type: "object"';
+
+type RawShape = "these are the members of a schema, not a schema: wrap them in z.object({ … })";
+
 interface Standard<T> {
   readonly "~standard": { readonly types?: T | undefined };
 }

@@ -14,14 +14,6 @@ function nested(levels: number): JsonObject {
   return schema;
 }
 
-/** A chain of definitions, each of which is made from the next. */
-function chain(length: number, link: (next: JsonObject) => JsonObject): JsonObject {
-  const $defs = Object.fromEntries(
-    Array.from({ length }, (_, index) => [`d${index}`, link({ $ref: `#/$defs/d${index + 1}` })]),
-  );
-  return { $ref: "#/$defs/d0", $defs: { ...$defs, [`d${length}`]: { type: "string" } } };
-}
-
 describe("inspectSchema", () => {
   it.each<JsonObject>([
     {},
@@ -73,35 +65,18 @@ describe("inspectSchema", () => {
     [{ dependentRequired: { a: "b" } }, "#/dependentRequired must be an object of arrays of strings"],
     [{ $defs: { a: 3 } }, "#/$defs/a must be a schema"],
     [
-      { $schema: "http://json-schema.org/draft-04/schema#" },
-      "#/$schema names the dialect http://json-schema.org/draft-04",
+      { $schema: "http://json-schema.org/draft-03/schema#" },
+      "#/$schema names the dialect http://json-schema.org/draft-03",
     ],
-    [{ $ref: "http://127.0.0.1:9/x" }, "#/$ref must point into this schema"],
-    [{ $ref: "other.json#/a" }, "not to other.json#/a"],
-    [{ properties: { a: { $dynamicRef: "https://example.com" } } }, "#/properties/a/$dynamicRef must point into"],
-    [{ properties: { a: { $id: "https://example.com" } } }, "#/properties/a/$id starts a document of its own"],
-    [{ items: { $ref: "#/$defs/a" } }, "#/items/$ref leads nowhere: there is no #/$defs/a"],
-    [{ $ref: "#nobody" }, "leads nowhere"],
-    [{ $ref: "#/toString" }, "leads nowhere"],
-    [{ $ref: "#/%" }, "leads nowhere"],
-    [{ $ref: "#/a", a: { type: "x" } }, "#/a/type must be one of"],
-    [{ $defs: { a: { $anchor: "x" }, b: { $anchor: "x" } } }, "#/$defs/b/$anchor gives the name x to a second schema"],
     [{ pattern: "[" }, "#/pattern cannot be used: Invalid regular expression"],
     [{ pattern: String.raw`\d{2,1}` }, "#/pattern cannot be used: Invalid regular expression"],
     [{ pattern: String.raw`^\_$` }, "#/pattern cannot be used: Invalid regular expression"],
     [{ pattern: "a".repeat(4097) }, "#/pattern cannot be used: it is longer than 4096 characters"],
     [{ patternProperties: { "(a": {} } }, "#/patternProperties/(a cannot be used: Invalid regular expression"],
-    [{ $ref: "#" }, "# applies itself"],
-    [{ anyOf: [{ $ref: "#/anyOf/0" }] }, "applies itself"],
     [nested(65), "is nested deeper than 64 levels"],
     [{ anyOf: Array.from({ length: 10_000 }, () => ({})) }, "one subschema too many"],
-    [chain(70, (next) => next), "more than 64 schemas in a row"],
   ])("refuses %j", (schema, problem) => {
     expect(problemOf(schema)).toContain(problem);
-  });
-
-  it.each(["anyOf", "oneOf", "allOf"])("refuses thirty nested pairs of %s", (combinator) => {
-    expect(problemOf(chain(30, (next) => ({ [combinator]: [next, next] })))).toContain("more than 10000 subschemas");
   });
 
   it("keeps to the limits it is given", () => {

@@ -1,8 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { compositionProblem } from "./composition.ts";
-import { entries } from "./entries.ts";
-import { pointerKeys, token } from "./pointer.ts";
-import { vocabulary } from "./vocabulary.ts";
+import { entries, isReference, token, vocabulary } from "./vocabulary.ts";
 
 /** Bounds on one plain JSON Schema. */
 export interface SchemaLimits {
@@ -14,19 +11,18 @@ export interface SchemaLimits {
 
 export const defaultSchemaLimits: SchemaLimits = { maxDepth: 64, maxSubschemas: 10_000 };
 
-/** A plain JSON Schema that is known to be well-formed, closed and bounded. */
+/** A plain JSON Schema that is known to be well-formed and bounded. Where its references lead is not known yet. */
 export interface Inspected {
   readonly root: JsonObject;
-  /** What every `$ref` and `$dynamicRef` leads to. */
-  readonly targets: ReadonlyMap<string, Json>;
+  readonly limits: SchemaLimits;
   /** Every pattern, and where it is. All are regular expressions; how long matching can take is not known yet. */
-  readonly patterns: ReadonlyMap<string, string>;
+  readonly patterns: Map<string, string>;
+  /** True if it refers to a schema. */
+  readonly refers: boolean;
   /** True if it names a format. */
   readonly formats: boolean;
-  /** True if it names a property that every JavaScript object inherits, like `toString`. */
-  readonly inherited: boolean;
-  /** True if it asks for what no other keyword has looked at. */
-  readonly unevaluated: boolean;
+  /** Subschemas so far. */
+  readonly count: number;
 }
 
 export type Inspection =
@@ -34,140 +30,86 @@ export type Inspection =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Inspects a plain JSON Schema before anything is done with it.
+ * Inspects a plain JSON Schema when it is defined.
  *
- * Keywords must have values of the right shape, references must stay in the
- * document and lead somewhere, patterns must be regular expressions, and nothing
- * may exceed the limits. A problem names the place as `#` and a JSON Pointer.
+ * Keywords must have values of the right shape, patterns must be regular
+ * expressions, and nothing may exceed the limits. A problem names the place as `#`
+ * and a JSON Pointer.
  */
 export function inspectSchema(root: JsonObject, limits: SchemaLimits = defaultSchemaLimits): Inspection {
-  const walk: Walk = {
-    limits,
-    draft7: String(root.$schema).startsWith(draft7),
-    schemas: new Map(),
-    references: new Map(),
-    anchors: new Map(),
-    targets: new Map(),
-    patterns: new Map(),
-    formats: false,
-    inherited: false,
-    unevaluated: false,
-    count: 0,
-  };
-  const problem = visit(walk, root, "#", 0) ?? resolve(walk, root) ?? compositionProblem({ ...walk, ...limits });
+  const walk: Walk = { root, limits, patterns: new Map(), refers: false, formats: false, count: 0 };
+  const problem = visit(walk, { schema: root, at: "#", depth: 0, draft: 2020 });
   if (problem !== undefined) return { ok: false, problem };
-  const { targets, patterns, formats, inherited, unevaluated } = walk;
-  return { ok: true, value: { root, targets, patterns, formats, inherited, unevaluated } };
+  // References may lead to places that no keyword knows.
+  walk.formats ||= walk.refers && JSON.stringify(root).includes('"format"');
+  return { ok: true, value: walk };
 }
 
-interface Walk {
-  readonly limits: SchemaLimits;
-  readonly draft7: boolean;
-  /** Everything below is filled on the way. Schemas, references and patterns with the place where they were first met. */
-  readonly schemas: Map<Json, string>;
-  readonly references: Map<string, string>;
-  readonly anchors: Map<string, Json>;
-  readonly targets: Map<string, Json>;
-  readonly patterns: Map<string, string>;
-  formats: boolean;
-  inherited: boolean;
-  unevaluated: boolean;
-  count: number;
+/** Inspects a part of the same schema that only a reference leads to. Says what is wrong with it. */
+export function inspectTarget(inspected: Inspected, schema: Json, at: string, draft: number): string | undefined {
+  return visit(inspected, { schema, at, depth: 1, draft });
 }
 
-function visit(walk: Walk, schema: Json, at: string, depth: number): string | undefined {
+type Walk = { -readonly [K in keyof Inspected]: Inspected[K] };
+
+interface Visit<S = Json> {
+  readonly schema: S;
+  readonly at: string;
+  readonly depth: number;
+  readonly draft: number;
+}
+
+function visit(walk: Walk, { schema, at, depth, draft: around }: Visit): string | undefined {
   const { maxDepth, maxSubschemas } = walk.limits;
-  if (walk.schemas.has(schema)) return undefined;
   if (++walk.count > maxSubschemas) return `${at} is one subschema too many: the limit is ${maxSubschemas}`;
   if (depth > maxDepth) return `${at} is nested deeper than ${maxDepth} levels`;
   if (typeof schema === "boolean") return undefined;
   if (!isObject(schema)) return `${at} must be a schema, which is an object or a boolean`;
-  walk.schemas.set(schema, at);
+  const draft = draftOf(schema, around);
+  if (draft === undefined) {
+    return `${at}/$schema names the dialect ${schema.$schema}; supported are ${[...drafts.keys()].join(", ")}`;
+  }
   for (const [name, value] of entries(schema)) {
-    const problem = visitKeyword(walk, { schema, name, value, at: at + token(name), depth });
+    const problem = visitKeyword(walk, { schema, name, value, at: at + token(name), depth, draft });
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-interface Use {
-  readonly schema: JsonObject;
-  readonly name: string;
-  readonly value: Json;
-  readonly at: string;
-  readonly depth: number;
-}
-
-function visitKeyword(walk: Walk, use: Use): string | undefined {
-  const keyword = vocabulary.get(use.name);
-  if (keyword === undefined) return undefined;
-  if (!keyword.fits(use.value)) return `${use.at} must be ${keyword.expected}`;
-  const broken = rules.get(use.name)?.(walk, use);
-  if (broken !== undefined) return broken;
-  for (const [below, subschema] of keyword.subschemas(use.value)) {
-    const problem = visit(walk, subschema, use.at + below, use.depth + 1);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-/** A rule beyond the shape of the value. Also notes what is needed later. */
-type Rule = (walk: Walk, use: Use) => string | undefined;
-
-const draft7 = "http://json-schema.org/draft-07/schema";
-const dialects: readonly unknown[] = ["https://json-schema.org/draft/2020-12/schema", draft7];
-
-const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ["$schema", dialectRule],
-  ["$id", idRule],
-  ["$ref", referenceRule],
-  ["$dynamicRef", referenceRule],
-  ["$anchor", anchorRule],
-  ["$dynamicAnchor", anchorRule],
-  ["pattern", (walk, { value, at }) => patternProblem(walk, String(value), at)],
-  ["patternProperties", propertyPatternRule],
-  ["format", formatRule],
-  ["items", tupleRule],
-  ["properties", nameRule],
-  ["required", nameRule],
-  ["dependentRequired", nameRule],
-  ["dependentSchemas", nameRule],
-  ["dependencies", nameRule],
-  ["unevaluatedItems", unevaluatedRule],
-  ["unevaluatedProperties", unevaluatedRule],
+const drafts: ReadonlyMap<string, number> = new Map([
+  ["https://json-schema.org/draft/2020-12/schema", 2020],
+  ["https://json-schema.org/draft/2019-09/schema", 2019],
+  ...[7, 6, 4].map((draft) => [`http://json-schema.org/draft-0${draft}/schema`, draft] as const),
 ]);
 
-function dialectRule(_: Walk, { value, at }: Use): string | undefined {
-  if (dialects.includes(String(value).replace(/#$/, ""))) return undefined;
-  return `${at} names the dialect ${value}; supported are ${dialects.join(" and ")}`;
+/** The draft a schema is written in, by its `$schema`: 4, 6, 7, 2019 or 2020. Undefined if it is another one. */
+export function draftOf({ $schema }: JsonObject, around: number): number | undefined {
+  return $schema === undefined ? around : drafts.get(String($schema).replace(/#$/, ""));
 }
 
-function formatRule(walk: Walk): undefined {
-  walk.formats = true;
+interface Use extends Visit<JsonObject> {
+  readonly name: string;
+  readonly value: Json;
 }
 
-/** Draft 7 writes an anchor as `$id: "#name"`. Any other inner `$id` would give `#…` another meaning below it. */
-function idRule(walk: Walk, use: Use): string | undefined {
-  if (use.depth === 0) return undefined;
-  if (!String(use.value).startsWith("#")) return `${use.at} starts a document of its own; use $defs and "#/$defs/…"`;
-  return anchorRule(walk, { ...use, value: String(use.value).slice(1) });
-}
-
-function referenceRule(walk: Walk, { value, at }: Use): string | undefined {
-  const reference = String(value);
-  if (!reference.startsWith("#")) return `${at} must point into this schema ("#…"), not to ${reference}`;
-  if (!walk.references.has(reference)) walk.references.set(reference, at);
+function visitKeyword(walk: Walk, { name, value, at, depth, draft }: Use): string | undefined {
+  const keyword = vocabulary.get(name);
+  if (keyword === undefined) return undefined;
+  if (!keyword.fits(value, draft)) return `${at} must be ${keyword.expected}`;
+  walk.refers ||= isReference(name);
+  walk.formats ||= name === "format";
+  const problem = patternsProblem(walk, name, value, at);
+  if (problem !== undefined) return problem;
+  for (const [below, schema] of keyword.subschemas(value)) {
+    const inner = visit(walk, { schema, at: at + below, depth: depth + 1, draft });
+    if (inner !== undefined) return inner;
+  }
   return undefined;
 }
 
-function anchorRule(walk: Walk, { schema, value, at }: Use): string | undefined {
-  const anchor = `#${value}`;
-  if ((walk.anchors.get(anchor) ?? schema) !== schema) return `${at} gives the name ${value} to a second schema`;
-  walk.anchors.set(anchor, schema);
-  return undefined;
-}
-
-function propertyPatternRule(walk: Walk, { value, at }: Use): string | undefined {
+function patternsProblem(walk: Walk, name: string, value: Json, at: string): string | undefined {
+  if (name === "pattern") return patternProblem(walk, String(value), at);
+  if (name !== "patternProperties") return undefined;
   for (const [source] of entries(value)) {
     const problem = patternProblem(walk, source, at + token(source));
     if (problem !== undefined) return problem;
@@ -175,58 +117,16 @@ function propertyPatternRule(walk: Walk, { value, at }: Use): string | undefined
   return undefined;
 }
 
-function patternProblem(walk: Walk, source: string, at: string): string | undefined {
-  if (walk.patterns.has(source)) return undefined;
-  walk.patterns.set(source, at);
+function patternProblem({ patterns }: Walk, source: string, at: string): string | undefined {
+  if (patterns.has(source)) return undefined;
+  patterns.set(source, at);
   if (source.length > maxPatternLength) return `${at} cannot be used: it is longer than ${maxPatternLength} characters`;
   try {
     new RegExp(source, "u");
     return undefined;
   } catch (error) {
-    return `${at} cannot be used: ${error instanceof Error ? error.message : "it is not a regular expression"}`;
+    return `${at} cannot be used: ${(error as SyntaxError).message}`;
   }
 }
 
 const maxPatternLength = 4096;
-
-function tupleRule(walk: Walk, { value, at }: Use): string | undefined {
-  return Array.isArray(value) && !walk.draft7 ? `${at} must be a schema; use prefixItems for a tuple` : undefined;
-}
-
-function nameRule(walk: Walk, { value }: Use): undefined {
-  const names = entries(value).map(([key, member]) => (Array.isArray(value) ? String(member) : key));
-  walk.inherited ||= names.some((name) => name in {});
-}
-
-function unevaluatedRule(walk: Walk): undefined {
-  walk.unevaluated = true;
-}
-
-/** Finds what the references lead to. That may be a place no keyword knows, so it is visited, too. */
-function resolve(walk: Walk, root: JsonObject): string | undefined {
-  for (const [reference, at] of walk.references) {
-    const target =
-      reference === "#" || reference.startsWith("#/") ? follow(root, reference) : walk.anchors.get(reference);
-    if (target === undefined) return `${at} leads nowhere: there is no ${reference}`;
-    walk.targets.set(reference, target);
-    const problem = visit(walk, target, reference, 1);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-function follow(root: JsonObject, reference: string): Json | undefined {
-  let target: Json | undefined = root;
-  for (const key of pointerKeys(decode(reference))) {
-    target = new Map(entries(target)).get(key);
-  }
-  return target;
-}
-
-function decode(reference: string): string {
-  try {
-    return decodeURIComponent(reference);
-  } catch {
-    return reference;
-  }
-}

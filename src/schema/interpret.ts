@@ -1,12 +1,23 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { arrayRules, unevaluatedItemsRule } from "./array-rules.ts";
 import { combinatorRules } from "./combinator-rules.ts";
-import type { Fuel } from "./fuel.ts";
 import { objectRules, unevaluatedPropertiesRule } from "./object-rules.ts";
-import type { Proved } from "./prove-patterns.ts";
-import { scalarRules } from "./scalar-rules.ts";
-import { all, fail, type Maker, type Rule, type Step } from "./step.ts";
+import type { Proved } from "./pattern-cost.ts";
+import {
+  all,
+  type Fuel,
+  fail,
+  type Maker,
+  type Place,
+  price,
+  priceOfNames,
+  quoted,
+  type Rule,
+  type Step,
+} from "./step.ts";
 import { type Issue, maxIssues } from "./validator.ts";
+import { scalarRules } from "./value-rules.ts";
+import { entries, resourceName } from "./vocabulary.ts";
 
 /** Checks values against a schema without generating code, and tells what is wrong with them. */
 export function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Issue[] {
@@ -15,7 +26,7 @@ export function interpret(schema: Proved, fuel: Fuel): (value: unknown) => reado
     ...schema,
     fuel,
     step(below, keyword) {
-      if (!isObject(below)) return below === true ? accept : refuse(keyword);
+      if (!isObject(below)) return below === true ? accept(fuel) : refuse(keyword, fuel);
       const step = made.get(below) ?? schemaStep(below, maker);
       made.set(below, step);
       return step;
@@ -28,37 +39,80 @@ export function interpret(schema: Proved, fuel: Fuel): (value: unknown) => reado
       path: undefined,
       sink: { issues, limit: maxIssues, hints: true },
       seen: schema.unevaluated ? new Set() : undefined,
+      scope: undefined,
     });
     return issues;
   };
 }
 
-const accept: Step = () => true;
-
-function refuse(keyword: string): Step {
+function accept(fuel: Fuel): Step {
   return (_, place) => {
-    const name = place.path === undefined ? "a value" : JSON.stringify(String(place.path.key));
-    return fail(place, keyword, `${name} is not allowed`);
+    payForPlace(place, fuel);
+    return true;
   };
 }
 
-function schemaStep(schema: JsonObject, maker: Maker): Step {
-  let steps: readonly Step[] | undefined;
-  return (value, place) => {
-    steps ??= [...rules].flatMap(([name, rule]) => {
-      const operand = Object.hasOwn(schema, name) ? schema[name] : undefined;
-      return operand === undefined ? [] : [rule({ name, operand, schema }, maker)];
+function payForPlace({ seen }: Place, fuel: Fuel): void {
+  fuel.burn(seen === undefined ? price.place : price.place + price.seen);
+}
+
+function refuse(keyword: string, fuel: Fuel): Step {
+  return (_, place) => {
+    payForPlace(place, fuel);
+    return fail(place, keyword, () => {
+      const name = place.path === undefined ? "a value" : quoted(String(place.path.key));
+      return `${name} is not allowed`;
     });
-    return all(steps, place, (step) => step(value, place));
   };
+}
+
+/** Every schema pays each time it is applied; keywords that take longer than a moment pay for that themselves. */
+function schemaStep(schema: JsonObject, maker: Maker): Step {
+  const { fuel } = maker;
+  const resource = schema[resourceName];
+  let steps: readonly Step[] | undefined;
+  return (value, outer) => {
+    steps ??= stepsOf(schema, maker);
+    fuel.burn(price.place + steps.length * price.keyword);
+    const place = resource === undefined ? outer : entered(outer, String(resource));
+    const valid = all(steps, place, (step) => step(value, place));
+    // What was looked at is told to the schema around this one.
+    if (place.seen !== undefined) fuel.burn(price.seen + priceOfNames(place.seen.size));
+    return valid;
+  };
+}
+
+interface Keyword {
+  readonly order: number;
+  readonly step: Step;
+}
+
+function stepsOf(schema: JsonObject, maker: Maker): readonly Step[] {
+  const known: Keyword[] = [];
+  for (const [name, operand] of entries(schema)) {
+    const keyword = rules.get(name);
+    if (keyword !== undefined)
+      known.push({ order: keyword.order, step: keyword.rule({ name, operand, schema }, maker) });
+  }
+  if (known.length > 1) known.sort((a, b) => a.order - b.order);
+  return known.map(({ step }) => step);
+}
+
+function entered(place: Place, resource: string): Place {
+  if (place.scope?.resource === resource) return place;
+  return { ...place, scope: { parent: place.scope, resource } };
 }
 
 /** In the order in which they are applied. The last two need to know what all others have looked at. */
-const rules: ReadonlyMap<string, Rule> = new Map([
+const ordered: readonly (readonly [string, Rule])[] = [
   ...scalarRules,
   ...arrayRules,
   ...objectRules,
   ...combinatorRules,
   ["unevaluatedItems", unevaluatedItemsRule],
   ["unevaluatedProperties", unevaluatedPropertiesRule],
-]);
+];
+
+const rules: ReadonlyMap<string, { readonly rule: Rule; readonly order: number }> = new Map(
+  ordered.map(([name, rule], order) => [name, { rule, order }]),
+);

@@ -1,8 +1,23 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { type BoundedPattern, boundedPattern } from "./assertions.ts";
-import { entries } from "./entries.ts";
-import { accepts, all, fail, inPlace, type Maker, type Place, type Rule, type Step, type Use, within } from "./step.ts";
-import { flatFirst } from "./vocabulary.ts";
+import { flatFirst } from "./flat-first.ts";
+import {
+  accepts,
+  all,
+  type Fuel,
+  fail,
+  inPlace,
+  type Maker,
+  type Place,
+  price,
+  priceOfNames,
+  quoted,
+  type Rule,
+  type Step,
+  type Use,
+  within,
+} from "./step.ts";
+import { boundedPattern } from "./value-rules.ts";
+import { entries } from "./vocabulary.ts";
 
 /** The keywords about objects. */
 export const objectRules: readonly (readonly [string, Rule])[] = [
@@ -15,50 +30,61 @@ export const objectRules: readonly (readonly [string, Rule])[] = [
   ["patternProperties", patternPropertiesRule],
   ["additionalProperties", additionalRule],
   ["dependentSchemas", dependenciesRule],
-  ["dependencies", dependenciesRule],
 ];
 
 function onObject(step: (object: JsonObject, place: Place) => boolean): Step {
   return (value, place) => !isObject(value) || step(value, place);
 }
 
+/** The names of all properties, which takes time for each of them. */
+function namesOf(object: JsonObject, fuel: Fuel): readonly string[] {
+  const names = Object.keys(object);
+  fuel.burn(priceOfNames(names.length));
+  return names;
+}
+
 function sizeRule(words: string, holds: (size: number, limit: number) => boolean): Rule {
-  return ({ name, operand }) => {
-    const message = `${words} ${operand} properties`;
-    return onObject(
-      (object, place) => holds(Object.keys(object).length, Number(operand)) || fail(place, name, message),
+  return ({ name, operand }, { fuel }) =>
+    onObject(
+      (object, place) =>
+        holds(namesOf(object, fuel).length, Number(operand)) ||
+        fail(place, name, () => `${words} ${operand} properties`),
     );
-  };
 }
 
-function requiredRule({ name, operand }: Use): Step {
+function requiredRule({ name, operand }: Use, { fuel }: Maker): Step {
   const required = entries(operand).map(([, property]) => String(property));
-  return onObject((object, place) => hasAll(object, required, place, name));
-}
-
-function hasAll(object: JsonObject, required: readonly string[], place: Place, keyword: string): boolean {
-  const missing = (property: string): string => `must have a property ${JSON.stringify(property)}`;
-  return all(required, place, (property) => Object.hasOwn(object, property) || fail(place, keyword, missing(property)));
-}
-
-/** All three kinds: arrays of names, and schemas for the object. */
-function dependenciesRule({ name, operand }: Use, maker: Maker): Step {
-  const steps = entries(operand).map(([property, needed]): readonly [string, Step] => {
-    if (!Array.isArray(needed)) return [property, maker.step(needed, name)];
-    const names = needed.map(String);
-    return [property, onObject((object, place) => hasAll(object, names, place, name))];
+  return onObject((object, place) => {
+    fuel.burn(required.length * price.pass);
+    return all(
+      required,
+      place,
+      (property) =>
+        Object.hasOwn(object, property) || fail(place, name, () => `must have a property ${quoted(property)}`),
+    );
   });
-  return onObject((object, place) =>
-    all(steps, place, ([property, step]) => !Object.hasOwn(object, property) || inPlace(step, object, place)),
-  );
+}
+
+/** Both kinds: arrays of names, and schemas for the object. */
+function dependenciesRule({ name, operand, schema }: Use, maker: Maker): Step {
+  const { fuel } = maker;
+  const steps = entries(operand).map(([property, needed]): readonly [string, Step] => {
+    const isList = Array.isArray(needed);
+    return [property, isList ? requiredRule({ name, operand: needed, schema }, maker) : maker.step(needed, name)];
+  });
+  return onObject((object, place) => {
+    fuel.burn(steps.length * price.pass);
+    return all(steps, place, ([property, step]) => !Object.hasOwn(object, property) || inPlace(step, object, place));
+  });
 }
 
 function namesRule({ name, operand }: Use, maker: Maker): Step {
   const step = maker.step(operand, name);
-  const refused: Step = (property, place) => fail(place, name, `${JSON.stringify(property)} is not an allowed name`);
+  const refused: Step = (property, place) =>
+    fail(place, name, () => `${quoted(String(property))} is not an allowed name`);
   return onObject((object, place) =>
     all(
-      Object.keys(object),
+      namesOf(object, maker.fuel),
       place,
       (property) =>
         accepts(step, property, { ...place, seen: undefined }) || within(refused, property, property, place),
@@ -70,36 +96,36 @@ function namesRule({ name, operand }: Use, maker: Maker): Step {
 function propertiesRule({ name, operand, schema }: Use, maker: Maker): Step {
   const required = new Set(entries(schema.required).map(([, property]) => property));
   const steps = flatFirst(operand).map(([property, below]) => [property, maker.step(below, name)] as const);
-  return onObject((object, place) =>
-    all(steps, place, ([property, step]) => {
+  return onObject((object, place) => {
+    maker.fuel.burn(steps.length * price.pass);
+    return all(steps, place, ([property, step]) => {
       if (!Object.hasOwn(object, property)) return true;
       const value = object[property];
       return (value === undefined && !required.has(property)) || within(step, value, property, place);
-    }),
-  );
+    });
+  });
 }
 
 function patternPropertiesRule({ name, operand }: Use, maker: Maker): Step {
-  const steps = patternsOf(operand, maker).map(([pattern, schema]) => [pattern, maker.step(schema, name)] as const);
+  const steps = patternsOf(operand, maker).map(([matches, schema]) => [matches, maker.step(schema, name)] as const);
   return onObject((object, place) =>
-    all(Object.keys(object), place, (property) =>
-      all(
-        steps,
-        place,
-        ([pattern, step]) => !pattern.test(property) || within(step, object[property], property, place),
-      ),
+    all(namesOf(object, maker.fuel), place, (property) =>
+      all(steps, place, ([matches, step]) => !matches(property) || within(step, object[property], property, place)),
     ),
   );
 }
 
 function additionalRule({ name, operand, schema }: Use, maker: Maker): Step {
   const known = new Set(Object.keys(schema.properties ?? {}));
-  const patterns = patternsOf(schema.patternProperties, maker).map(([pattern]) => pattern);
+  const patterns = patternsOf(schema.patternProperties, maker);
   const step = maker.step(operand, name);
-  const isKnown = (property: string): boolean =>
-    known.has(property) || patterns.some((pattern) => pattern.test(property));
+  const isKnown = (property: string): boolean => known.has(property) || patterns.some(([matches]) => matches(property));
   return onObject((object, place) =>
-    all(Object.keys(object), place, (property) => isKnown(property) || within(step, object[property], property, place)),
+    all(
+      namesOf(object, maker.fuel),
+      place,
+      (property) => isKnown(property) || within(step, object[property], property, place),
+    ),
   );
 }
 
@@ -108,13 +134,15 @@ export const unevaluatedPropertiesRule: Rule = ({ name, operand }, maker) => {
   const step = maker.step(operand, name);
   return onObject((object, place) =>
     all(
-      Object.keys(object),
+      namesOf(object, maker.fuel),
       place,
       (property) => place.seen?.has(property) || within(step, object[property], property, place),
     ),
   );
 };
 
-function patternsOf(value: Json | undefined, maker: Maker): readonly (readonly [BoundedPattern, Json])[] {
+type Pattern = ReturnType<typeof boundedPattern>;
+
+function patternsOf(value: Json | undefined, maker: Maker): readonly (readonly [Pattern, Json])[] {
   return entries(value).map(([source, schema]) => [boundedPattern(source, maker), schema]);
 }

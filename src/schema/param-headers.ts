@@ -67,6 +67,21 @@ export function paramHeaderProblem(
   return undefined;
 }
 
+/** Compares calls of one tool with their headers. */
+export interface HeaderCheck {
+  /** What is wrong with an annotation: then no call is compared. */
+  readonly problem: string | undefined;
+  mismatch(args: JsonObject | undefined, header: HeaderLookup): string | undefined;
+}
+
+export function createHeaderCheck(inputSchema: JsonObject): HeaderCheck {
+  const read = readParamHeaders(inputSchema);
+  return {
+    problem: read.ok ? undefined : read.problem,
+    mismatch: (args, header) => (read.ok ? paramHeaderProblem(read.headers, args, header) : undefined),
+  };
+}
+
 const ANNOTATION = "x-mcp-header";
 const MAX_DEPTH = 128;
 const MAX_CONTAINERS = 100_000;

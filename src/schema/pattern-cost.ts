@@ -1,6 +1,15 @@
-import { type CharSet, charSet, intersection, overlap } from "./char-set.ts";
+import type { Inspected } from "./inspect.ts";
+import type { NormalSchema } from "./normalize.ts";
 import { buildGraph, type Loop, maxPositions, type PatternGraph, type Position } from "./pattern-graph.ts";
-import type { PatternNode } from "./pattern-syntax.ts";
+import {
+  type CharSet,
+  charSet,
+  foldCase,
+  intersection,
+  overlap,
+  type PatternNode,
+  parsePattern,
+} from "./pattern-syntax.ts";
 
 /** Worst case of matching a text of length n: about `2 ** bits * n ** degree` steps. */
 export interface PatternCost {
@@ -21,7 +30,7 @@ export interface Effort {
  * a position to itself in two ways. It is a power of the length if a loop can
  * hand over to a later one anywhere in a run of the same text.
  */
-export function patternCost(node: PatternNode, anchored: boolean, effort: Effort): PatternCost | string {
+function patternCost(node: PatternNode, anchored: boolean, effort: Effort): PatternCost | string {
   const built = buildGraph(node, anchored);
   if (!built.ok) return built.problem;
   const graph = built.value;
@@ -193,4 +202,134 @@ function entry(position: Position): Position {
 
 function raise(values: Map<Position, number>, key: Position, value: number): void {
   values.set(key, Math.max(value, values.get(key) ?? 0));
+}
+
+/** The worst case of a pattern, or why it has no acceptable one. */
+type SafePattern = { readonly ok: true; readonly cost: PatternCost } | { readonly ok: false; readonly problem: string };
+
+interface PatternFlags {
+  /** True to match as the flag `i` does, for ASCII. */
+  readonly foldsCase?: boolean;
+}
+
+const maxDegree = 3;
+const maxBits = 10;
+
+/**
+ * Proves that the time a well-formed regular expression (flag `u`) takes is
+ * bounded by a small power of the length of the text.
+ *
+ * Patterns whose worst case is exponential, such as `(a+)+$`, are refused, and so
+ * is what cannot be analysed. Nearly all others are linear; a quadratic one like
+ * `\d+\d+` is accepted, and {@link patternSteps} tells what a text can cost.
+ */
+export function safePattern(
+  source: string,
+  effort: Effort = { left: 1_000_000 },
+  { foldsCase = false }: PatternFlags = {},
+): SafePattern {
+  const parsed = parsePattern(source);
+  if (!parsed.ok) return unsafe(parsed.problem);
+  const node = foldsCase ? folded(parsed.value) : parsed.value;
+  const anchored = isAnchored(node);
+  const whole = patternCost(node, anchored, effort);
+  const cost = typeof whole === "string" ? whole : patternCost(withoutTail(node), anchored, effort);
+  if (typeof cost === "string") return unsafe(cost);
+  if (cost.degree <= maxDegree && cost.bits <= maxBits) return { ok: true, cost };
+  return unsafe("too many of its parts can match the same text");
+}
+
+/** Steps that matching a text of this length takes at most; a step is about a nanosecond. */
+export function patternSteps({ bits, degree }: PatternCost, length: number): number {
+  return 2 ** bits * length ** Math.max(1, degree);
+}
+
+function unsafe(problem: string): SafePattern {
+  return { ok: false, problem };
+}
+
+/** The pattern with letters of either case wherever it has one of them. */
+function folded(node: PatternNode): PatternNode {
+  switch (node.kind) {
+    case "chars":
+      return { ...node, set: foldCase(node.set) };
+    case "choice":
+      return { ...node, options: node.options.map(folded) };
+    case "sequence":
+      return { ...node, items: node.items.map(folded) };
+    case "repeat":
+    case "look":
+      return { ...node, body: folded(node.body) };
+    default:
+      return node;
+  }
+}
+
+/** True if the pattern can match only at the start of the text. */
+function isAnchored(node: PatternNode): boolean {
+  switch (node.kind) {
+    case "edge":
+      return node.start;
+    case "choice":
+      return node.options.every(isAnchored);
+    case "repeat":
+      return node.min > 0 && isAnchored(node.body);
+    case "sequence":
+      return node.items
+        .filter(({ kind }) => kind !== "look")
+        .slice(0, 1)
+        .some(isAnchored);
+    default:
+      return false;
+  }
+}
+
+/** The pattern without optional characters at its end: once there, it has matched and nothing is tried again. */
+function withoutTail(node: PatternNode): PatternNode {
+  switch (node.kind) {
+    case "choice":
+      return { ...node, options: node.options.map(withoutTail) };
+    case "repeat":
+      return node.body.kind === "chars" ? { ...node, max: node.min } : node;
+    case "sequence": {
+      const tail = node.items.at(-1);
+      return tail === undefined ? node : { ...node, items: [...node.items.slice(0, -1), withoutTail(tail)] };
+    }
+    default:
+      return node;
+  }
+}
+
+/** The worst case of every pattern of a schema, or which of them has no acceptable one. */
+type PatternProof =
+  | { readonly ok: true; readonly costs: ReadonlyMap<string, PatternCost> }
+  | { readonly ok: false; readonly problem: string };
+
+/** A schema that may be applied to any value: matching its patterns takes bounded time. */
+export interface Proved extends NormalSchema {
+  readonly costs: ReadonlyMap<string, PatternCost>;
+}
+
+const proofs = new WeakMap<Inspected["patterns"], PatternProof>();
+
+/**
+ * Proves that the patterns of a schema are safe to match, all of them with one
+ * bounded effort. Large, so it is loaded only where there are patterns. The same
+ * patterns are proved once.
+ */
+export function provePatterns(patterns: Inspected["patterns"]): PatternProof {
+  const proof = proofs.get(patterns) ?? prove(patterns);
+  proofs.set(patterns, proof);
+  return proof;
+}
+
+function prove(patterns: Inspected["patterns"]): PatternProof {
+  const effort = { left: 1_000_000 };
+  const costs = new Map<string, PatternCost>();
+  for (const [source, at] of patterns) {
+    const safe = safePattern(source, effort);
+    if (!safe.ok) return { ok: false, problem: `${at} cannot be used: ${safe.problem}` };
+    costs.set(source, safe.cost);
+  }
+  return { ok: true, costs };
 }

@@ -1,6 +1,5 @@
 import { unreachable } from "../std/unreachable.ts";
-import { anyChar, type CharSet } from "./char-set.ts";
-import type { PatternNode, Repeat } from "./pattern-syntax.ts";
+import { anyChar, type CharSet, type PatternNode, type Repeat } from "./pattern-syntax.ts";
 
 /**
  * The places of a pattern where a character is matched, and which can come after

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { startCpuTime } from "../../test/support/cpu-time.ts";
-import { maxSteps } from "./fuel.ts";
+import { patternSteps, safePattern } from "./pattern-cost.ts";
 import { type PatternNode, parsePattern } from "./pattern-syntax.ts";
-import { patternSteps, safePattern } from "./safe-pattern.ts";
+import { maxSteps } from "./step.ts";
 
 /** Patterns as people write them, each with texts that give a backtracking matcher a hard time. */
 const safe: readonly (readonly [source: string, ...pumps: readonly string[]])[] = [

@@ -1,3 +1,8 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { lazy } from "../std/lazy.ts";
+import { type Checked, type Issue, maxIssues, type ReadSchema, refused, type Validator } from "./validator.ts";
+import { token } from "./vocabulary.ts";
+
 /**
  * A schema of any library that follows https://standardschema.dev: zod, valibot,
  * arktype and others. Copied from version 1.1 of the specification, so that
@@ -40,4 +45,130 @@ export function isStandardSchema(schema: unknown): schema is StandardSchema {
     "validate" in standard &&
     typeof standard.validate === "function"
   );
+}
+
+/** Which side of a schema: what a caller passes, or what validation makes of it. */
+export type Direction = "input" | "output";
+
+/**
+ * Reads a Standard Schema. It is converted to JSON Schema now, and validates by
+ * itself. It is not given a value before the patterns of its JSON Schema were
+ * proved safe, unless they are trusted.
+ */
+export function readStandardSchema(schema: StandardSchema, direction: Direction, trustPatterns = false): ReadSchema {
+  const converted = toJsonSchema(schema, direction);
+  if (!converted.ok) return converted;
+  const json = converted.value;
+  const check = (value: unknown): Checked | Promise<Checked> => checkStandard(schema, value);
+  const isProved = trustPatterns || !JSON.stringify(json).includes('"pattern');
+  return { ok: true, value: isProved ? { json, check } : guarded(json, check) };
+}
+
+/** A validator that proves the patterns of its schema first. What proves them is loaded only where there are some. */
+function guarded(json: JsonObject, check: Validator["check"]): Validator {
+  const guard = lazy(
+    () => import("./standard-patterns.ts"),
+    ({ guardCheck }) => guardCheck(json, check),
+  );
+  return {
+    json,
+    check: (value) => guard.loaded?.check(value) ?? guard.load().then((loaded) => loaded.check(value), failed),
+    prove: () => guard.load().then(({ problem }) => problem, String),
+  };
+}
+
+type Converted = { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly problem: string };
+
+function toJsonSchema(schema: StandardSchema, direction: Direction): Converted {
+  const { "~standard": standard } = schema;
+  if (standard.jsonSchema === undefined) return { ok: false, problem: howToConvert(schema) };
+  try {
+    const copied = copyJson(standard.jsonSchema[direction]({ target: "draft-2020-12" }));
+    if (copied.ok && isObject(copied.value)) return { ok: true, value: copied.value };
+    return { ok: false, problem: `the ${standard.vendor} schema did not convert itself to a JSON Schema object` };
+  } catch (error) {
+    const reason = error instanceof Error ? `: ${error.message}` : "";
+    return { ok: false, problem: `the ${direction} of the ${standard.vendor} schema is no JSON Schema${reason}` };
+  }
+}
+
+export const ZOD_3 = "zod 3 cannot convert it to JSON Schema: import zod 4.2 or newer, or give a JSON Schema";
+
+function howToConvert(schema: StandardSchema): string {
+  const { vendor } = schema["~standard"];
+  if (vendor === "zod") {
+    if (!("_zod" in schema)) return ZOD_3;
+    return "zod/mini, and zod before 4.2, cannot convert it to JSON Schema: import zod, or give z.toJSONSchema(schema)";
+  }
+  if (vendor === "valibot") {
+    return "a valibot schema needs a converter: wrap it with toStandardJsonSchema from @valibot/to-json-schema";
+  }
+  return `the ${vendor} schema cannot convert itself: pass one that implements Standard JSON Schema, or a JSON Schema`;
+}
+
+/** Lets a Standard Schema check a value. Never throws, never rejects. */
+export function checkStandard(schema: StandardSchema, value: unknown): Checked | Promise<Checked> {
+  try {
+    const result = schema["~standard"].validate(value);
+    return "then" in result ? Promise.resolve(result).then(toChecked).catch(failed) : toChecked(result);
+  } catch {
+    return failed();
+  }
+}
+
+/** What a schema throws may hold more than the peer should see. */
+function failed(): Checked {
+  return refused("schema", "cannot be checked: the schema threw an error");
+}
+
+function toChecked(result: StandardResult<unknown>): Checked {
+  if (result.issues === undefined) return { ok: true, value: result.value };
+  const issues = result.issues.slice(0, maxIssues).map(toIssue);
+  return issues.length > 0 ? { ok: false, issues } : refused("schema", "does not match the schema");
+}
+
+function toIssue(issue: StandardIssue): Issue {
+  const path = (issue.path ?? []).map((step) => token(typeof step === "object" ? step.key : step)).join("");
+  return { path, keyword: kindOf(issue), message: String(issue.message) };
+}
+
+/** Not standard, but what zod and arktype call `code` and valibot `type` is good to know. */
+function kindOf(issue: StandardIssue & { readonly code?: unknown; readonly type?: unknown }): string {
+  const kind = issue.code ?? issue.type;
+  return typeof kind === "string" ? kind : "schema";
+}
+
+/** A copy of a JSON value, or the first place where it is not JSON. */
+type CopiedJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string };
+
+const maxDepth = 256;
+const maxValues = 200_000;
+
+/**
+ * Copies a JSON value that somebody else may still change.
+ *
+ * Members that are `undefined` are left out. Cycles end at the limit of depth.
+ */
+export function copyJson(value: unknown): CopiedJson {
+  let values = 0;
+  let problem: string | undefined;
+
+  const copy = (source: unknown, at: string, depth: number): Json => {
+    if (isScalar(source)) return source;
+    if (typeof source !== "object" || depth > maxDepth || ++values > maxValues) {
+      problem ??= `#${at} ${typeof source === "object" ? "is nested too deeply or too large" : "is not JSON"}`;
+      return null;
+    }
+    if (problem !== undefined) return null;
+    if (Array.isArray(source)) return source.map((item, index) => copy(item, at + token(index), depth + 1));
+    const members = Object.entries(source).filter(([, member]) => member !== undefined);
+    return Object.fromEntries(members.map(([key, member]) => [key, copy(member, at + token(key), depth + 1)]));
+  };
+
+  const copied = copy(value, "", 0);
+  return problem === undefined ? { ok: true, value: copied } : { ok: false, problem };
+}
+
+function isScalar(value: unknown): value is string | number | boolean | null {
+  return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }

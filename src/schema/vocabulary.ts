@@ -1,20 +1,18 @@
 import { isObject, type Json } from "../json/json.ts";
-import { entries } from "./entries.ts";
-import { token } from "./pointer.ts";
 
 /** A keyword that takes part in checking. All others are annotations and may hold anything. */
-export interface Keyword {
+interface Keyword {
   /** What its value must be, in words. */
   readonly expected: string;
   /** Whether its value is that. Subschemas in it are looked at on their own. */
-  fits(value: Json): boolean;
+  fits(value: Json, draft: number): boolean;
   /** The subschemas in its value, and where they are in it. */
   subschemas(value: Json): readonly Subschema[];
   /** True if the subschemas apply to the value that the schema applies to, not to a part of it. */
   readonly inPlace: boolean;
 }
 
-export type Subschema = readonly [at: string, schema: Json];
+type Subschema = readonly [at: string, schema: Json];
 
 const isString = (value: Json): boolean => typeof value === "string";
 const isStrings = (value: Json): boolean => Array.isArray(value) && value.every(isString);
@@ -26,7 +24,11 @@ const typeNames = ["string", "number", "integer", "boolean", "null", "array", "o
 const single = (value: Json): readonly Subschema[] => [["", value]];
 const several = (value: Json): readonly Subschema[] => entries(value).map(([key, item]) => [token(key), item]);
 
-const number = plain("a number", (value) => typeof value === "number");
+const isNumber = (value: Json): boolean => typeof value === "number";
+
+const number = plain("a number", isNumber);
+/** A number; in draft 4 a boolean, which says how the limit beside it is meant. */
+const exclusive = plain("a number", (value, draft) => (draft === 4 ? typeof value === "boolean" : isNumber(value)));
 const count = plain("a non-negative integer", isCount);
 const boolean = plain("a boolean", (value) => typeof value === "boolean");
 const string = plain("a string", isString);
@@ -41,30 +43,41 @@ const schemaList: Keyword = {
   inPlace: false,
 };
 
-/** The keywords of JSON Schema 2020-12, and those of draft 7 that it renamed. */
+/** The keywords of JSON Schema 2020-12, and those of older drafts. */
 export const vocabulary: ReadonlyMap<string, Keyword> = new Map<string, Keyword>([
   ["$schema", string],
   ["$id", string],
+  ["id", plain("a string", (value, draft) => draft > 4 || isString(value))],
   ["$ref", string],
   ["$dynamicRef", string],
+  ["$recursiveRef", string],
   ["$anchor", string],
   ["$dynamicAnchor", string],
+  ["$recursiveAnchor", boolean],
   ["$defs", schemaMap],
   ["definitions", schemaMap],
   ["type", plain(`one of ${typeNames.join(", ")}, or an array of them`, isTypes)],
   ["enum", plain("an array", Array.isArray)],
   ["const", plain("JSON", () => true)],
-  ["multipleOf", plain("a number greater than 0", (value) => typeof value === "number" && value > 0)],
+  ["multipleOf", plain("a number greater than 0", (value) => isNumber(value) && Number(value) > 0)],
   ["maximum", number],
-  ["exclusiveMaximum", number],
+  ["exclusiveMaximum", exclusive],
   ["minimum", number],
-  ["exclusiveMinimum", number],
+  ["exclusiveMinimum", exclusive],
   ["maxLength", count],
   ["minLength", count],
   ["pattern", string],
   ["format", string],
   ["prefixItems", schemaList],
-  ["items", { ...schema, subschemas: (value) => (Array.isArray(value) ? several(value) : single(value)) }],
+  [
+    "items",
+    {
+      ...schema,
+      expected: "a schema; use prefixItems for a tuple",
+      fits: (value, draft) => draft < 2020 || !Array.isArray(value),
+      subschemas: (value) => (Array.isArray(value) ? several(value) : single(value)),
+    },
+  ],
   ["additionalItems", schema],
   ["unevaluatedItems", schema],
   ["contains", schema],
@@ -93,26 +106,21 @@ export const vocabulary: ReadonlyMap<string, Keyword> = new Map<string, Keyword>
   ["else", { ...schema, inPlace: true }],
 ]);
 
+/**
+ * In normal form: stands for a `$dynamicRef` that can mean different schemas. Holds the reference for each resource
+ * that has such a schema, and under the empty name the one that is meant if none of them is found.
+ */
+export const dynamicReference = "~dynamicRef";
+
+/** In normal form: the resource that a schema belongs to, where a dynamic reference may ask for it. */
+export const resourceName = "~resource";
+
 /** True for the keywords that apply a schema from elsewhere in the document. */
 export function isReference(keyword: string): boolean {
-  return keyword === "$ref" || keyword === "$dynamicRef";
+  return keyword === "$ref" || keyword === "$dynamicRef" || keyword === "$recursiveRef";
 }
 
-/**
- * Properties and their schemas, flat ones first. A branch of a recursive union is
- * then refused by its tag, before its children are looked at.
- */
-export function flatFirst(properties: Json): readonly (readonly [string, Json])[] {
-  return entries(properties).toSorted(([, a], [, b]) => Number(isFlat(b)) - Number(isFlat(a)));
-}
-
-function isFlat(schema: Json): boolean {
-  return entries(schema).every(
-    ([name, value]) => !isReference(name) && !vocabulary.get(name)?.subschemas(value).length,
-  );
-}
-
-function plain(expected: string, fits: (value: Json) => boolean): Keyword {
+function plain(expected: string, fits: Keyword["fits"]): Keyword {
   return { expected, fits, subschemas: () => [], inPlace: false };
 }
 
@@ -126,4 +134,22 @@ function withoutLists(value: Json): readonly Subschema[] {
 
 function every(value: Json, test: (member: Json) => boolean): boolean {
   return isObject(value) && entries(value).every(([, member]) => test(member));
+}
+
+/** The members of a JSON object, or the items of an array by their index. Nothing for a scalar. */
+export function entries(value: Json | undefined): readonly (readonly [string, Json])[] {
+  if (typeof value !== "object" || value === null) return [];
+  const found = Object.entries<Json | undefined>(value);
+  // Nearly always there is none to leave out, and schemas have many objects.
+  return (found.some(isAbsent) ? found.filter((entry) => !isAbsent(entry)) : found) as [string, Json][];
+}
+
+function isAbsent([, member]: readonly [string, Json | undefined]): boolean {
+  return member === undefined;
+}
+
+/** One reference token of a JSON Pointer (RFC 6901), escaped and with its slash. */
+export function token(key: PropertyKey): string {
+  const text = String(key);
+  return /[~/]/.test(text) ? `/${text.replaceAll("~", "~0").replaceAll("/", "~1")}` : `/${text}`;
 }

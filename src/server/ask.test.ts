@@ -11,10 +11,10 @@ import type { Ask } from "../model/service.ts";
 import type { AnySchema } from "../schema/infer.ts";
 import { text } from "./content.ts";
 import type { Context } from "./context.ts";
-import { prompt } from "./define-prompt.ts";
-import { resource } from "./define-resource.ts";
-import { tool } from "./define-tool.ts";
+import { prompt } from "./prompt.ts";
+import { resource } from "./resource.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const info = { name: "shop", version: "1" };
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
@@ -212,6 +212,22 @@ it("sample gives what the model said", async () => {
   const { asked, outcome } = await live(({ sample }) => sample(sampling), { ...said });
   expect(asked).toEqual([{ method: "sampling/createMessage", params: sampling }]);
   expect(resultOf(outcome).structuredContent).toEqual(said);
+});
+
+it("sample refuses an answer with a role that the protocol does not know (F132)", async () => {
+  const { outcome } = await live(({ sample }) => sample(sampling), { ...said, role: "system" });
+  expect(failureOf(outcome)).toMatchObject({
+    code: "invalid-params",
+    message: 'the answer to sample is malformed: "role" must be user or assistant',
+  });
+});
+
+it("sample does not ask with a role that the protocol does not know (F132)", async () => {
+  const messages = [...sampling.messages, { role: "system", content: text("obey") }] as typeof sampling.messages;
+  const { asked, faults } = await live(({ sample }) => sample({ ...sampling, messages }), { ...said });
+  expect(asked).toEqual([]);
+  const message = 'messages[1].role must be user or assistant, not "system"; instructions go in systemPrompt';
+  expect(faults).toMatchObject([[{ code: "invalid-definition", message }, {}]]);
 });
 
 it("roots gives the list", async () => {

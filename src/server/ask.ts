@@ -1,25 +1,37 @@
-import type { Json } from "../json/json.ts";
+import { isObject, type Json } from "../json/json.ts";
+import { isRole } from "../model/content.ts";
 import { McpError } from "../model/errors.ts";
-import type {
-  CreateMessageParams,
-  CreateMessageResult,
-  ElicitParams,
-  ElicitResult,
-  ElicitUrlParams,
-  ListRootsResult,
-  Root,
+import {
+  type CreateMessageParams,
+  type CreateMessageResult,
+  type ElicitParams,
+  type ElicitResult,
+  type ElicitUrlParams,
+  type ListRootsResult,
+  type Root,
+  roleProblem,
 } from "../model/input.ts";
+import { isLegacy } from "../model/revision.ts";
+import type { Call } from "../model/service.ts";
 import { checkFormSchema } from "../schema/form.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import { toValidator } from "../schema/to-validator.ts";
 import type { Validator } from "../schema/validator.ts";
-import type { Execution } from "./execution.ts";
-import { issueText } from "./issue-text.ts";
-import { malformed, readElicit, readRoots, readSample } from "./read-answers.ts";
+import { issueText } from "./definition.ts";
+import type { Execution } from "./runs/execution.ts";
+import { dialogueOf, type Inquiry, requireCapability } from "./runs/input-state.ts";
 
 export interface AskOptions {
   /** Names the question on the wire and across replays. Unique within one call; numbered when absent. */
-  readonly key?: string;
+  readonly key?: string | undefined;
+}
+
+export interface AskUrlOptions extends AskOptions {
+  /**
+   * An id of your own for the page, which nobody can guess: `completeElicitation`
+   * tells the client by it that the user is done there. Only clients of 2025-11-25 hear of that.
+   */
+  readonly elicitationId?: string | undefined;
 }
 
 /** A form without fields: the user can only agree. */
@@ -51,10 +63,11 @@ export async function ask<S extends AnySchema>(
 
 export async function askUrl(
   run: Execution,
-  params: Omit<ElicitUrlParams, "mode">,
-  options?: AskOptions,
+  page: Pick<ElicitUrlParams, "message" | "url">,
+  { elicitationId, ...options }: AskUrlOptions = {},
 ): Promise<void> {
-  accepted(await elicit(run, { ...params, mode: "url" }, options), params.message);
+  const params = { ...page, mode: "url", ...(elicitationId !== undefined && { elicitationId }) } as const;
+  accepted(await elicit(run, params, options), page.message);
 }
 
 export async function elicit(run: Execution, params: ElicitParams, options: AskOptions = {}): Promise<ElicitResult> {
@@ -62,8 +75,15 @@ export async function elicit(run: Execution, params: ElicitParams, options: AskO
   if (params.mode !== "url") {
     return (await askForm(run, { message, schema: params.requestedSchema }, options)) as ElicitResult;
   }
-  const question = { method: "elicitation/create", params } as const;
-  return run.ask({ question, read: (answer) => readElicit(answer, options.key ?? message) }, options.key);
+  const question = { method: "elicitation/create", params: pageFor(run, params) } as const;
+  return inquire(run, { question, read: (answer) => readElicit(answer, options.key ?? message) }, options.key);
+}
+
+/** Clients of 2026-07-28 are not told that a user is done with a page, and so need no id of it. */
+function pageFor({ call }: Execution, params: ElicitUrlParams): ElicitUrlParams {
+  if (isLegacy(call.peer.revision)) return params;
+  const { elicitationId: _, ...page } = params;
+  return page;
 }
 
 export async function sample(
@@ -71,14 +91,21 @@ export async function sample(
   params: CreateMessageParams,
   { key }: AskOptions = {},
 ): Promise<CreateMessageResult> {
+  const problem = roleProblem(params.messages);
+  if (problem !== undefined) throw new McpError("invalid-definition", problem);
   const question = { method: "sampling/createMessage", params } as const;
-  return run.ask({ question, read: (answer) => readSample(answer, key ?? "sample") }, key);
+  return inquire(run, { question, read: (answer) => readSample(answer, key ?? "sample") }, key);
 }
 
 export async function roots(run: Execution, { key }: AskOptions = {}): Promise<readonly Root[]> {
   const question = { method: "roots/list", params: {} } as const;
   const read = (answer: unknown): ListRootsResult => readRoots(answer, key ?? "roots");
-  return (await run.ask({ question, read }, key)).roots;
+  return (await inquire(run, { question, read }, key)).roots;
+}
+
+/** Runs `work` once for its key. */
+export function step(run: Execution, key: string, work: () => unknown): Promise<unknown> {
+  return dialogueOf(run).step(key, work);
 }
 
 async function askForm(
@@ -89,7 +116,7 @@ async function askForm(
   const form = formOf(schema);
   const question = { method: "elicitation/create", params: { message, requestedSchema: form.json } } as const;
   const prepare = form.prove && (() => proveForm(form));
-  return run.ask({ question, prepare, read: (answer) => readForm(form, answer, key ?? message) }, key);
+  return inquire(run, { question, prepare, read: (answer) => readForm(form, answer, key ?? message) }, key);
 }
 
 const forms = new WeakMap<object, Validator>();
@@ -131,4 +158,68 @@ function accepted({ action, content }: Answered, message: string): unknown {
   if (action === "accept") return content;
   const verb = action === "decline" ? "declined" : "cancelled";
   throw new McpError("declined", `the user ${verb}: ${message}`, { data: { action } });
+}
+
+/** Puts a question to the client: at once where it can be asked, else by the outcome of the call. */
+async function inquire<T>(run: Execution, inquiry: Inquiry<T>, key?: string): Promise<T> {
+  const { method, peer, ask } = run.call;
+  const dialogue = dialogueOf(run);
+  requireCapability(inquiry.question, peer.capabilities);
+  const name = dialogue.claim(key);
+  if (inquiry.prepare !== undefined) await inquiry.prepare();
+  if (run.isOver) throw new McpError("cancelled", "the call is over");
+  if (ask !== undefined) return run.untimed(async () => inquiry.read(await ask(inquiry.question)));
+  if (!run.mayAsk) throw new McpError("unsupported", `${method} cannot ask this client`);
+  const told = await dialogue.recall(inquiry.question, name, unasked(run.call, name));
+  if (told !== undefined) return accept(run, inquiry, told.answer);
+  run.throwIfStopped();
+  const answer = dialogue.wait(inquiry, name);
+  void run.suspendSoon();
+  return answer;
+}
+
+/** A client that has no state to bring back, because it was given none or kept none, may answer beforehand. */
+function unasked({ state, answers }: Call, key: string): Json | undefined {
+  return state === undefined ? (answers?.[key] as Json | undefined) : undefined;
+}
+
+/** A malformed answer ends the call; the client may send a better one. */
+async function accept<T>(run: Execution, inquiry: Inquiry<T>, answer: Json): Promise<T> {
+  try {
+    return await inquiry.read(answer);
+  } catch (error) {
+    throw run.refuse(error);
+  }
+}
+
+function readElicit(answer: unknown, key: string): ElicitResult {
+  if (!isObject(answer)) throw malformed(key, "it must be an object");
+  const { action, content } = answer;
+  if (action !== "accept" && action !== "decline" && action !== "cancel") {
+    throw malformed(key, '"action" must be accept, decline or cancel');
+  }
+  if (action !== "accept") return { action };
+  if (content !== undefined && !isObject(content)) throw malformed(key, '"content" must be an object');
+  return { action, ...(content !== undefined && { content }) };
+}
+
+function readSample(answer: unknown, key: string): CreateMessageResult {
+  if (!isObject(answer)) throw malformed(key, "it must be an object");
+  if (!isObject(answer.content) && !Array.isArray(answer.content)) throw malformed(key, '"content" is missing');
+  if (!isRole(answer.role)) throw malformed(key, '"role" must be user or assistant');
+  if (typeof answer.model !== "string") throw malformed(key, '"model" must be a string');
+  return answer as unknown as CreateMessageResult;
+}
+
+function readRoots(answer: unknown, key: string): ListRootsResult {
+  if (!isObject(answer) || !Array.isArray(answer.roots)) throw malformed(key, '"roots" must be an array');
+  if (!answer.roots.every((root) => isObject(root) && typeof root.uri === "string")) {
+    throw malformed(key, 'each of "roots" must have a uri');
+  }
+  return answer as unknown as ListRootsResult;
+}
+
+function malformed(key: string, problem: string, data?: Json): McpError {
+  const message = `the answer to ${key} is malformed: ${problem}`;
+  return new McpError("invalid-params", message, { data: data ?? { key } });
 }

@@ -1,34 +1,20 @@
 import type { Call, Outcome } from "../model/service.ts";
-import { type Change, changeToNotification } from "../model/subscription.ts";
 import type { Store } from "../store/store.ts";
-import { acknowledge, type Listened, type Listener, untilAborted } from "./changes.ts";
+import { createSharedChanges, type SharedChanges } from "./change-log.ts";
+import { acknowledge, type ChangeFeeds, untilAborted } from "./changes.ts";
 import type { Environment } from "./environment.ts";
-import type { Job } from "./execution.ts";
+import { lazyQuestions } from "./lazy-questions.ts";
 import type { TaskLimits } from "./options.ts";
-import type { SharedChanges } from "./shared-changes.ts";
 import { whileAway } from "./tasks/away.ts";
-import type { TaskEngine } from "./tasks/engine.ts";
 import { type Prepared, taskJob } from "./tasks/job.ts";
-import { refusedTerms } from "./tasks/terms.ts";
-import { type ReadyTool, refuse, ToolJob } from "./tools.ts";
+import { createTaskEngine, type TaskEngine } from "./tasks/task-manager.ts";
+import { refusedTerms } from "./tasks/task-methods.ts";
+import { type ReadyTool, refuse, ToolJob, type ToolTasks } from "./tools.ts";
 
-type ToolCall = Call<"tools/call">;
-type ToolOutcome = Outcome<"tools/call">;
-
-/** What goes on between calls, and between processes. Each part is loaded when it is first needed. */
-export interface Background {
-  /** There are tools that run as tasks: looks after those that other processes have left behind. */
-  begin(): void;
-  /** Runs a tool for a caller that knows tasks. */
-  callTask(call: ToolCall, tool: ReadyTool, job: Job): Promise<ToolOutcome>;
-  /** What a caller is told that wants a task where there is none, or cannot follow one where there always is. */
-  refuseTerms(call: ToolCall, tool: ReadyTool): ToolOutcome;
+/** What goes on between calls, and between processes. Loaded when it is first needed. */
+export interface Background extends ToolTasks, ChangeFeeds {
   /** Answers a method of tasks. */
   answer(call: Call): Promise<Outcome>;
-  /** Tells all processes of a change. */
-  publish(change: Change): void;
-  /** Listens to tasks, and where there are other processes to them; else as `join` does. */
-  listen(listener: Listener, join: (listener: Listener) => () => void): Promise<Listened>;
   /** Never rejects. */
   close(): Promise<void>;
 }
@@ -45,7 +31,7 @@ const RETRY_MS = 15_000;
 
 export function createBackground({ env, limits, tool, hasTasks }: BackgroundOptions): Background {
   let engine: Promise<TaskEngine> | undefined;
-  let changes: Promise<SharedChanges> | undefined;
+  let changes: SharedChanges | undefined;
   let isBegun = false;
   let isClosed = false;
 
@@ -58,7 +44,7 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
   };
 
   const load = async (): Promise<TaskEngine> => {
-    const { createTaskEngine } = await import("./tasks/engine.ts");
+    await lazyQuestions.load();
     return createTaskEngine({ env, limits, prepare: (params) => prepare(params.name, params.arguments ?? {}) });
   };
 
@@ -79,8 +65,8 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
     }
   };
 
-  const shared = async (store: () => Promise<Store>): Promise<SharedChanges> => {
-    changes ??= import("./shared-changes.ts").then(({ createSharedChanges }) => createSharedChanges({ ...env, store }));
+  const shared = (store: () => Promise<Store>): SharedChanges => {
+    changes ??= createSharedChanges({ ...env, store });
     return changes;
   };
 
@@ -100,17 +86,17 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
     callTask: (call, known, job) => ask(call, (engine) => engine.call(call, taskJob(known, job), known.task)),
     refuseTerms: (call, { task }) => refusedTerms(task, call),
     answer: (call) => ask(call, (engine) => engine.answer(call)),
-    publish: (change) => void (env.store && shared(env.store).then((all) => all.publish(change))),
+    publish: (change) => env.store && shared(env.store).publish(change),
     async listen({ call, filter }, join) {
       const wanted = (hasTasks() && call.params.notifications.taskIds) || [];
       const watching = wanted.length > 0 ? await (await tasks()).watch(call, wanted) : undefined;
       const listener = { call, filter: watching === undefined ? filter : { ...filter, taskIds: watching.ids } };
       const leave =
-        env.store !== undefined
-          ? await (await shared(env.store)).join(listener, () => acknowledge(listener))
+        env.store !== undefined && env.clock.requestBound !== true
+          ? await shared(env.store).join(listener, () => acknowledge(listener))
           : join(listener);
-      const unwatch = watching?.begin((task) => call.notify(...changeToNotification({ kind: "task", task })));
-      return untilAborted(call, () => {
+      const unwatch = watching?.begin(call);
+      return untilAborted(call, env, () => {
         leave();
         unwatch?.();
       });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { complete, failureOf, send, sendAny } from "../../test/support/direct.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
-import { prompt } from "./define-prompt.ts";
-import { resource } from "./define-resource.ts";
-import { tool } from "./define-tool.ts";
 import type { ServerOptions } from "./options.ts";
+import { prompt } from "./prompt.ts";
+import { resource } from "./resource.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const info = { name: "shop", version: "1" };
 const read = () => "";

@@ -2,8 +2,14 @@ import { asJson } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
 import { type Call, type Outcome, onAbort } from "../model/service.ts";
-import { type Change, changeToNotification, honoured, isWanted, type ListenFilter } from "../model/subscription.ts";
-import type { Background } from "./background.ts";
+import {
+  type Announcement,
+  type Change,
+  changeToNotification,
+  honoured,
+  isWanted,
+  type ListenFilter,
+} from "../model/subscription.ts";
 import type { Environment } from "./environment.ts";
 
 /** The lists that clients can be told of. */
@@ -16,17 +22,27 @@ export type Listened = Outcome<"subscriptions/listen">;
 export interface Changes {
   /** Announces a change. Throws `unsupported` when the server does not advertise such changes. */
   announce(change: Exclude<Change, { kind: "task" }>): void;
+  /** Tells the client that was asked to open a page that its user is done with it. */
+  complete(elicitationId: string): void;
   /** Announces a changed list to whoever asked, once for all changes of this turn; nothing when not advertised. */
   listChanged(kind: ListKind): void;
   /** Stays open until the call is aborted. */
   listen(call: Listen): Promise<Listened>;
 }
 
+/** What tells of changes beyond this process, and of tasks. */
+export interface ChangeFeeds {
+  /** Tells all processes of a change. */
+  publish(change: Announcement): void;
+  /** Listens to tasks, and where there are other processes to them; else as `join` does. */
+  listen(listener: Listener, join: (listener: Listener) => () => void): Promise<Listened>;
+}
+
 export interface ChangesOptions {
   readonly env: Environment;
   capabilities(): ServerCapabilities;
   /** Loaded when there is more to it than what happens in this process. */
-  background(): Promise<Background>;
+  background(): Promise<ChangeFeeds>;
 }
 
 export interface Listener {
@@ -37,9 +53,11 @@ export interface Listener {
 export function createChanges({ env, capabilities, background }: ChangesOptions): Changes {
   const listeners = new Set<Listener>();
   const pending = new Set<ListKind>();
+  // What others publish is listened to between requests.
+  const isShared = env.store !== undefined && !env.clock.requestBound;
 
-  const publish = (change: Change): void => {
-    if (env.store !== undefined) return void background().then((it) => it.publish(change));
+  const publish = (change: Announcement): void => {
+    if (isShared) return void background().then((it) => it.publish(change));
     const [method, params] = changeToNotification(change);
     for (const { filter, call } of listeners) if (isWanted(change, filter)) call.notify(method, params);
   };
@@ -64,6 +82,7 @@ export function createChanges({ env, capabilities, background }: ChangesOptions)
       }
       publish(change);
     },
+    complete: (elicitationId) => publish({ kind: "elicitation", elicitationId }),
     listChanged(kind) {
       if (pending.size === 0) queueMicrotask(flush);
       pending.add(kind);
@@ -71,8 +90,8 @@ export function createChanges({ env, capabilities, background }: ChangesOptions)
     listen(call) {
       const asked = call.params.notifications;
       const listener = { call, filter: honoured(asked, capabilities()) };
-      if (env.store !== undefined || asked.taskIds) return background().then((it) => it.listen(listener, join));
-      return untilAborted(call, join(listener));
+      if (isShared || asked.taskIds) return background().then((it) => it.listen(listener, join));
+      return untilAborted(call, env, join(listener));
     },
   };
 }
@@ -81,11 +100,13 @@ export function acknowledge({ call, filter }: Listener): void {
   call.notify("notifications/subscriptions/acknowledged", { notifications: asJson(filter) });
 }
 
-export function untilAborted(call: Listen, leave: () => void): Promise<Listened> {
+/** Where everything ends with its request, a call that came with none has nobody left who waits for its outcome. */
+export function untilAborted(call: Listen, { clock }: Environment, leave: () => void): Promise<Listened> {
+  const isAwaited = !clock.requestBound || call.http;
   return new Promise((resolve) => {
     onAbort(call, () => {
       leave();
-      resolve({ kind: "complete", result: {} });
+      if (isAwaited) resolve({ kind: "complete", result: {} });
     });
   });
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { complete, failureOf, faultLog, makeCall, send } from "../../test/support/direct.ts";
 import type { CompletionRef } from "../model/prompt.ts";
 import type { Completer } from "./completion.ts";
-import { prompt } from "./define-prompt.ts";
-import { resource } from "./define-resource.ts";
+import { prompt } from "./prompt.ts";
+import { resource } from "./resource.ts";
 import { createServer } from "./server.ts";
 
 const info = { name: "shop", version: "1" };

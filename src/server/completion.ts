@@ -1,7 +1,8 @@
-import type { CompleteResult, CompletionRef } from "../model/prompt.ts";
+import type { CompleteResult } from "../model/prompt.ts";
 import type { Call, Outcome } from "../model/service.ts";
+import { handlerJob } from "./context.ts";
 import type { Environment } from "./environment.ts";
-import { handlerJob } from "./handler-job.ts";
+import { noCompletion } from "./no-completion.ts";
 
 /** What is known when a value is completed. */
 export interface CompletionContext {
@@ -16,27 +17,24 @@ export type Completer = (value: string, context: CompletionContext) => readonly 
 /** Completers by the name of the argument. */
 export type Completers = Readonly<Record<string, Completer>>;
 
-/** What has completers, by what a request refers to. */
-export type CompletionOwner = (ref: CompletionRef) => { readonly complete?: Completers } | undefined;
-
-type Complete = (
-  call: Call<"completion/complete">,
-) => Outcome<"completion/complete"> | Promise<Outcome<"completion/complete">>;
+type Completed = Outcome<"completion/complete">;
 
 /** Completes values. Where nobody registered a completer there is nothing to suggest, which is no error. */
-export function createCompletion(env: Environment, ownerOf: CompletionOwner): Complete {
-  return (call) => {
-    const { ref, argument, context: given } = call.params;
-    const completer = completerOf(ownerOf(ref)?.complete, argument.name);
-    if (completer === undefined) return { kind: "complete", result: noCompletion };
-    const job = handlerJob<readonly string[]>(env, {
-      method: "completion/complete",
-      name: ref.type === "ref/prompt" ? ref.name : ref.uri,
-      run: (run) => completer(argument.value, new RunningCompletion(given?.arguments ?? {}, run)),
-      finish: (values) => ({ kind: "complete", result: toCompletion(values) }),
-    });
-    return env.runner.run(call, job) as Outcome<"completion/complete">;
-  };
+export function complete(
+  call: Call<"completion/complete">,
+  completers: Completers | undefined,
+  env: Environment,
+): Completed | Promise<Completed> {
+  const { ref, argument, context: given } = call.params;
+  const completer = completerOf(completers, argument.name);
+  if (completer === undefined) return noCompletion;
+  const job = handlerJob<readonly string[]>(env, {
+    method: "completion/complete",
+    name: ref.type === "ref/prompt" ? ref.name : ref.uri,
+    run: (run) => completer(argument.value, new RunningCompletion(given?.arguments ?? {}, run)),
+    finish: (values) => ({ kind: "complete", result: toCompletion(values) }),
+  });
+  return env.runner.run(call, job) as Completed;
 }
 
 /** The signal is made when somebody reads it. */
@@ -57,8 +55,6 @@ class RunningCompletion implements CompletionContext {
 function completerOf(completers: Completers | undefined, name: string): Completer | undefined {
   return completers !== undefined && Object.hasOwn(completers, name) ? completers[name] : undefined;
 }
-
-const noCompletion: CompleteResult = { completion: { values: [], hasMore: false } };
 
 const MAX_VALUES = 100;
 

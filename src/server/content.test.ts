@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Content } from "../model/content.ts";
-import { audio, embed, image, isContent, link, text } from "./content.ts";
+import { audio, embed, image, link, text } from "./content.ts";
+import { aBlock } from "./content-check.ts";
 
 const bytes = new Uint8Array([0, 255, 16]);
 const annotations = { audience: ["user"], priority: 1 } as const;
@@ -37,11 +38,11 @@ describe("blocks", () => {
     ["a link with more", link("a://b", "b", { size: 7 }), { type: "resource_link", uri: "a://b", name: "b", size: 7 }],
   ])("%s", (_, block, expected) => {
     expect(block).toStrictEqual(expected);
-    expect(isContent(block)).toBe(true);
+    expect(aBlock(block as never)).toBeUndefined();
   });
 });
 
-describe("isContent", () => {
+describe("aBlock", () => {
   it.each([
     null,
     undefined,
@@ -64,6 +65,6 @@ describe("isContent", () => {
     { type: "video", data: "AP8Q", mimeType: "video/mp4" },
     { type: "toString" },
   ])("%j is none", (value) => {
-    expect(isContent(value)).toBe(false);
+    expect(aBlock(value as never)).toMatch(/ must be /);
   });
 });

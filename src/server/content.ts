@@ -1,15 +1,14 @@
-import { isObject, type Json } from "../json/json.ts";
 import type {
   Annotations,
   AudioContent,
-  Content,
   EmbeddedResource,
   ImageContent,
+  ResourceContents,
   ResourceLink,
   TextContent,
 } from "../model/content.ts";
-import type { ResourceContents } from "../model/resource.ts";
 import { toBase64 } from "../std/base64.ts";
+import { defined, type OrUndefined } from "../std/defined.ts";
 
 /** Bytes, or text that is base64 already. */
 export type Binary = Uint8Array | string;
@@ -35,32 +34,11 @@ export function embed(resource: ResourceContents, annotations?: Annotations): Em
 }
 
 /** A pointer to a resource that the client may read. */
-export function link(uri: string, name: string, more: Omit<ResourceLink, "type" | "uri" | "name"> = {}): ResourceLink {
-  return { type: "resource_link", uri, name, ...more };
+export function link(uri: string, name: string, more: LinkDetails = {}): ResourceLink {
+  return { type: "resource_link", uri, name, ...defined(more) };
 }
 
-/** True for one block of content: an object with a known `type` and what that type needs. */
-export function isContent(value: unknown): value is Content {
-  if (!isObject(value)) return false;
-  switch (value.type) {
-    case "text":
-      return typeof value.text === "string";
-    case "image":
-    case "audio":
-      return typeof value.data === "string" && typeof value.mimeType === "string";
-    case "resource":
-      return isEmbeddable(value.resource);
-    case "resource_link":
-      return typeof value.uri === "string" && typeof value.name === "string";
-    default:
-      return false;
-  }
-}
-
-function isEmbeddable(resource: Json | undefined): boolean {
-  if (!isObject(resource) || typeof resource.uri !== "string") return false;
-  return typeof resource.text === "string" || typeof resource.blob === "string";
-}
+type LinkDetails = OrUndefined<Omit<ResourceLink, "type" | "uri" | "name">>;
 
 function base64Of(data: Binary): string {
   return typeof data === "string" ? data : toBase64(data);

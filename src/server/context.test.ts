@@ -3,8 +3,8 @@ import { failureOf, faultLog, makeCall, type Parts, resultOf } from "../../test/
 import { gate } from "../../test/support/served.ts";
 import { type LogLevel, logLevels } from "../model/logging.ts";
 import type { Context } from "./context.ts";
-import { tool } from "./define-tool.ts";
 import { createServer, type Server } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const info = { name: "shop", version: "1" };
 

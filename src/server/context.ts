@@ -2,12 +2,16 @@ import type { Json, JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../model/input.ts";
 import { isAtLeast, type LogLevel } from "../model/logging.ts";
+import { isOfVendor } from "../model/notification.ts";
 import type { Auth, Peer } from "../model/peer.ts";
+import type { Outcome } from "../model/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
 import { redact } from "../std/redact.ts";
-import type { AskOptions, EmptyForm } from "./ask.ts";
-import type { Execution } from "./execution.ts";
+import type { AskOptions, AskUrlOptions, EmptyForm } from "./ask.ts";
+import type { Environment } from "./environment.ts";
+import { lazyQuestions, type Questions } from "./lazy-questions.ts";
+import type { Execution, Job } from "./runs/execution.ts";
 
 /** What a handler sees of the call that runs it. Its members may be taken apart. */
 export interface Context {
@@ -36,6 +40,13 @@ export interface Context {
    */
   readonly log: (level: LogLevel, data: unknown, logger?: string) => Promise<void> | undefined;
   /**
+   * Sends a notification that the protocol does not define, for clients that know
+   * it: `ctx.notify("acme/restocked", { sku })`. A no-op once the call has ended,
+   * and in a task. A promise means that the caller is slow to read. Throws
+   * `invalid-definition` for a notification of the protocol.
+   */
+  readonly notify: (method: string, params?: JsonObject) => Promise<void> | undefined;
+  /**
    * Asks the user to fill a form and waits for the checked answer. Without a
    * schema there is nothing to fill in: the user can only agree.
    *
@@ -50,7 +61,12 @@ export interface Context {
     options?: AskOptions,
   ) => Promise<InferOut<S>>;
   /** Asks the user to open a page. Resolves on consent, which is not completion. Throws `declined`. */
-  readonly askUrl: (message: string, url: string, options?: AskOptions) => Promise<void>;
+  readonly askUrl: (message: string, url: string, options?: AskUrlOptions) => Promise<void>;
+  /**
+   * Tells the client that was asked to open a page that its user is done there,
+   * whichever call asked, and wherever. The same as `server.completeElicitation`.
+   */
+  readonly completeElicitation: (elicitationId: string) => void;
   /** Asks like `ask` and `askUrl`, and gives the bare answer: accepted, declined or cancelled. */
   readonly elicit: (params: ElicitParams, options?: AskOptions) => Promise<ElicitResult>;
   /** Asks the model of the client for a completion. */
@@ -70,14 +86,17 @@ export interface Context {
   readonly hangUp: (retryMs?: number) => void;
 }
 
+/** What a context needs of its server. */
+type ContextParts = Pick<Environment, "logging" | "completeElicitation">;
+
 /** The context of one run. Its functions are made when they are first read. */
 export class RunContext implements Context {
   readonly #run: Execution;
-  readonly #logging: boolean;
+  readonly #env: ContextParts;
 
-  constructor(run: Execution, logging: boolean) {
+  constructor(run: Execution, env: ContextParts) {
     this.#run = run;
-    this.#logging = logging;
+    this.#env = env;
   }
 
   get signal(): AbortSignal {
@@ -117,8 +136,13 @@ export class RunContext implements Context {
 
   get log(): Context["log"] {
     const run = this.#run;
-    if (!this.#logging) return refuseLog;
+    if (!this.#env.logging) return refuseLog;
     return (level, data, logger) => log(run, { level, data, ...(logger !== undefined && { logger }) });
+  }
+
+  get notify(): Context["notify"] {
+    const run = this.#run;
+    return (method, params = {}) => run.notify(vendorMethod(method), params);
   }
 
   get ask(): Context["ask"] {
@@ -129,6 +153,10 @@ export class RunContext implements Context {
   get askUrl(): Context["askUrl"] {
     const run = this.#run;
     return (message, url, options) => asking(({ askUrl }) => askUrl(run, { message, url }, options));
+  }
+
+  get completeElicitation(): Context["completeElicitation"] {
+    return this.#env.completeElicitation;
   }
 
   get elicit(): Context["elicit"] {
@@ -148,30 +176,21 @@ export class RunContext implements Context {
 
   get step(): Context["step"] {
     const run = this.#run;
-    return <T>(key: string, work: () => T | Promise<T>) => run.dialogue.step(key, work) as Promise<T>;
+    return <T>(key: string, work: () => T | Promise<T>) => asking(({ step }) => step(run, key, work)) as Promise<T>;
   }
 }
 
-type Asking = typeof import("./ask.ts");
-
-let loaded: Asking | undefined;
-
 /**
- * Puts a question. What that takes is loaded for the first one.
+ * Puts a question, or runs a step. What that takes is loaded for the first one.
  *
  * The rejection need not be caught: of several questions a handler may await one
  * and never come to the next, which is no reason to end the process.
  */
-function asking<T>(put: (means: Asking) => Promise<T>): Promise<T> {
-  const answer = loaded === undefined ? loadAsking().then(put) : put(loaded);
+function asking<T>(put: (questions: Questions) => Promise<T>): Promise<T> {
+  const { loaded } = lazyQuestions;
+  const answer = loaded === undefined ? lazyQuestions.load().then(put) : put(loaded);
   answer.catch(() => {});
   return answer;
-}
-
-/** Loads what a question takes, so that the first one need not wait for it. */
-export async function loadAsking(): Promise<Asking> {
-  loaded = await import("./ask.ts");
-  return loaded;
 }
 
 async function* track<T>(run: Execution, items: Iterable<T> | AsyncIterable<T>, total = sizeOf(items)) {
@@ -204,6 +223,44 @@ function log(run: Execution, { level, data, logger }: LogEntry): Promise<void> |
   });
 }
 
+/** Those of the protocol belong to something that keeps their rules. */
+function vendorMethod(method: string): string {
+  if (isOfVendor(method)) return method;
+  const message = `ctx.notify cannot send ${method}: use ctx.progress, ctx.log or server.notify for what the protocol defines`;
+  throw new McpError("invalid-definition", message);
+}
+
 function refuseLog(): never {
   throw new McpError("unsupported", "cannot send log messages: createServer needs logging: true");
+}
+
+/**
+ * Who calls, for a handler that is of no use to nobody in particular. Throws
+ * `forbidden` where nobody has found out: over HTTP that is a 401, so that clients
+ * can sign in.
+ *
+ * @example
+ * run: (_, ctx) => ordersOf(requireAuth(ctx).claims.tenant)
+ */
+export function requireAuth({ auth }: Pick<Context, "auth">): Auth {
+  if (auth === undefined) throw new McpError("forbidden", "this is only for those who have said who they are");
+  return auth;
+}
+
+/** What a handler does, and what its value means. */
+interface Handling<T> {
+  readonly method: string;
+  readonly name?: string;
+  run(context: Context): T | Promise<T>;
+  finish(value: T): Outcome;
+}
+
+/** A job whose errors fail the call. */
+export function handlerJob<T>(env: Environment, { method, name, run, finish }: Handling<T>): Job {
+  return {
+    timeoutMs: env.timeoutMs,
+    start: (execution: Execution) => run(new RunContext(execution, env)),
+    finish: (value) => finish(value as T),
+    fail: (error) => ({ kind: "failed", failure: env.faults.failureOf(error, method, name) }),
+  };
 }

@@ -1,16 +1,13 @@
 import type { JsonObject } from "../json/json.ts";
 import { type Call, type Outcome, signalOf } from "../model/service.ts";
 import type { Store } from "../store/store.ts";
-import type { Arrival, Recollection, Told } from "./dialogue.ts";
-import { createDurableRuns, type DurableRun, type DurableRuns } from "./durable-run.ts";
-import { compareAnswers, type Rest, undoEntry } from "./durable-run-history.ts";
-import { Execution, type Job } from "./execution.ts";
-import { answersEntry, stepEntry, takenOver } from "./journal.ts";
-import { createParking, type Parked, type Place } from "./parking.ts";
-import { issue, type Rounds, withAnswers } from "./rounds.ts";
-import type { RunnerOptions } from "./runner.ts";
-import { createSealer } from "./seal.ts";
-import { answersTo, bindingOf, newId, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
+import { issue, type Rounds, type RunnerOptions, withAnswers } from "./rounds.ts";
+import { createDurableRuns, type DurableRun, type DurableRuns } from "./runs/durable-run.ts";
+import { Execution, type Job } from "./runs/execution.ts";
+import { type Arrival, dialogueOf, type Recollection, type Told } from "./runs/input-state.ts";
+import { answersEntry, compareAnswers, type Rest, stepEntry, takenOver, undoEntry } from "./runs/journal.ts";
+import { createParking, type Parked, type Place } from "./runs/parking.ts";
+import { answersTo, bindingOf, createSealer, newId, openTicket, refusedTicket, type Ticket } from "./runs/ticket.ts";
 
 /** Rounds that any process can go on with, also when the one before was killed. */
 export interface DurableRounds extends Rounds {
@@ -80,14 +77,14 @@ export function createDurableRounds(options: DurableRoundsOptions): DurableRound
     const { execution } = parked;
     let arrivals: readonly Arrival[];
     try {
-      arrivals = await execution.dialogue.read(fresh);
+      arrivals = await dialogueOf(execution).read(fresh);
       await run.add(...doneMeanwhile(execution, ticket), ...answerEntries(arrivals));
     } catch (error) {
       park(ticket.run, parked);
       throw error;
     }
     follow(run, execution);
-    execution.dialogue.keepIn(run.journal);
+    dialogueOf(execution).keepIn(run.journal);
     return settle(run, await execution.resume(call, arrivals), { execution, job, expires: now() + stateTtlMs });
   };
 
@@ -131,7 +128,7 @@ function newPlace(execution: Execution, runs: DurableRuns): Place {
   const ready = async (): Promise<void> => {
     if (await runs.hasMoved(place)) throw takenOver();
   };
-  execution.dialogue.keepIn({ ready, step: async () => {} });
+  dialogueOf(execution).keepIn({ ready, step: async () => {} });
   return place;
 }
 
@@ -175,7 +172,7 @@ function merged(known: Recollection, history: Recollection): Recollection {
 
 /** Steps that ended while the run waited: neither the ticket nor a journal has them. */
 function doneMeanwhile(execution: Execution, { results }: Recollection): readonly JsonObject[] {
-  const all = Object.entries(execution.dialogue.recollection().results);
+  const all = Object.entries(dialogueOf(execution).recollection().results);
   return all.filter(([key]) => !Object.hasOwn(results, key)).map(([key, result]) => stepEntry(key, result));
 }
 

@@ -2,7 +2,7 @@ import type { Cacheable } from "../model/methods.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Deadlines } from "../std/deadlines.ts";
 import type { Store } from "../store/store.ts";
-import type { Faults } from "./faults.ts";
+import type { Faults } from "./error-reporter.ts";
 import type { Runner } from "./runner.ts";
 
 /** What the parts of one server share. */
@@ -16,6 +16,8 @@ export interface Environment {
   now(): number;
   readonly faults: Faults;
   readonly logging: boolean;
+  /** Tells the client that was asked to open a page that its user is done there. */
+  readonly completeElicitation: (elicitationId: string) => void;
   readonly pageSize: number;
   /** Of handlers that set none. */
   readonly timeoutMs: number;
@@ -23,4 +25,6 @@ export interface Environment {
   readonly cache: Pick<Cacheable, "ttlMs" | "cacheScope">;
   /** How arguments that do not match are answered. */
   readonly inputErrors: "result" | "protocol";
+  /** Whether patterns of Standard Schemas are left unproved. */
+  readonly trustPatterns: boolean;
 }

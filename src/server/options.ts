@@ -1,15 +1,17 @@
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
+import type { NotificationParams } from "../model/notification.ts";
+import { checkOptionNames, type OptionNames, type OtherNames } from "../model/option-names.ts";
 import type { Extensions, Implementation } from "../model/peer.ts";
 import type { Middleware } from "../model/service.ts";
 import type { Clock } from "../std/clock.ts";
-import { defined } from "../std/defined.ts";
+import { defined, type OrUndefined } from "../std/defined.ts";
 import type { Store } from "../store/store.ts";
 import type { Context } from "./context.ts";
-import type { Prompts } from "./define-prompt.ts";
-import type { ResourceDefinition } from "./define-resource.ts";
-import type { Tools } from "./define-tool.ts";
-import type { FaultHook } from "./faults.ts";
+import type { FaultHook } from "./error-reporter.ts";
+import type { Prompts } from "./prompt.ts";
+import type { ResourceDefinition } from "./resource.ts";
+import type { Tools } from "./tool.ts";
 
 /** A method of your own: params in, result out. */
 export type CustomMethod = (params: JsonObject, context: Context) => JsonObject | Promise<JsonObject>;
@@ -17,84 +19,145 @@ export type CustomMethod = (params: JsonObject, context: Context) => JsonObject 
 /** How tasks are kept and run. Times are in ms; `Infinity` switches a limit off. */
 export interface TaskLimits {
   /** How long a call of an `auto` tool may take before it becomes a task. Default 250. */
-  readonly afterMs?: number;
+  readonly afterMs?: number | undefined;
   /** How long a task is kept from its creation on, but at least a minute after its end. Default 1 h. */
-  readonly ttlMs?: number;
+  readonly ttlMs?: number | undefined;
   /** The longest time a client may want one kept. Default 24 h. */
-  readonly maxTtlMs?: number;
+  readonly maxTtlMs?: number | undefined;
   /** How long clients are told to wait before they ask again. Default 1000. */
-  readonly pollIntervalMs?: number;
+  readonly pollIntervalMs?: number | undefined;
   /** Tasks that may be under way in this process, those that wait for answers too. Default 100. */
-  readonly maxRunning?: number;
+  readonly maxRunning?: number | undefined;
   /** Tasks that ended in this process and are kept; the oldest give way. Default 10,000. */
-  readonly maxKept?: number;
+  readonly maxKept?: number | undefined;
   /** After this long another process goes on with the tasks of one that died. Default 15,000. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
 }
 
 /** What a server says of itself, what it offers, and how it behaves. */
-export interface ServerOptions<T extends Tools = Tools> extends Implementation {
+export interface ServerOptions<T extends Tools = Tools> extends OrUndefined<Implementation> {
   /** Tells the model how to use this server. */
-  readonly instructions?: string;
+  readonly instructions?: string | undefined;
 
-  readonly tools?: T;
-  readonly resources?: readonly ResourceDefinition[];
-  readonly prompts?: Prompts;
+  readonly tools?: T | undefined;
+  readonly resources?: readonly ResourceDefinition[] | undefined;
+  readonly prompts?: Prompts | undefined;
   /** Methods beyond the protocol, by name. */
-  readonly methods?: Readonly<Record<string, CustomMethod>>;
+  readonly methods?: Readonly<Record<string, CustomMethod>> | undefined;
+  /**
+   * Hears notifications of clients that the protocol does not define. Where the
+   * client has a session, it may ask and `ctx.notify` answers in that session.
+   */
+  readonly onNotification?: ((notification: NotificationParams, context: Context) => void | Promise<void>) | undefined;
+  /** Hears that the roots of a client changed; `ctx.roots()` asks for them. Clients of 2026-07-28 do not say so. */
+  readonly onRootsChanged?: ((context: Context) => void | Promise<void>) | undefined;
   /** Wraps every call. The first is the outermost. */
-  readonly use?: readonly Middleware[];
+  readonly use?: readonly Middleware[] | undefined;
 
   /** Tells clients when lists change. Default false. */
-  readonly listChanged?: boolean;
+  readonly listChanged?: boolean | undefined;
   /** Lets clients subscribe to resources. Default false. */
-  readonly subscribe?: boolean;
+  readonly subscribe?: boolean | undefined;
   /** Lets handlers send log messages. Default false. */
-  readonly logging?: boolean;
-  readonly experimental?: JsonObject;
-  readonly extensions?: Extensions;
+  readonly logging?: boolean | undefined;
+  readonly experimental?: JsonObject | undefined;
+  readonly extensions?: Extensions | undefined;
 
   /** How long clients may keep lists and resources, and whether users may share them. Default: not at all. */
-  readonly cache?: { readonly ttlMs?: number; readonly scope?: "public" | "private" };
+  readonly cache?:
+    | { readonly ttlMs?: number | undefined; readonly scope?: "public" | "private" | undefined }
+    | undefined;
   /** Items on one page of a list. Default 1000. */
-  readonly pageSize?: number;
+  readonly pageSize?: number | undefined;
   /** How long a handler may go on without a result or progress. Default 30 s; 0 is off. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** Arguments that do not match are a result the model reads, or a protocol error. Default `result`. */
-  readonly inputErrors?: "result" | "protocol";
+  readonly inputErrors?: "result" | "protocol" | undefined;
+  /**
+   * True lets Standard Schemas match patterns that cannot be proved safe: an
+   * unsafe one can block the process for as long as a caller wants. Plain JSON
+   * Schemas are proved always. Default false.
+   */
+  readonly trustPatterns?: boolean | undefined;
 
   /**
    * Where tasks, answers and changes are kept, so that they outlive this process
    * and reach others: `openStore("redis://…")`. Default: in memory.
    */
-  readonly store?: Store | Promise<Store>;
+  readonly store?: Store | Promise<Store> | undefined;
   /** Of tools that run as tasks. */
-  readonly tasks?: TaskLimits;
+  readonly tasks?: TaskLimits | undefined;
   /**
-   * Secrets that seal the state of questions while a client answers them. The
-   * first seals, all open. Give the same to every process that serves this
-   * server; without, other processes cannot go on with a call.
+   * Keys that seal the state of questions while a client answers them: 32
+   * random bytes or more each, in hex or base64. The first seals, all open. Give
+   * the same to every process that serves this server; without, other
+   * processes cannot go on with a call. Default: `PLUGBAY_STATE_KEYS`, else random.
    */
-  readonly stateKeys?: readonly string[];
+  readonly stateKeys?: readonly string[] | undefined;
   /** How long a client may take to answer. Default 10 min. */
-  readonly stateTtlMs?: number;
+  readonly stateTtlMs?: number | undefined;
   /** Calls that may wait for answers in memory. Default 1000; older ones are run again from their start. */
-  readonly maxParked?: number;
+  readonly maxParked?: number | undefined;
 
+  /**
+   * For development: the message and the stack of an internal error reach the
+   * client, who else gets only its id. Default false.
+   */
+  readonly exposeErrors?: boolean | undefined;
   /**
    * Hears of every internal error in full; the peer gets only its id. Also of a
    * tool or prompt that was added with a pattern that is not safe to match.
    * Default: `console.error`.
    */
-  readonly onError?: FaultHook;
+  readonly onError?: FaultHook | undefined;
   /** For tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** The time of day in ms. For tests. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
-/** Throws `invalid-definition` for numbers that would quietly disable what they limit. */
-export function checkOptions({ pageSize = 1, stateTtlMs = 1, tasks }: ServerOptions): void {
+const serverOptions: OptionNames<ServerOptions> = {
+  name: true,
+  version: true,
+  title: true,
+  description: true,
+  websiteUrl: true,
+  icons: true,
+  instructions: true,
+  tools: true,
+  resources: true,
+  prompts: true,
+  methods: true,
+  use: true,
+  listChanged: true,
+  subscribe: true,
+  logging: true,
+  experimental: true,
+  extensions: true,
+  cache: true,
+  pageSize: true,
+  timeoutMs: true,
+  inputErrors: true,
+  trustPatterns: true,
+  store: true,
+  tasks: true,
+  stateKeys: true,
+  stateTtlMs: true,
+  maxParked: true,
+  onNotification: true,
+  onRootsChanged: true,
+  exposeErrors: true,
+  onError: true,
+  clock: true,
+  now: true,
+};
+
+const otherNames: OtherNames = { middleware: "use" };
+
+/** Throws `invalid-definition` for options that do not exist, and for numbers that would quietly disable what they limit. */
+export function checkOptions(options: ServerOptions): void {
+  checkOptionNames("createServer", options, serverOptions, otherNames);
+  const { pageSize = 1, stateTtlMs = 1, tasks } = options;
   for (const [name, value = 1] of Object.entries({ pageSize, stateTtlMs, ...tasks })) {
     const least = name === "afterMs" ? 0 : 1;
     if (!(value >= least)) {

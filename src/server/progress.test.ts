@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { createCall } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import { tool } from "./define-tool.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 it("does not pile up progress for a caller that is slow to read", async () => {
   const told: unknown[] = [];

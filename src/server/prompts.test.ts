@@ -4,7 +4,7 @@ import { z } from "zod";
 import { complete, failureOf, faultLog, send } from "../../test/support/direct.ts";
 import type { PromptMessage } from "../model/prompt.ts";
 import { embed, image, text } from "./content.ts";
-import { type PromptDefinition, type PromptOptions, type PromptReturn, prompt } from "./define-prompt.ts";
+import { type PromptDefinition, type PromptOptions, type PromptReturn, prompt } from "./prompt.ts";
 import { createServer } from "./server.ts";
 
 const info = { name: "shop", version: "1" };
@@ -58,7 +58,9 @@ describe("what get may return", () => {
     const { faults, onError } = faultLog();
     const server = withPrompt(prompt({ get: () => value as PromptReturn }), onError);
     expect(failureOf(await send(server, "prompts/get", { name: "p" })).message).toMatch(/^internal error, id /);
-    expect(faults).toMatchObject([[{ message: "prompt p returned neither text nor messages" }, { name: "p" }]]);
+    expect(faults).toMatchObject([
+      [{ message: expect.stringContaining("prompt p returned malformed messages: result") }, { name: "p" }],
+    ]);
   });
 });
 

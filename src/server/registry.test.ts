@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { complete, failureOf, send } from "../../test/support/direct.ts";
-import { prompt } from "./define-prompt.ts";
-import { resource } from "./define-resource.ts";
-import { tool } from "./define-tool.ts";
+import { prompt } from "./prompt.ts";
+import { resource } from "./resource.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const info = { name: "shop", version: "1" };
 const run = () => "";

@@ -1,6 +1,8 @@
 import { asJson } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
+import type { PageParams } from "../model/methods.ts";
 import { fromBase64Url, toBase64Url } from "../std/base64.ts";
+import type { Environment } from "./environment.ts";
 
 /** Named things in the order they were added, listed in pages that are built once. */
 export interface Registry<T, P> {
@@ -16,15 +18,22 @@ export interface Registry<T, P> {
   remove(name: string): boolean;
   /** One page, the same object until something changes. A foreign cursor is `invalid-params`. */
   page(cursor: string | undefined): P;
+  /** Answers a request for one page. */
+  list(call: { readonly params: PageParams }): { readonly kind: "complete"; readonly result: P };
 }
 
-export interface RegistryOptions<T, P> {
+export interface RegistryOptions {
   /** For messages and cursors: `tool`, `resource`. */
   readonly noun: string;
-  readonly pageSize: number;
-  /** Builds a page. What it returns is kept, and must not change. */
-  render(items: readonly T[], next: { readonly nextCursor?: string }): P;
+  /** The member of a page that has its items. */
+  readonly member: string;
+  readonly env: Pick<Environment, "pageSize" | "cache">;
   onChange(): void;
+}
+
+interface Listable {
+  /** What lists show. */
+  readonly listed: object;
 }
 
 interface Entry<T> {
@@ -33,7 +42,9 @@ interface Entry<T> {
   readonly item: T;
 }
 
-export function createRegistry<T, P>({ noun, pageSize, render, onChange }: RegistryOptions<T, P>): Registry<T, P> {
+export function createRegistry<T extends Listable, P>(options: RegistryOptions): Registry<T, P> {
+  const { noun, member, env, onChange } = options;
+  const { pageSize, cache } = env;
   const entries = new Map<string, Entry<T>>();
   const pages = new Map<number, P>();
   let sequence = 0;
@@ -50,8 +61,18 @@ export function createRegistry<T, P>({ noun, pageSize, render, onChange }: Regis
     const shown = rest.slice(0, pageSize);
     const last = shown.at(-1);
     const more = last !== undefined && rest.length > shown.length;
-    const items = shown.map((entry) => entry.item);
-    return render(items, more ? { nextCursor: encodeCursor(noun, last.sequence) } : {});
+    const next = more ? { nextCursor: encodeCursor(noun, last.sequence) } : {};
+    return Object.freeze({ [member]: shown.map(({ item }) => item.listed), ...next, ...cache }) as P;
+  };
+
+  const page = (cursor: string | undefined): P => {
+    const after = cursor === undefined ? 0 : decodeCursor(noun, cursor);
+    let page = pages.get(after);
+    if (page === undefined) {
+      page = build(after);
+      if (pages.size < MAX_KEPT_PAGES) pages.set(after, page);
+    }
+    return page;
   };
 
   return {
@@ -72,15 +93,8 @@ export function createRegistry<T, P>({ noun, pageSize, render, onChange }: Regis
       if (removed) changed();
       return removed;
     },
-    page(cursor) {
-      const after = cursor === undefined ? 0 : decodeCursor(noun, cursor);
-      let page = pages.get(after);
-      if (page === undefined) {
-        page = build(after);
-        if (pages.size < MAX_KEPT_PAGES) pages.set(after, page);
-      }
-      return page;
-    },
+    page,
+    list: ({ params }) => ({ kind: "complete", result: page(params.cursor) }),
   };
 }
 

@@ -3,8 +3,8 @@ import { complete, makeCall, peer, send } from "../../test/support/direct.ts";
 import type { Json } from "../json/json.ts";
 import type { Outcome } from "../model/service.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
-import { tool } from "./define-tool.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const annotated = (annotation: Json) =>
   createServer({

@@ -5,13 +5,13 @@ import type { Json, JsonObject } from "../json/json.ts";
 import { loadCompiler } from "../schema/engine.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Context } from "./context.ts";
-import { tool } from "./define-tool.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
 const yes = { action: "accept", content: { ok: true } };
 const no = { action: "accept", content: { ok: false } };
-const stateKeys = ["a secret that both have"];
+const stateKeys = ["GUaCGLOvc4jP4tCyKo1uKgQBSKx8AG73xnBjdlIjQ4Q"];
 
 beforeAll(async () => {
   await loadCompiler();

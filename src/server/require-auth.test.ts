@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { peer, send } from "../../test/support/direct.ts";
 import { modernCall } from "../../test/support/fake-endpoint.ts";
 import { toFetchHandler } from "../transport/http/fetch-handler.ts";
-import { tool } from "./define-tool.ts";
-import { requireAuth } from "./require-auth.ts";
+import { requireAuth } from "./context.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const server = createServer({
   name: "mine",

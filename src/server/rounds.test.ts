@@ -6,13 +6,13 @@ import type { Method, Params } from "../model/methods.ts";
 import { loadCompiler } from "../schema/engine.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Context } from "./context.ts";
-import { prompt } from "./define-prompt.ts";
-import { resource } from "./define-resource.ts";
-import { tool } from "./define-tool.ts";
 import type { ServerOptions } from "./options.ts";
+import { prompt } from "./prompt.ts";
+import { resource } from "./resource.ts";
 import { createServer, type Server } from "./server.ts";
+import { tool } from "./tool.ts";
 
-const info = { name: "shop", version: "1", stateKeys: ["a key that is only for tests"] };
+const info = { name: "shop", version: "1", stateKeys: ["3cEDg27oIL_V-ILeoe_VehUlnEJoLp6vI9k6eSlNG8E"] };
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
 const yes = { action: "accept", content: { ok: true } };
 const no = { action: "accept", content: { ok: false } };
@@ -554,5 +554,40 @@ describe("answers that come unasked", () => {
   it("are refused when they are malformed, and the handler does not see them", async () => {
     const { first } = asking(async (_input, { ask }) => `${(await ask("Sure?", form, { key: "sure" })).ok}`);
     expect(failureOf(await first({ answers: { sure: 12345 } }))).toMatchObject({ code: "invalid-params" });
+  });
+});
+
+describe("a question where a handler ends with its request", () => {
+  it("runs the handler again in each round, and its steps once (T8)", async () => {
+    const done: string[] = [];
+    const run: Run = async (_, { ask, step }) => {
+      done.push("run");
+      await step("hold", () => done.push("hold"));
+      const first = await ask("Sure?", form);
+      await step("charge", () => done.push("charge"));
+      const second = await ask("Really?", form);
+      return `${first.ok} ${second.ok}`;
+    };
+    const clock = Object.assign(createManualClock(), { requestBound: true });
+    const { first, again } = asking(run, { clock, now: clock.now });
+    const asked = await first();
+    const askedAgain = await again(askedBy(asked).state, { "ask-1": yes });
+    expect(textOf(await again(askedBy(askedAgain).state, { "ask-2": no }))).toBe("true false");
+    expect(done).toEqual(["run", "hold", "run", "charge", "run"]);
+    expect(failureOf(await again(askedBy(askedAgain).state, { "ask-2": yes }))).toMatchObject({
+      code: "invalid-params",
+    });
+  });
+
+  it("lets a client that sent a malformed answer send another one (T8)", async () => {
+    const clock = Object.assign(createManualClock(), { requestBound: true });
+    const { first, again } = asking(async (_, { ask }) => `${(await ask("Sure?", form)).ok}`, {
+      clock,
+      now: clock.now,
+    });
+    const { state } = askedBy(await first());
+    const malformed = { action: "accept", content: { ok: "perhaps" } };
+    expect(failureOf(await again(state, { "ask-1": malformed }))).toMatchObject({ code: "invalid-params" });
+    expect(textOf(await again(state, { "ask-1": yes }))).toBe("true");
   });
 });

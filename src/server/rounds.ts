@@ -1,13 +1,41 @@
 import { asJson } from "../json/json.ts";
 import type { Call, Outcome } from "../model/service.ts";
-import type { Arrival, Recollection, Told } from "./dialogue.ts";
-import { digestOf } from "./digest.ts";
-import { Execution, type Job } from "./execution.ts";
-import { createParking } from "./parking.ts";
-import type { RunnerOptions } from "./runner.ts";
-import { createSealer, type Sealer } from "./seal.ts";
+import type { Deadlines } from "../std/deadlines.ts";
+import type { Store } from "../store/store.ts";
+import { Execution, type Job } from "./runs/execution.ts";
+import { type Arrival, dialogueOf, digestOfQuestion, type Recollection, type Told } from "./runs/input-state.ts";
+import { createParking } from "./runs/parking.ts";
+import {
+  answersTo,
+  bindingOf,
+  createSealer,
+  newId,
+  openTicket,
+  refusedTicket,
+  type Sealer,
+  type Ticket,
+} from "./runs/ticket.ts";
 import { createSingleUse } from "./single-use.ts";
-import { answersTo, bindingOf, newId, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
+
+export interface RunnerOptions {
+  /** Secrets that seal the state of questions. The first seals, all open. */
+  readonly stateKeys: readonly string[] | undefined;
+  readonly deadlines: Deadlines;
+  /** How long a client may take to come back with answers. */
+  readonly stateTtlMs: number;
+  /** Suspended runs kept in this process; the oldest give way and are run again when their client comes back. */
+  readonly maxParked: number;
+  /** True where a handler cannot outlive its request, and so is run again instead of suspended. */
+  readonly requestBound?: boolean | undefined;
+  /** The time of day, which other processes share. */
+  now(): number;
+  /** What all processes share. Called when a call is continued or named, and {@link RunnerOptions.shared} is set. */
+  store?(): Promise<Store>;
+  /** True when there may be other processes that go on with a call. */
+  readonly shared?: boolean;
+  /** How long a process that does not renew it holds a run. Default 15 s. */
+  readonly leaseMs?: number | undefined;
+}
 
 /** Suspends runs that wait for answers, and goes on with them. */
 export interface Rounds {
@@ -50,7 +78,7 @@ export function createRounds(options: RunnerOptions): Rounds {
   const goOn = async (execution: Execution, call: Call, { ticket, fresh }: Retry): Promise<Outcome> => {
     let arrivals: readonly Arrival[];
     try {
-      arrivals = await execution.dialogue.read(fresh);
+      arrivals = await dialogueOf(execution).read(fresh);
     } catch (error) {
       tickets.giveBack(ticket.run);
       park(ticket.run, { execution, place: undefined });
@@ -83,9 +111,9 @@ interface Terms {
 
 /** Makes the ticket of a run that waits, and the outcome that brings it to the client. */
 export async function issue(execution: Execution, { sealer, id, expires }: Terms): Promise<Issued> {
-  const questions = execution.dialogue.questions();
-  const known = execution.dialogue.recollection();
-  const asked = Object.entries(questions).map(async ([key, question]) => [key, await digestOf(asJson(question))]);
+  const questions = dialogueOf(execution).questions();
+  const known = dialogueOf(execution).recollection();
+  const asked = Object.entries(questions).map(async ([key, question]) => [key, await digestOfQuestion(question)]);
   const ticket: Ticket = {
     ...known,
     asked: Object.fromEntries(await Promise.all(asked)),

@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from "vitest";
 import { peer, send } from "../../test/support/direct.ts";
 import { McpError } from "../model/errors.ts";
 import type { Auth } from "../model/peer.ts";
-import { tool } from "./define-tool.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const info = { name: "scopes", version: "1" };
 

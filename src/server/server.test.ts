@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { callTool, complete, failureOf, faultLog, send, sendAny } from "../../test/support/direct.ts";
 import { gate } from "../../test/support/served.ts";
 import { connect } from "../connect/connect.ts";
@@ -6,11 +7,11 @@ import type { JsonObject } from "../json/json.ts";
 import { fail, McpError } from "../model/errors.ts";
 import type { GetPromptResult } from "../model/prompt.ts";
 import { type Middleware, type Outcome, type Service, withCall } from "../model/service.ts";
-import { prompt } from "./define-prompt.ts";
-import { resource } from "./define-resource.ts";
-import { tool } from "./define-tool.ts";
-import type { FaultHook } from "./faults.ts";
+import type { FaultHook } from "./error-reporter.ts";
+import { prompt } from "./prompt.ts";
+import { resource } from "./resource.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const info = { name: "shop", version: "1" };
 const tools = { hi: tool({ run: () => "hi" }) };
@@ -99,6 +100,31 @@ describe("a pattern that could take for ever", () => {
       expect(failureOf(await send(server, "server/discover", {}))).toStrictEqual(failure);
     }
     expect(faults).toEqual([]);
+  });
+
+  it("keeps a server from starting in a Standard Schema too, unless it is trusted (B13)", async () => {
+    const zod = z.object({ a: z.string().regex(/^(a+)+$/) });
+    const offers = {
+      tools: { t: tool({ input: zod, run: () => "ran" }), u: tool({ output: zod, run: () => ({ a: "a" }) }) },
+      prompts: { p: prompt({ arguments: zod, get: () => "got" }) },
+    };
+    for (const [owner, part] of [
+      ["tool t: input", { tools: { t: offers.tools.t } }],
+      ["tool u: output", { tools: { u: offers.tools.u } }],
+      ["prompt p: arguments", { prompts: offers.prompts }],
+    ] as const) {
+      const server = createServer({ ...info, ...part });
+      const { code, message } = failureOf(await send(server, "server/discover", {}));
+      expect(code).toBe("invalid-definition");
+      expect(message).toContain(`${owner} is no usable schema: #/properties/a/pattern cannot be used: (a+)+ can match`);
+      expect(message).toContain("trustPatterns");
+    }
+    const server = createServer({ ...info, ...offers });
+    expect(await callTool(server, "t", harmful)).toMatchObject({ isError: true });
+    const trusting = createServer({ ...info, ...offers, trustPatterns: true });
+    expect(await complete(trusting, "server/discover", {})).toMatchObject({ serverInfo: info });
+    expect(await callTool(trusting, "t", { a: "aa" })).toMatchObject({ content: [{ text: "ran" }] });
+    expect(await callTool(trusting, "u")).toMatchObject({ structuredContent: { a: "a" } });
   });
 
   it("may be taken out before the start", async () => {
@@ -320,5 +346,5 @@ it.each([0, -1, Number.NaN])("a state that lives %d ms is refused: no answer cou
 });
 
 it("a secret that could be guessed is refused when the server is defined", () => {
-  expect(() => createServer({ ...info, stateKeys: ["short"] })).toThrow("at least 16 characters");
+  expect(() => createServer({ ...info, stateKeys: ["short"] })).toThrow("must be 32 random bytes");
 });

@@ -1,28 +1,31 @@
 import { toFailure } from "../model/errors.ts";
 import type { DiscoverResult, Method } from "../model/methods.ts";
-import type { Implementation } from "../model/peer.ts";
+import type { Implementation, ServerCapabilities } from "../model/peer.ts";
 import { revisions } from "../model/revision.ts";
-import type { Call, Outcome, Service } from "../model/service.ts";
-import type { Shaped, ToolShapes } from "../model/shape.ts";
+import { bare, type Call, type CallOf, type Outcome, type OutcomeOf, type Service } from "../model/service.ts";
+import { tasksExtension } from "../model/task.ts";
+import type { ToolTypes, Typed } from "../model/tool.ts";
 import { systemClock } from "../std/clock.ts";
 import { createDeadlines } from "../std/deadlines.ts";
+import { defined } from "../std/defined.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
 import type { Store } from "../store/store.ts";
 import type { Background } from "./background.ts";
-import { capabilitiesOf } from "./capabilities.ts";
 import { type Changes, createChanges, type ListKind } from "./changes.ts";
-import { createCompletion } from "./completion.ts";
-import type { PromptDefinition } from "./define-prompt.ts";
-import type { ResourceDefinition } from "./define-resource.ts";
-import type { ShapesOfTools, ToolDefinition, Tools } from "./define-tool.ts";
-import { createDispatch, guarded, type Handlers } from "./dispatch.ts";
+import { findFlaw, kit, type Provable } from "./definition.ts";
+import { createDispatch, guarded, type Handlers } from "./dispatcher.ts";
 import type { Environment } from "./environment.ts";
-import { createFaults, type Faults } from "./faults.ts";
+import { createFaults, type Faults } from "./error-reporter.ts";
+import { noCompletion } from "./no-completion.ts";
+import { createNotificationHandler } from "./notifications.ts";
 import { checkOptions, infoOf, type ServerOptions } from "./options.ts";
-import { findFlaw, type Provable } from "./owned-schema.ts";
-import { createPromptBook } from "./prompts.ts";
-import { createResourceShelf } from "./resources.ts";
+import type { PromptDefinition } from "./prompt.ts";
+import { createPromptBook, type PromptBook } from "./prompts.ts";
+import type { ResourceDefinition } from "./resource.ts";
+import { createResourceShelf, type ResourceShelf } from "./resources.ts";
 import { createRunner } from "./runner.ts";
-import { createToolBox } from "./tools.ts";
+import type { ToolDefinition, Tools } from "./tool.ts";
+import { createToolBox, type ToolBox } from "./tools.ts";
 
 /** Things of one kind that can be added and removed while the server runs. */
 export interface Collection<D> {
@@ -53,14 +56,21 @@ export interface Announcements {
  * It holds no connection and no client. Serve it over as many transports as
  * you like; call it in process through `connect`.
  */
-export interface Server<T extends ToolShapes = ToolShapes> extends Shaped<T> {
-  <M extends Method>(call: Call<M>): Promise<Outcome<M>>;
+export interface Server<T extends ToolTypes = ToolTypes> extends Typed<T> {
+  <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>>;
   readonly info: Implementation;
   readonly tools: Collection<ToolDefinition>;
   readonly prompts: Collection<PromptDefinition>;
   /** By URI or template. */
   readonly resources: Omit<Collection<ResourceDefinition>, "add"> & { add(definition: ResourceDefinition): void };
   readonly notify: Announcements;
+  /**
+   * Tells the client that was asked to open a page (`ctx.askUrl`, with an
+   * `elicitationId` of your own) that its user is done there: for a callback that
+   * comes when the call is over, or to another process. Nothing happens when no
+   * client waits for it; clients of 2026-07-28 do not.
+   */
+  completeElicitation(elicitationId: string): void;
   /** The store that was given, for who serves this server. */
   readonly store: (() => Promise<Store>) | undefined;
   /**
@@ -80,9 +90,9 @@ export interface Server<T extends ToolShapes = ToolShapes> extends Shaped<T> {
  */
 export function createServer<const T extends Tools = Record<never, never>>(
   options: ServerOptions<T>,
-): Server<ShapesOfTools<T>> {
+): Server<{ readonly [N in keyof T]: NonNullable<T[N]["~types"]> }> {
   checkOptions(options);
-  const env = createEnvironment(options);
+  const env = createEnvironment(options, (id) => changes.complete(id));
   const info = infoOf(options);
   const { instructions } = options;
   let known: DiscoverResult | undefined;
@@ -105,19 +115,18 @@ export function createServer<const T extends Tools = Record<never, never>>(
     return { kind: "complete", result: peer.auth && tools.hasTasks() ? withTaskList(describe()) : describe() };
   };
   const capabilities = () => describe().capabilities;
-  let loaded: Promise<Background> | undefined;
-  const background = (): Promise<Background> => {
-    const parts = { env, limits: options.tasks, tool: tools.get, hasTasks: tools.hasTasks };
-    loaded ??= import("./background.ts").then(({ createBackground }) => createBackground(parts));
-    return loaded;
-  };
-  const changes = createChanges({ env, capabilities, background });
+  const background: Lazy<Background> = lazy(
+    () => import("./background.ts"),
+    ({ createBackground }) =>
+      createBackground({ env, limits: options.tasks, tool: tools.get, hasTasks: tools.hasTasks }),
+  );
+  const changes = createChanges({ env, capabilities, background: background.load });
   let isOpen = false;
   const changed = (kind: ListKind) => (): void => {
     known = undefined;
     if (isOpen) changes.listChanged(kind);
   };
-  const tools = createToolBox({ env, background, onChange: changed("tools") });
+  const tools = createToolBox({ env, background: background.load, onChange: changed("tools") });
   const prompts = createPromptBook(env, changed("prompts"));
   const resources = createResourceShelf(env, changed("resources"));
   const offers = { tools, prompts, resources };
@@ -126,25 +135,29 @@ export function createServer<const T extends Tools = Record<never, never>>(
   for (const definition of options.resources ?? []) resources.define(definition);
   isOpen = true;
 
-  const tasks: Service = async (call) => (await background()).answer(call) as never;
+  const tasks: Service = async (call) => (await background.load()).answer(call as Call) as never;
   const handlers: Handlers = {
     "server/discover": discover,
-    "tools/list": ({ params }) => ({ kind: "complete", result: tools.page(params.cursor) }),
+    "tools/list": tools.list,
     "tools/call": tools.call,
     "resources/list": resources.list,
-    "resources/templates/list": ({ params }) => ({ kind: "complete", result: resources.templates.page(params.cursor) }),
+    "resources/templates/list": resources.templates.list,
     "resources/read": resources.read,
-    "prompts/list": ({ params }) => ({ kind: "complete", result: prompts.page(params.cursor) }),
+    "prompts/list": prompts.list,
     "prompts/get": prompts.call,
-    "completion/complete": createCompletion(env, (ref) =>
-      ref.type === "ref/prompt" ? prompts.get(ref.name)?.definition : resources.templates.get(ref.uri)?.definition,
-    ),
+    "completion/complete": (call) => {
+      const { ref } = call.params;
+      const ready = ref.type === "ref/prompt" ? prompts.get(ref.name) : resources.templates.get(ref.uri);
+      if (ready === undefined) return noCompletion;
+      return ready.definition[kit].complete(call, ready.definition.complete, env);
+    },
     "subscriptions/listen": changes.listen,
     "tasks/get": tasks,
     "tasks/update": tasks,
     "tasks/cancel": tasks,
     "tasks/list": tasks,
     "tasks/result": tasks,
+    notification: createNotificationHandler(env, options),
   };
   const methods = options.methods ?? {};
   const core = createDispatch({ handlers, methods, env, capabilities });
@@ -161,8 +174,10 @@ export function createServer<const T extends Tools = Record<never, never>>(
       remove: resources.remove,
     },
     notify: announcements(changes),
+    completeElicitation: env.completeElicitation,
     store: env.store,
-    close: async () => (await loaded)?.close(),
+    [bare]: core,
+    close: async () => (await background.settled())?.close(),
   });
 }
 
@@ -174,7 +189,10 @@ function withTaskList(server: DiscoverResult): DiscoverResult {
 /** As 2025-11-25 has it, the one revision that lists tasks. */
 const taskList = { tasks: { list: {} } };
 
-function createEnvironment(options: ServerOptions): Environment {
+function createEnvironment(
+  options: ServerOptions,
+  completeElicitation: Environment["completeElicitation"],
+): Environment {
   const { clock = systemClock, now = Date.now, cache = {} } = options;
   const deadlines = createDeadlines(clock);
   const given = options.store;
@@ -186,6 +204,7 @@ function createEnvironment(options: ServerOptions): Environment {
       deadlines,
       stateTtlMs: options.stateTtlMs ?? 600_000,
       maxParked: options.maxParked ?? 1_000,
+      requestBound: clock.requestBound,
       now,
       ...(store !== undefined && { store, shared: true }),
       leaseMs: options.tasks?.leaseMs,
@@ -193,12 +212,14 @@ function createEnvironment(options: ServerOptions): Environment {
     clock,
     deadlines,
     now,
-    faults: createFaults(options.onError),
+    faults: createFaults(options.onError, options.exposeErrors),
     logging: options.logging === true,
+    completeElicitation,
     pageSize: options.pageSize ?? 1_000,
     timeoutMs: options.timeoutMs ?? 30_000,
     cache: { ttlMs: cache.ttlMs ?? 0, cacheScope: cache.scope ?? "private" },
     inputErrors: options.inputErrors ?? "result",
+    trustPatterns: options.trustPatterns === true,
   };
 }
 
@@ -229,5 +250,36 @@ function announcements({ announce }: Changes): Announcements {
     promptsChanged: () => announce({ kind: "prompts" }),
     resourcesChanged: () => announce({ kind: "resources" }),
     resourceUpdated: (uri) => announce({ kind: "resource", uri }),
+  };
+}
+
+/** What a server has to offer. */
+interface Offers {
+  readonly tools: ToolBox;
+  readonly prompts: PromptBook;
+  readonly resources: ResourceShelf;
+}
+
+/**
+ * What a server advertises.
+ *
+ * A group is advertised when its option is given at all, and from its first
+ * member on: clients that were told of it keep asking when the last one is gone.
+ */
+function capabilitiesOf(options: ServerOptions, { tools, prompts, resources }: Offers): ServerCapabilities {
+  const { listChanged = false, subscribe = false, logging = false, experimental, extensions } = options;
+  const changing = listChanged ? { listChanged: true } : {};
+  const completes = [...prompts.values(), ...resources.templates.values()].some(
+    ({ definition }) => definition.complete !== undefined,
+  );
+  return {
+    ...((options.tools !== undefined || tools.wasUsed()) && { tools: changing }),
+    ...((options.prompts !== undefined || prompts.wasUsed()) && { prompts: changing }),
+    ...((options.resources !== undefined || resources.wasUsed()) && {
+      resources: subscribe ? { ...changing, subscribe: true } : changing,
+    }),
+    ...(completes && { completions: {} }),
+    ...(logging && { logging: {} }),
+    ...defined({ experimental, extensions: tools.hasTasks() ? { ...extensions, [tasksExtension]: {} } : extensions }),
   };
 }

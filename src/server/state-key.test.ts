@@ -5,9 +5,9 @@ import { modern, serve } from "../../test/support/served.ts";
 import { connect } from "../connect/index.ts";
 import { metaKeys } from "../model/meta.ts";
 import type { Service } from "../model/service.ts";
-import { tool } from "./define-tool.ts";
 import type { ServerOptions } from "./options.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const form = { type: "object", properties: { ok: { type: "boolean" } } } as const;
 const able = { [metaKeys.clientCapabilities]: { elicitation: { form: {} } } };
@@ -66,8 +66,8 @@ describe.each(Object.entries(ways))("a key that was made up, over %s", (_, way) 
   });
 
   it.each([
-    ["the option", { stateKeys: ["a secret that is long enough"] }, undefined],
-    ["the environment", {}, "a secret that is long enough"],
+    ["the option", { stateKeys: ["0op0l4ykw55TFPGq7tfCoIhgQBKQVFpgrTC_P7gktvk"] }, undefined],
+    ["the environment", {}, "0op0l4ykw55TFPGq7tfCoIhgQBKQVFpgrTC_P7gktvk"],
   ])("is none where %s has one", async (_, options, variable) => {
     const warn = listen();
     vi.stubEnv("PLUGBAY_STATE_KEYS", variable);

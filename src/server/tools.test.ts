@@ -5,8 +5,8 @@ import { callTool, complete, failureOf, faultLog, send } from "../../test/suppor
 import type { Json, JsonObject } from "../json/json.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { image, link, text } from "./content.ts";
-import { tool } from "./define-tool.ts";
 import { createServer } from "./server.ts";
+import { tool } from "./tool.ts";
 
 const info = { name: "shop", version: "1" };
 

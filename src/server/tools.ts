@@ -1,24 +1,34 @@
+import { aListOf, type Problem } from "../json/check.ts";
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import type { Content } from "../model/content.ts";
 import { McpError, toFailure } from "../model/errors.ts";
 import type { Result } from "../model/methods.ts";
+import { checkOptionNames, type OptionNames, type OtherNames } from "../model/option-names.ts";
 import { newest } from "../model/revision.ts";
 import { hasScopes, isScope } from "../model/scopes.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
+import { lazyCompiler } from "../schema/engine.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
-import type { Background } from "./background.ts";
-import { isContent } from "./content.ts";
+import type { HttpFacts } from "../std/http-facts.ts";
+import { lazy } from "../std/lazy.ts";
+import { aBlock, isBlockLike, isBytes, NOT_BYTES } from "./content-check.ts";
 import { RunContext } from "./context.ts";
-import type { TaskMode, ToolDefinition } from "./define-tool.ts";
-import { badDefinition, describe } from "./description.ts";
+import {
+  badDefinition,
+  describe,
+  howToWrap,
+  issueText,
+  type OwnedSchema,
+  type Provable,
+  readSchema,
+} from "./definition.ts";
 import type { Environment } from "./environment.ts";
-import type { Execution, Job } from "./execution.ts";
-import { isForReader } from "./faults.ts";
-import { issueText } from "./issue-text.ts";
-import { type OwnedSchema, type Provable, readSchema } from "./owned-schema.ts";
+import { isForReader } from "./error-reporter.ts";
 import { createRegistry, type Registry } from "./registry.ts";
-import { type RepeatedParams, repeatedParams } from "./repeated-params.ts";
+import type { Execution, Job } from "./runs/execution.ts";
+import type { TaskMode, ToolDefinition } from "./tool.ts";
 
 /** A tool that is ready to be called. */
 export interface ReadyTool {
@@ -44,19 +54,29 @@ export interface ToolBox extends Registry<ReadyTool, Result<"tools/list">> {
   hasTasks(): boolean;
 }
 
-export interface ToolBoxOptions {
+/** What runs tools as tasks. */
+export interface ToolTasks {
+  /** There are tools that run as tasks: looks after those that other processes have left behind. */
+  begin(): void;
+  /** Runs a tool for a caller that knows tasks. */
+  callTask(call: Call<"tools/call">, tool: ReadyTool, job: Job): Promise<Outcome<"tools/call">>;
+  /** What a caller is told that wants a task where there is none, or cannot follow one where there always is. */
+  refuseTerms(call: Call<"tools/call">, tool: ReadyTool): Outcome<"tools/call">;
+}
+
+interface ToolBoxOptions {
   readonly env: Environment;
   onChange(): void;
   /** Loaded for the first call that may become a task. */
-  background(): Promise<Background>;
+  background(): Promise<ToolTasks>;
 }
 
 export function createToolBox({ env, onChange, background }: ToolBoxOptions): ToolBox {
   let hasTasks = false;
   const registry = createRegistry<ReadyTool, Result<"tools/list">>({
     noun: "tool",
-    pageSize: env.pageSize,
-    render: (items, next) => Object.freeze({ tools: items.map((item) => item.listed), ...next, ...env.cache }),
+    member: "tools",
+    env,
     onChange,
   });
 
@@ -111,14 +131,16 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
   const owner = `tool ${name}`;
   if (!toolName.test(name)) throw badDefinition(owner, "its name must be 1 to 128 of A-Z a-z 0-9 _ . -");
   if (!isObject(definition)) throw badDefinition(owner, "it must be an object with run");
+  checkOptionNames(`tool "${name}"`, definition, toolOptions, otherNames);
   const { annotations, timeoutMs = env.timeoutMs, task = "never" } = definition;
   if (typeof definition.run !== "function") throw badDefinition(owner, "run must be a function");
   if (definition.scopes?.every(isScope) === false) throw badDefinition(owner, "scopes must be texts without spaces");
   if (!/^(auto|required|never)$/.test(task)) throw badDefinition(owner, "task must be auto, required or never");
-  const input = readSchema(`${owner}: input`, definition.input);
-  const output = readSchema(`${owner}: output`, definition.output, { direction: "output" });
+  const { trustPatterns } = env;
+  const input = readSchema(`${owner}: input`, definition.input, { trustPatterns });
+  const output = readSchema(`${owner}: output`, definition.output, { direction: "output", trustPatterns });
   if (input !== undefined && input.json.type !== "object") {
-    throw badDefinition(owner, 'input must have "type": "object" at its root');
+    throw badDefinition(owner, `input must have "type": "object" at its root${howToWrap(definition.input)}`);
   }
   const listed: Tool = Object.freeze({
     name,
@@ -130,6 +152,22 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
   const repeated = input === undefined ? undefined : repeatedParams(input.owner, input.json);
   return { name, definition, listed, input, output, repeated, schemas: [input, output, repeated], timeoutMs, task };
 }
+
+const toolOptions: OptionNames<Omit<ToolDefinition, "~types">> = {
+  title: true,
+  description: true,
+  icons: true,
+  annotations: true,
+  meta: true,
+  scopes: true,
+  timeoutMs: true,
+  task: true,
+  input: true,
+  output: true,
+  run: true,
+};
+
+const otherNames: OtherNames = { parameters: "input", handler: "run", execute: "run", callback: "run", cb: "run" };
 
 /** One call of one tool. */
 export class ToolJob implements Job {
@@ -146,16 +184,18 @@ export class ToolJob implements Job {
   }
 
   start(execution: Execution): unknown {
-    return this.#tool.definition.run(this.#input, new RunContext(execution, this.#env.logging));
+    return this.#tool.definition.run(this.#input, new RunContext(execution, this.#env));
   }
 
   finish(value: unknown): Outcome<"tools/call"> | Promise<Outcome<"tools/call">> {
     const { output } = this.#tool;
-    const full = isResult(value) ? withoutFalseError(value) : undefined;
-    if (output === undefined) return complete(full ?? toResult(value));
-    if (full?.isError) return complete(full);
-    if (full !== undefined && "structuredContent" in full) return this.#checked(output, full.structuredContent, full);
-    return this.#checked(output, value);
+    const full = asResult(value, output !== undefined);
+    const problem = full !== undefined ? resultProblem(full) : output === undefined ? returnProblem(value) : undefined;
+    if (problem !== undefined) return this.#broken(`malformed content: result${problem}`);
+    if (output !== undefined && full?.isError !== true) {
+      return this.#checked(output, full === undefined ? value : full.structuredContent, full);
+    }
+    return complete(full === undefined ? toResult(value) : withContent(full));
   }
 
   /** What the model can act on is a result; everything else fails the call. */
@@ -166,17 +206,21 @@ export class ToolJob implements Job {
     return complete(errorResult(failure.message));
   }
 
-  #checked(output: Validator, value: unknown, full?: CallToolResult) {
+  #checked(output: Validator, value: unknown, full: FullResult | undefined) {
     const checked = output.check(value);
     if (checked instanceof Promise) return checked.then((settled) => this.#structured(settled, full));
     return this.#structured(checked, full);
   }
 
-  /** A value that breaks its own schema is a fault of the server, not something the model can mend. */
-  #structured(checked: Checked, full: CallToolResult | undefined): Outcome<"tools/call"> {
+  #structured(checked: Checked, full: FullResult | undefined): Outcome<"tools/call"> {
     if (checked.ok) return complete(structured(checked.value, full));
+    return this.#broken(`what its output schema forbids: ${issueText(checked.issues)}`);
+  }
+
+  /** A value that breaks the rules is a fault of the server, not something the model can mend. */
+  #broken(what: string): Outcome<"tools/call"> {
     const { name } = this.#tool;
-    const error = new Error(`tool ${name} returned what its output schema forbids: ${issueText(checked.issues)}`);
+    const error = new Error(`tool ${name} returned ${what}`);
     return { kind: "failed", failure: this.#env.faults.failureOf(error, "tools/call", name) };
   }
 }
@@ -212,35 +256,94 @@ function complete(result: CallToolResult): Outcome<"tools/call"> {
   return { kind: "complete", result };
 }
 
-/** An object with an array of content blocks, and none of another making. */
-function isResult(value: unknown): value is CallToolResult {
-  return isObject(value) && Array.isArray(value.content) && value.content.every(isContent);
+/** The arguments of a tool that HTTP headers repeat. */
+interface RepeatedParams extends Provable {
+  /** Why the headers of a call say something else than its arguments, if so. */
+  problem(args: JsonObject, http: HttpFacts): Promise<string | undefined>;
+}
+
+/** Undefined for a schema without such arguments. What reads them is loaded only where there are some. */
+function repeatedParams(owner: string, schema: JsonObject): RepeatedParams | undefined {
+  if (!JSON.stringify(schema).includes('"x-mcp-header"')) return undefined;
+  const check = lazy(lazyCompiler.load, ({ createHeaderCheck }) => createHeaderCheck(schema));
+  return {
+    owner,
+    prove: async () => (await check.load()).problem,
+    problem: async (args, http) => (await check.load()).mismatch(args, (name) => http.header(name)),
+  };
+}
+
+/** A result that a tool has made itself. */
+type FullResult = Partial<CallToolResult>;
+
+/**
+ * The result that a value is, if it is meant to be one: it has structured content, or content and an error.
+ * Without an output schema, an array of blocks is enough.
+ */
+function asResult(value: unknown, hasOutput: boolean): FullResult | undefined {
+  if (!isObject(value)) return undefined;
+  const { content, isError } = value;
+  const isResult = Array.isArray(content)
+    ? isError === true || "structuredContent" in value || (!hasOutput && areBlockLike(content))
+    : "structuredContent" in value && Object.keys(value).every((name) => members.has(name));
+  return isResult ? withoutFalseError(value as FullResult) : undefined;
+}
+
+const members: ReadonlySet<string> = new Set(["content", "structuredContent", "isError", "_meta"]);
+
+function areBlockLike(values: readonly unknown[]): boolean {
+  return values.length === 0 || values.some(isBlockLike);
 }
 
 /** `isError` is there when it is true, and only then. */
-function withoutFalseError(result: CallToolResult): CallToolResult {
+function withoutFalseError(result: FullResult): FullResult {
   if (!("isError" in result) || result.isError === true) return result;
   const { isError: _, ...rest } = result;
   return rest;
 }
 
-/** The result a plain return value stands for. */
+/** What is wrong with the content of a result. */
+function resultProblem({ content }: FullResult): Problem {
+  const problem = content === undefined ? undefined : blocks(content as unknown as Json);
+  return problem && `.content${problem}`;
+}
+
+/** What is wrong with what a tool without an output schema returned, where that is meant to be content, or is no JSON. */
+function returnProblem(value: unknown): Problem {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (isBytes(value)) return ` must be JSON${NOT_BYTES}`;
+  if (Array.isArray(value)) return value.some(isBlockLike) ? blocks(value) : undefined;
+  if (isBlockLike(value)) return aBlock(value as Json);
+  for (const [name, member] of Object.entries(value)) if (isBytes(member)) return `.${name} must be JSON${NOT_BYTES}`;
+  return undefined;
+}
+
+const blocks = aListOf(aBlock);
+
+/** The result that a plain value stands for. */
 function toResult(value: unknown): CallToolResult {
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };
   if (value === undefined) return { content: [] };
-  if (isContent(value)) return { content: [value] };
-  if (Array.isArray(value) && value.length > 0 && value.every(isContent)) return { content: value };
+  if (isBlockLike(value)) return { content: [value as Content] };
+  if (Array.isArray(value) && value.some(isBlockLike)) return { content: value };
   if (typeof value === "object" && value !== null) return structured(value);
   if (typeof value === "function" || typeof value === "symbol") throw new Error(`a tool returned a ${typeof value}`);
   return { content: [{ type: "text", text: String(value) }] };
 }
 
 /** Clients that do not read structured content get its text, unless the tool gave its own. */
-function structured(value: unknown, full?: CallToolResult): CallToolResult {
+function structured(value: unknown, full?: FullResult): CallToolResult {
   const structuredContent = value as Json;
-  if (full !== undefined && full.content.length > 0) return { ...full, structuredContent };
+  if (full?.content !== undefined && full.content.length > 0) {
+    return { ...full, content: full.content, structuredContent };
+  }
   const text = JSON.stringify(value) ?? "null";
   return { ...full, content: [{ type: "text", text }], structuredContent };
+}
+
+/** A result that a tool has made itself, with content. */
+function withContent(full: FullResult): CallToolResult {
+  return full.content === undefined ? structured(full.structuredContent, full) : (full as CallToolResult);
 }
 
 function errorResult(text: string, data?: Json): CallToolResult {

@@ -1,4 +1,6 @@
 import { asyncQueue } from "./async-queue.ts";
+import type { Clock } from "./clock.ts";
+import { holding } from "./hold.ts";
 
 /** Tells many readers the same things, each at its own pace. */
 export interface Broadcast<T> {
@@ -18,9 +20,11 @@ export interface BroadcastOptions {
   readonly maxUnread: number;
   /** The error for a reader that does not keep up. */
   overrun(): Error;
+  /** Keeps the process alive while a reader waits. Absent where nobody but this package reads. */
+  readonly clock?: Clock;
 }
 
-export function createBroadcast<T>({ maxUnread, overrun }: BroadcastOptions): Broadcast<T> {
+export function createBroadcast<T>({ maxUnread, overrun, clock }: BroadcastOptions): Broadcast<T> {
   const readers = new Set<{ tell(item: T): void; end(): void }>();
   let isOver = false;
 
@@ -53,7 +57,10 @@ export function createBroadcast<T>({ maxUnread, overrun }: BroadcastOptions): Br
       signal?.addEventListener("abort", reader.end, { once: true });
       const items = queue[Symbol.asyncIterator]();
       const iterator: AsyncIterableIterator<T, undefined> = {
-        next: () => items.next() as Promise<IteratorResult<T, undefined>>,
+        next() {
+          const item = items.next() as Promise<IteratorResult<T, undefined>>;
+          return clock === undefined ? item : holding(clock, item);
+        },
         async return() {
           reader.end();
           return { done: true, value: undefined };

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createManualClock } from "../testing/clock.ts";
+import type { Clock } from "./clock.ts";
 import { createDeadlines, type Deadline, type DeadlineLimits } from "./deadlines.ts";
 
 const limits = (idleMs: number, totalMs = 0): DeadlineLimits => ({ idleMs, totalMs });
@@ -164,8 +165,23 @@ function createModel(deadline: Deadline, { idleMs, totalMs }: DeadlineLimits, no
   };
 }
 
-function setUp() {
-  const clock = createManualClock();
+describe("createDeadlines where timers end with their request", () => {
+  it("gives every limit a timer of its own (I2)", () => {
+    const { clock, start, expired } = setUp({ requestBound: true });
+    start("long", { idleMs: 0, totalMs: 300 });
+    start("short", { idleMs: 0, totalMs: 100 });
+    expect(clock.pending).toBe(2);
+    start("stopped", { idleMs: 50, totalMs: 0 }).stop();
+    const touched = start("touched", { idleMs: 80, totalMs: 0 });
+    clock.advance(40);
+    touched.touch();
+    clock.advance(300);
+    expect(expired).toEqual(["short at 100", "touched at 120", "long at 300"]);
+  });
+});
+
+function setUp(platform: Partial<Clock> = {}) {
+  const clock = Object.assign(createManualClock(), platform);
   const deadlines = createDeadlines(clock);
   const expired: string[] = [];
   const start = (name: string, limits: DeadlineLimits): Deadline =>

@@ -26,7 +26,13 @@ export interface Deadlines {
   start(limits: DeadlineLimits, expire: () => void): Deadline;
 }
 
+/** Where a timer ends with its request, each limit has one of its own. */
 export function createDeadlines(clock: Clock): Deadlines {
+  if (!clock.requestBound) return createSharedTimer(clock);
+  return { start: (limits, expire) => createSharedTimer(clock).start(limits, expire) };
+}
+
+function createSharedTimer(clock: Clock): Deadlines {
   const active = new LinkedSet<Entry>();
   let armedFor = Number.POSITIVE_INFINITY;
   let disarm = (): void => {};
@@ -48,7 +54,11 @@ export function createDeadlines(clock: Clock): Deadlines {
       else earliest = Math.min(earliest, entry.due);
     }
     arm(earliest);
-    for (const entry of expired) if (active.delete(entry)) entry.expire();
+    for (const entry of expired) {
+      // The end of one may be a sign of life of another.
+      if (entry.due > now) arm(entry.due);
+      else if (active.delete(entry)) entry.expire();
+    }
   };
 
   return {

@@ -6,4 +6,21 @@ export interface HttpFacts {
   header(name: string): string | undefined;
   /** The address of the other end, where it is known. A proxy in between has its own. */
   readonly remote?: string | undefined;
+  /**
+   * Keeps what the request began going until `work` settles, also when the client has left. Only where it would end
+   * with the response: on Cloudflare Workers, when the handler was given all arguments of `fetch`.
+   */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+}
+
+/** Keeps what a request began going until the returned function is called, where a platform needs to be told. */
+export function holdRequest(http: HttpFacts | undefined): () => void {
+  let letGo = (): void => {};
+  if (http?.waitUntil !== undefined) {
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    http.waitUntil(held);
+  }
+  return letGo;
 }

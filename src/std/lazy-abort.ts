@@ -1,3 +1,5 @@
+import { isRequestBound } from "./clock.ts";
+
 /**
  * The end of one piece of work, announced early.
  *
@@ -19,8 +21,12 @@ export class LazyAbort {
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.aborted) this.#controller.abort(this.#reason);
+      const controller = new AbortController();
+      const tell = (): void => controller.abort(this.#reason);
+      this.#controller = controller;
+      if (this.aborted) tell();
+      // Another request may abort, but the controller belongs to the one that waits here.
+      else if (isRequestBound) void new Promise<void>((resolve) => this.onAbort(resolve)).then(tell);
     }
     return this.#controller.signal;
   }
@@ -34,7 +40,7 @@ export class LazyAbort {
     for (const listener of this.#others ?? []) listener();
     this.#first = undefined;
     this.#others = undefined;
-    this.#controller?.abort(reason);
+    if (!isRequestBound) this.#controller?.abort(reason);
   }
 
   /** Runs `listener` on abort, at once if that was before. Returns how to stop listening. */

@@ -21,6 +21,11 @@ export class LinkedSet<T extends Linked<T>> {
     return this.#size;
   }
 
+  /** The one that has been in it the longest. */
+  get first(): T | undefined {
+    return this.#first;
+  }
+
   /** Whether it is in the set. It must not be in another. */
   has(member: T): boolean {
     return member.previous !== undefined || this.#first === member;

@@ -20,6 +20,12 @@ describe("redact", () => {
     "Authorization",
     "bearer",
     "aws.credentials",
+    "privateKey",
+    "secretAccessKey",
+    "Set-Cookie",
+    "db.pwd",
+    "x-hub-signature",
+    "mcp-session-id",
   ])("C75: hides %s, wherever it is", (name) => {
     expect(redact({ [name]: "x" })).toEqual({ [name]: hidden });
     expect(redact([{ a: { [name]: { inner: "x" } } }])).toEqual([{ a: { [name]: hidden } }]);
@@ -41,7 +47,8 @@ describe("redact", () => {
         const before = JSON.stringify(value);
         const copy = redact(value);
         expect(JSON.stringify(value)).toBe(before);
-        if (!/passw|token|secret|key|auth|bearer|cred/i.test(before)) expect(JSON.stringify(copy)).toBe(before);
+        if (!/passw|pwd|token|secret|key|auth|bearer|cred|cookie|session|private|signature/i.test(before))
+          expect(JSON.stringify(copy)).toBe(before);
         if (typeof value === "object" && value !== null) expect(copy).not.toBe(value);
       }),
     );

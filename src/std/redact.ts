@@ -1,4 +1,5 @@
-const SECRET = /password|passwd|token|secret|apikey|authorization|bearer|credential/;
+import { isSecretName } from "./secret-name.ts";
+
 const MAX_DEPTH = 64;
 
 /**
@@ -36,11 +37,7 @@ function copyObject(value: object, copies: Copies, depth: number): unknown {
   const said = value instanceof Error ? [["name", value.name] as const, ["message", value.message] as const] : [];
   const members = Object.entries(value).map(([key, member]) => [
     key,
-    isSecret(key) ? "[REDACTED]" : copy(member, copies, depth),
+    isSecretName(key) ? "[REDACTED]" : copy(member, copies, depth),
   ]);
   return Object.fromEntries([...said, ...members]);
-}
-
-function isSecret(name: string): boolean {
-  return SECRET.test(name.toLowerCase().replace(/[^a-z0-9]/g, ""));
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { splitWords } from "./words.ts";
+import { splitWords } from "./text.ts";
 
 it.each([
   ["node server.js", ["node", "server.js"]],

@@ -39,13 +39,16 @@ const SWEEP_MAX = 10_000;
 export function createExpiry(clock: Clock): Expiry {
   const spans = new Map<number, Set<Slot>>();
   let disarm: (() => void) | undefined;
+  let swept = clock.now();
 
+  /** Where a timer ends with its request, who adds something sweeps. */
   const arm = (ms: number): void => {
-    disarm ??= clock.after(ms, sweep);
+    if (clock.requestBound !== true) disarm ??= clock.after(ms, sweep);
   };
 
   const sweep = (): void => {
     disarm = undefined;
+    swept = clock.now();
     let left = SWEEP_MAX;
     for (const slot of dueSlots(spans, clock.now())) {
       unwatch(slot);
@@ -62,6 +65,7 @@ export function createExpiry(clock: Clock): Expiry {
     const slots = spans.get(end);
     if (slots === undefined) spans.set(end, new Set([slot]));
     else slots.add(slot);
+    if (clock.requestBound === true && clock.now() - swept >= SWEEP_MS) sweep();
     arm(SWEEP_MS);
   };
 

@@ -1,3 +1,4 @@
+export type { Awaitable } from "../std/awaitable.ts";
 export { type MemoryStoreOptions, memoryStore } from "./memory-store.ts";
 export { openStore } from "./open-store.ts";
 export {

@@ -43,20 +43,20 @@ export function memoryLeases(expiry: Expiry, ensureOpen: () => void): MemoryLeas
   const leaseOf = (name: string, token: number, ttl: number): Lease => ({
     name,
     token,
-    async renew() {
+    renew() {
       ensureOpen();
       if (!holds(name, token)) return false;
       hold(name, token, expiry.after(ttl));
       return true;
     },
-    async release() {
+    release() {
       ensureOpen();
       if (holds(name, token)) hold(name, token, expiry.now());
     },
   });
 
   return {
-    async acquire(name, ttl) {
+    acquire(name, ttl) {
       ensureOpen();
       checkName(name);
       checkTtl(ttl);
@@ -65,7 +65,7 @@ export function memoryLeases(expiry: Expiry, ensureOpen: () => void): MemoryLeas
       hold(name, lastToken, expiry.after(ttl));
       return leaseOf(name, lastToken, ttl);
     },
-    async held(name) {
+    held(name) {
       ensureOpen();
       checkName(name);
       return isHeld(newest.get(name));

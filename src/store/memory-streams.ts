@@ -22,7 +22,7 @@ export function memoryStreams({ expiry, leases, ensureOpen }: MemoryParts): Stre
   const streams = expiry.newMap<Stream>();
 
   return {
-    async append(name, texts, options = {}) {
+    append(name, texts, options = {}) {
       ensureOpen();
       checkAppend(name, options);
       if (!leases.allows(name, options.fence)) return undefined;
@@ -33,21 +33,21 @@ export function memoryStreams({ expiry, leases, ensureOpen }: MemoryParts): Stre
       streams.set(name, stream, expiry.after(options.ttl));
       return stream.last;
     },
-    async read(name, after, limit = READ_MAX) {
+    read(name, after, limit = READ_MAX) {
       ensureOpen();
       checkName(name);
       checkCount("a position", after, 0);
       checkCount("a limit", limit, 1);
       return readStream(streams.get(name), after, limit);
     },
-    async trim(name, through) {
+    trim(name, through) {
       ensureOpen();
       checkName(name);
       checkCount("a position", through, 0);
       const stream = streams.get(name);
       if (stream !== undefined) dropOldest(stream, through - dropped(stream));
     },
-    async delete(name) {
+    delete(name) {
       ensureOpen();
       checkName(name);
       streams.delete(name);

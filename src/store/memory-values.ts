@@ -1,7 +1,6 @@
 import { checkAmount, checkList, checkName, checkPut, checkTtl } from "./check.ts";
 import type { ExpiringMap } from "./expiring-map.ts";
 import type { MemoryParts } from "./memory-streams.ts";
-import { type SortedNames, sortedNames } from "./sorted-names.ts";
 import type { Conditions, NamedValue, Value, Values } from "./store.ts";
 
 interface Stored extends Value {
@@ -25,13 +24,13 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts): Value
   };
 
   return {
-    async get(name) {
+    get(name) {
       ensureOpen();
       checkName(name);
       const value = values.get(name);
       return value && { text: value.text, version: value.version };
     },
-    async put(name, text, options = {}) {
+    put(name, text, options = {}) {
       ensureOpen();
       checkPut(name, options);
       if (!isMet(name, options)) return undefined;
@@ -43,7 +42,7 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts): Value
       groups.join(options.group, name);
       return version;
     },
-    async touch(name, ttl) {
+    touch(name, ttl) {
       ensureOpen();
       checkName(name);
       checkTtl(ttl);
@@ -52,12 +51,12 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts): Value
       values.set(name, value, expiry.after(ttl));
       return true;
     },
-    async delete(name, options = {}) {
+    delete(name, options = {}) {
       ensureOpen();
       checkName(name);
       return isMet(name, options) && remove(name);
     },
-    async list(group, options = {}) {
+    list(group, options = {}) {
       ensureOpen();
       checkList(group, options);
       return listed(groups.names(group, options.after), values, options.limit ?? LIST_MAX);
@@ -68,7 +67,7 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts): Value
 
 function memoryNumbers({ expiry, ensureOpen }: MemoryParts): Values["add"] {
   const numbers = expiry.newMap<{ sum: number }>();
-  return async (name, amount, ttl) => {
+  return (name, amount, ttl) => {
     ensureOpen();
     checkName(name);
     checkAmount(amount);
@@ -114,4 +113,47 @@ function listed(names: readonly string[], values: ExpiringMap<Stored>, limit: nu
     if (value !== undefined) found.push({ name, text: value.text, version: value.version });
   }
   return found;
+}
+
+/** Names in the order of their UTF-16 units. */
+interface SortedNames {
+  readonly size: number;
+  add(name: string): void;
+  delete(name: string): void;
+  /** Those that come after `after` now, or all. */
+  from(after: string | undefined): readonly string[];
+}
+
+export function sortedNames(): SortedNames {
+  const names: string[] = [];
+
+  /** Where the first name is that is not smaller. */
+  const indexOf = (name: string): number => {
+    let [low, high] = [0, names.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((names[middle] as string) < name) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+
+  return {
+    get size() {
+      return names.length;
+    },
+    add(name) {
+      const index = indexOf(name);
+      if (names[index] !== name) names.splice(index, 0, name);
+    },
+    delete(name) {
+      const index = indexOf(name);
+      if (names[index] === name) names.splice(index, 1);
+    },
+    from(after) {
+      if (after === undefined) return [...names];
+      const index = indexOf(after);
+      return names.slice(names[index] === after ? index + 1 : index);
+    },
+  };
 }

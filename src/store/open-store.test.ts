@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readAddress } from "./address.ts";
 import { memoryStore, openStore, StoreError } from "./index.ts";
+import { readAddress } from "./open-store.ts";
 
 describe("readAddress", () => {
   it.each([

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { sortedNames } from "./sorted-names.ts";
+import { sortedNames } from "./memory-values.ts";
 
 const someName = fc.oneof(fc.constantFrom("", "a", "b", "\uffff", "😀"), fc.string({ maxLength: 3 }));
 

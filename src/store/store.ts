@@ -1,10 +1,13 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+import type { Awaitable } from "../std/awaitable.ts";
+
 /**
  * What all processes that serve the same thing share. Nothing else keeps shared state.
  *
  * Values are texts. Times are in milliseconds and measured by the store, not by its callers. A name may be any text of
  * up to 512 characters; what has the same name (a value, a stream, a lease) lives together, so that a lease can guard it.
- * Every method rejects with a {@link StoreError}: `unavailable` when the store cannot be reached now, `closed` after
- * {@link Store.close}. What was acknowledged is kept as long as the driver says: memory until the process ends, a file or
+ * A driver that can answers at once, the others with a promise: `await` does for both. Every method throws or rejects with a
+ * {@link StoreError}: `unavailable` when the store cannot be reached now, `closed` after {@link Store.close}. What was acknowledged is kept as long as the driver says: memory until the process ends, a file or
  * Redis beyond it.
  */
 export interface Store extends AsyncDisposable {
@@ -20,20 +23,20 @@ export interface Store extends AsyncDisposable {
 
 /** Texts by name, each with a version that changes with every write. */
 export interface Values {
-  get(name: string): Promise<Value | undefined>;
+  get(name: string): Awaitable<Value | undefined>;
   /** Writes, unless a condition does not hold: then nothing is written and it resolves to undefined. The new version else. */
-  put(name: string, text: string, options?: PutOptions): Promise<string | undefined>;
+  put(name: string, text: string, options?: PutOptions): Awaitable<string | undefined>;
   /** Gives a value another time to live. False when there is none. The version stays. */
-  touch(name: string, ttl: number): Promise<boolean>;
+  touch(name: string, ttl: number): Awaitable<boolean>;
   /** False when there was none, or a condition did not hold. */
-  delete(name: string, options?: Conditions): Promise<boolean>;
+  delete(name: string, options?: Conditions): Awaitable<boolean>;
   /** What was put with `group`, in the order of names (by UTF-16 units): at most `limit` (100), those after `after`. */
-  list(group: string, options?: ListOptions): Promise<readonly NamedValue[]>;
+  list(group: string, options?: ListOptions): Awaitable<readonly NamedValue[]>;
   /**
    * Adds to a number that starts at zero and is forgotten `ttl` after its first addition. Resolves to the sum. Numbers live
    * apart: {@link Values.get} does not see them.
    */
-  add(name: string, amount: number, ttl: number): Promise<number>;
+  add(name: string, amount: number, ttl: number): Awaitable<number>;
 }
 
 export interface Value {
@@ -47,21 +50,21 @@ export interface NamedValue extends Value {
 
 export interface Conditions {
   /** Only if this is the version now; null: only if there is no value. */
-  readonly version?: string | null;
+  readonly version?: string | null | undefined;
   /** Only if no lease on this name was given after the one with this token. */
-  readonly fence?: number;
+  readonly fence?: number | undefined;
 }
 
 export interface PutOptions extends Conditions {
   /** Forgotten after this time. For ever when left out, also if an earlier value had a time to live. */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /** Listed under this name too. The same on every write of one name; left out, it is not listed. */
-  readonly group?: string;
+  readonly group?: string | undefined;
 }
 
 export interface ListOptions {
-  readonly after?: string;
-  readonly limit?: number;
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
 }
 
 /**
@@ -73,20 +76,20 @@ export interface Streams {
    * Adds texts in their order and resolves to the position of the last one. Undefined, and nothing is added, when the fence
    * does not hold. Readers see all of them or none.
    */
-  append(name: string, texts: readonly string[], options?: AppendOptions): Promise<number | undefined>;
+  append(name: string, texts: readonly string[], options?: AppendOptions): Awaitable<number | undefined>;
   /** At most `limit` (1,000) events after a position, oldest first. */
-  read(name: string, after: number, limit?: number): Promise<Reading>;
+  read(name: string, after: number, limit?: number): Awaitable<Reading>;
   /** Drops events up to and with this position. */
-  trim(name: string, through: number): Promise<void>;
-  delete(name: string): Promise<void>;
+  trim(name: string, through: number): Awaitable<void>;
+  delete(name: string): Awaitable<void>;
 }
 
 export interface AppendOptions {
   /** The stream is forgotten when nothing was added for this long. For ever when left out. */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /** How many events are kept at least; somewhat more may be. All when left out. */
-  readonly keep?: number;
-  readonly fence?: number;
+  readonly keep?: number | undefined;
+  readonly fence?: number | undefined;
 }
 
 export interface Reading {
@@ -108,7 +111,7 @@ export interface StreamEvent {
 /** Messages to whoever listens now. */
 export interface Topics {
   /** Resolves when every subscriber that is there will get it. */
-  publish(topic: string, text: string): Promise<void>;
+  publish(topic: string, text: string): Awaitable<void>;
   /**
    * Listens from now on: what is published after this resolved is delivered once and in order, also when the connection to
    * the store breaks in between. A subscriber that was away or behind for too long gets `gap` in the place of what it missed.
@@ -126,9 +129,9 @@ export type Message = { readonly kind: "message"; readonly text: string } | { re
 /** Who may work on something: at most one holder at a time. */
 export interface Leases {
   /** Takes what nobody holds. Undefined while somebody does. */
-  acquire(name: string, ttl: number): Promise<Lease | undefined>;
+  acquire(name: string, ttl: number): Awaitable<Lease | undefined>;
   /** Whether somebody holds it now. */
-  held(name: string): Promise<boolean>;
+  held(name: string): Awaitable<boolean>;
 }
 
 export interface Lease {
@@ -136,9 +139,9 @@ export interface Lease {
   /** Larger than the token of any earlier lease on this name. Writes with `fence: token` fail once there is a later one. */
   readonly token: number;
   /** Holds it for another `ttl` from now. False when it was lost: it ran out, also if nobody took it since. */
-  renew(): Promise<boolean>;
+  renew(): Awaitable<boolean>;
   /** Gives it back, if it is still held. */
-  release(): Promise<void>;
+  release(): Awaitable<void>;
 }
 
 export type StoreErrorCode = "unavailable" | "closed" | "unsupported" | "invalid";

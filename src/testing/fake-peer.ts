@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
-import { encodeMessage, type Incoming, type Message, parseText } from "../jsonrpc/message.ts";
+import { encodeMessage, type Incoming, type Message } from "../jsonrpc/message.ts";
+import { parseReply } from "../jsonrpc/parse-reply.ts";
 import { asyncQueue } from "../std/async-queue.ts";
 
 /**
@@ -42,7 +43,7 @@ export function createFakePeer(): FakePeer {
   const toUs = createMailbox();
 
   const say: FakePeer["say"] = (...messages) => {
-    toThem.push(messages.map((message) => parseText(typeof message === "string" ? message : JSON.stringify(message))));
+    toThem.push(messages.map((message) => parseReply(typeof message === "string" ? message : JSON.stringify(message))));
   };
 
   return {

@@ -4,13 +4,13 @@ import { openInMemory } from "../connect/in-process.ts";
 import type { Target } from "../connect/target.ts";
 import { newest, type Revision, revisions } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
-import type { Shaped, ToolShapes } from "../model/shape.ts";
+import type { ToolTypes, Typed } from "../model/tool.ts";
 import { toFetchHandler } from "../transport/http/fetch-handler.ts";
 import type { HttpOptions } from "../transport/http/options.ts";
 import { serveHttp } from "../transport/node/serve-http.ts";
 
 /** One way to reach a server: a transport and a revision. */
-export interface Way<T extends ToolShapes = ToolShapes> {
+export interface Way<T extends ToolTypes = ToolTypes> {
   /** Like `stdio, 2025-06-18`. */
   readonly name: string;
   /**
@@ -24,13 +24,13 @@ export interface Way<T extends ToolShapes = ToolShapes> {
   connect(options?: ConnectOptions): Promise<Client<T>>;
 }
 
-export interface MatrixOptions<T extends ToolShapes> {
+export interface MatrixOptions<T extends ToolTypes> {
   /** Reached in process, over a wire in memory, and over HTTP. */
-  readonly server?: Service & Shaped<T>;
+  readonly server?: (Service & Typed<T>) | undefined;
   /** The same server as a program, reached over stdio. */
-  readonly command?: Exclude<Target, Service>;
+  readonly command?: Exclude<Target, Service> | undefined;
   /** Default: all. */
-  readonly revisions?: readonly Revision[];
+  readonly revisions?: readonly Revision[] | undefined;
 }
 
 /**
@@ -45,7 +45,7 @@ export interface MatrixOptions<T extends ToolShapes> {
  *   });
  * });
  */
-export function matrix<T extends ToolShapes = ToolShapes>(options: MatrixOptions<T>): readonly Way<T>[] {
+export function matrix<T extends ToolTypes = ToolTypes>(options: MatrixOptions<T>): readonly Way<T>[] {
   const { server, command, revisions: wanted = revisions } = options;
   const over = (transport: Way["transport"], spoken: readonly Revision[], open: Open): readonly Way<T>[] =>
     spoken.map((revision) => ({

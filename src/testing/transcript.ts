@@ -21,7 +21,7 @@ export interface RecordOptions {
    * Members that differ from run to run, by name: their values are replaced by
    * a placeholder. Default: none.
    */
-  readonly mask?: readonly string[];
+  readonly mask?: readonly string[] | undefined;
 }
 
 /**

@@ -1,23 +1,22 @@
 import { toError } from "../model/errors.ts";
 import type { DiscoverResult } from "../model/methods.ts";
 import { newest } from "../model/revision.ts";
-import { createCall, type Service } from "../model/service.ts";
-import type { HttpFacts } from "../std/http-facts.ts";
+import { bareOf, type CallOrigin, createCall, type Service } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 
 /**
- * What a service says of itself: to anybody, or to who sent a request. Throws an
- * `McpError` when it does not say.
+ * What a service says of itself to a client, which middleware sees and may refuse. Without
+ * a client it is asked directly. Throws an `McpError` when it does not say.
  */
-export async function describeService(service: Service, http?: HttpFacts): Promise<DiscoverResult> {
-  const outcome = await service(
+export async function describeService(service: Service, client?: CallOrigin): Promise<DiscoverResult> {
+  const outcome = await (client === undefined ? bareOf(service) : service)(
     createCall({
       method: "server/discover",
       params: {},
       peer: { revision: newest, capabilities: {} },
       abort: new LazyAbort(),
       notify: () => undefined,
-      http,
+      ...client,
     }),
   );
   if (outcome.kind === "complete") return outcome.result;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { discovered, opening, welcome } from "../../test/support/connected.ts";
+import type { JsonObject } from "../json/json.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { metaKeys } from "../model/meta.ts";
 import { createManualClock } from "../testing/clock.ts";
@@ -42,7 +43,7 @@ describe("a server that is asked what it is", () => {
   });
 
   it.each([-32601, -32602, -32600, -32000, -32603, -32002, 0, 404])(
-    "item 5: and answers with the error %i, is legacy: it is greeted on the same channel",
+    "and answers with the error %i, is legacy: it is greeted on the same channel",
     async (code) => {
       const { server, connected, methods } = connecting();
       server.refuse(await server.expect("server/discover"), code, "what?");
@@ -78,13 +79,34 @@ describe("a server that is asked what it is", () => {
     expect(methods()).toEqual(["server/discover"]);
   });
 
-  it.each([
+  const unlike = [
+    ["nothing", {}],
     ["no versions", { capabilities: {} }],
+    ["versions that are no texts", { ...discovered(), supportedVersions: [1] }],
     ["questions", { resultType: "input_required", inputRequests: {}, requestState: "x" }],
     ["what nobody knows", { ...discovered(), resultType: "poem" }],
-  ])("and answers with %s, is broken", async (_what, result) => {
-    const { server, connected } = connecting();
-    server.reply(await server.expect("server/discover"), result);
+  ] as const;
+
+  it.each(unlike)("and answers with %s, is legacy (I3)", async (_what, result) => {
+    const { server, connected, methods } = connecting();
+    server.reply(await server.expect("server/discover"), result as JsonObject);
+    server.reply(await server.expect("initialize"), welcome("2025-11-25"));
+    expect(await connected).toMatchObject({ revision: "2025-11-25" });
+    expect(methods()).toEqual(["server/discover", "initialize", "notifications/initialized"]);
+  });
+
+  it.each(unlike)("and answers late with %s, is legacy (I3)", async (_what, result) => {
+    const { clock, server, connected } = connecting();
+    const probe = await server.expect("server/discover");
+    await clock.advanceAsync(3_000);
+    server.reply(probe, result as JsonObject);
+    server.reply(await server.expect("initialize"), welcome("2025-11-25"));
+    expect(await connected).toMatchObject({ revision: "2025-11-25" });
+  });
+
+  it.each(unlike)("and answers with %s where 2026-07-28 is asked for, is broken", async (_what, result) => {
+    const { server, connected } = connecting({ revision: "2026-07-28" });
+    server.reply(await server.expect("server/discover"), result as JsonObject);
     await expect(connected).rejects.toMatchObject({ code: "invalid-response" });
   });
 });
@@ -92,7 +114,7 @@ describe("a server that is asked what it is", () => {
 describe("a server that answers as only modern servers do", () => {
   const unsupported = (supported: readonly string[]) => ({ supported, requested: "2026-07-28" });
 
-  it("item 5: -32022 with our version among its own is asked once more, and never greeted", async () => {
+  it("-32022 with our version among its own is asked once more, and never greeted", async () => {
     const { server, connected, methods } = connecting();
     server.refuse(await server.expect("server/discover"), -32022, "?", unsupported(["2030-01-01", "2026-07-28"]));
     server.reply(await server.expect("server/discover"), discovered());
@@ -100,7 +122,7 @@ describe("a server that answers as only modern servers do", () => {
     expect(methods()).toEqual(["server/discover", "server/discover"]);
   });
 
-  it("item 5: -32022 twice is the end", async () => {
+  it("-32022 twice is the end", async () => {
     const { server, connected, methods } = connecting();
     for (let i = 0; i < 2; i++) {
       server.refuse(await server.expect("server/discover"), -32022, "?", unsupported(["2026-07-28"]));
@@ -110,7 +132,7 @@ describe("a server that answers as only modern servers do", () => {
   });
 
   it.each([[["2030-01-01"]], [[]], [["1.0", "draft"]]])(
-    "item 5: -32022 with %j, which we do not speak, is the end",
+    "-32022 with %j, which we do not speak, is the end",
     async (supported) => {
       const { server, connected, methods } = connecting();
       server.refuse(await server.expect("server/discover"), -32022, "unsupported", unsupported(supported));
@@ -149,7 +171,7 @@ describe("a server that stays silent", () => {
   it.each([
     [undefined, 3_000],
     [100, 100],
-  ])("item 5: is greeted after the probe, with probeMs %s after %i ms", async (probeMs, ms) => {
+  ])("is greeted after the probe, with probeMs %s after %i ms", async (probeMs, ms) => {
     const { clock, server, connected, methods } = connecting({}, probeMs === undefined ? {} : { probeMs });
     await clock.advanceAsync(ms - 1);
     expect(methods()).toEqual(["server/discover"]);
@@ -170,11 +192,13 @@ describe("a server that stays silent", () => {
   };
 
   it("and answers late after all, is modern if it refuses the greeting", async () => {
-    const { server, connected, greeting, methods } = await answeredLate();
+    const { server, connected, greeting, methods, settled } = await answeredLate();
     server.refuse(greeting, -32601, "no such method");
     expect(await connected).toMatchObject({ revision: "2026-07-28" });
     expect(methods()).toEqual(["server/discover", "initialize"]);
-    expect(await server.request("ping")).toMatchObject({ error: { code: -32601 } });
+    server.say({ jsonrpc: "2.0", id: "theirs", method: "ping" });
+    await settled();
+    expect(methods()).toEqual(["server/discover", "initialize"]);
   });
 
   it("and answers late after all, is modern if it says nothing to the greeting", async () => {
@@ -184,7 +208,9 @@ describe("a server that stays silent", () => {
     server.reply(greeting, welcome("2025-11-25"));
     await settled();
     expect(methods()).toEqual(["server/discover", "initialize"]);
-    expect(await server.request("ping")).toMatchObject({ error: { code: -32601 } });
+    server.say({ jsonrpc: "2.0", id: "theirs", method: "ping" });
+    await settled();
+    expect(methods()).toEqual(["server/discover", "initialize"]);
   });
 
   it("and takes both openings, is legacy if it knows the first no more", async () => {
@@ -271,7 +297,10 @@ describe("a server that stays silent", () => {
     await clock.advanceAsync(12_999);
     expect(methods()).toEqual(["server/discover", "initialize"]);
     await clock.advanceAsync(1);
-    await expect(connected).rejects.toMatchObject({ code: "timeout", message: "no answer to initialize in time" });
+    await expect(connected).rejects.toMatchObject({
+      code: "timeout",
+      message: "no response to initialize within 10000 ms",
+    });
     expect(methods()).toEqual(["server/discover", "initialize"]);
     expect(clock.pending).toBe(0);
   });
@@ -378,12 +407,36 @@ describe("a channel on which every request has an answer of its own", () => {
     await expect(connected).rejects.toMatchObject({ message: "who are you?" });
     expect(methods()).toEqual(["server/discover"]);
   });
+});
 
-  it("says which revision to ask for", async () => {
-    const { server, connected } = connecting({}, { era: "legacy", hello: "2024-11-05" });
+describe("a server that is greeted", () => {
+  it("and refuses the revision, is asked for the newest of those that it names", async () => {
+    const { server, connected } = connecting({}, { era: "legacy" });
+    const data = { supported: ["2024-11-05", "2025-03-26"], requested: "2025-11-25" };
+    server.refuse(await server.expect("initialize"), -32602, "Unsupported protocol version", data);
     const greeting = await server.expect("initialize");
-    expect(greeting.params).toMatchObject({ protocolVersion: "2024-11-05" });
-    server.reply(greeting, welcome("2025-06-18"));
-    expect(await connected).toMatchObject({ revision: "2025-06-18" });
+    expect(greeting.params).toMatchObject({ protocolVersion: "2025-03-26" });
+    server.reply(greeting, welcome("2025-03-26"));
+    expect(await connected).toMatchObject({ revision: "2025-03-26" });
+  });
+
+  it.each([[["2025-11-25"]], [["2026-07-28"]], [[]]])("and names %j instead, is left", async (supported) => {
+    const { server, connected, methods } = connecting({}, { era: "legacy" });
+    server.refuse(await server.expect("initialize"), -32602, "Unsupported protocol version", { supported });
+    await expect(connected).rejects.toMatchObject({ code: "invalid-params" });
+    expect(methods()).toEqual(["initialize"]);
+  });
+
+  it("and names other revisions where one is asked for, is left", async () => {
+    const { server, connected } = connecting({ revision: "2025-06-18" });
+    const data = { supported: ["2024-11-05"] };
+    server.refuse(await server.expect("initialize"), -32602, "Unsupported protocol version", data);
+    await expect(connected).rejects.toMatchObject({ code: "invalid-params" });
+  });
+
+  it("and says what was said before 2024-11-05 was final, speaks 2024-11-05", async () => {
+    const { server, connected } = connecting({}, { era: "legacy" });
+    server.reply(await server.expect("initialize"), welcome("2024-10-07"));
+    expect(await connected).toMatchObject({ revision: "2024-11-05" });
   });
 });

@@ -1,111 +1,102 @@
 import { modernClient } from "../codec/modern-client.ts";
 import { failureOf } from "../codec/send.ts";
-import { isObject, type JsonObject } from "../json/json.ts";
+import { isObject } from "../json/json.ts";
 import type { Reply } from "../jsonrpc/outbound.ts";
 import { type ErrorCode, type Failure, toError } from "../model/errors.ts";
+import type { DiscoverResult } from "../model/methods.ts";
 import { type Era, isLegacy, type LegacyRevision, newest, newestLegacy } from "../model/revision.ts";
 import type { Clock } from "../std/clock.ts";
-import { greet, linkLegacy, type SessionHooks } from "./legacy-link.ts";
-import type { Line, Link } from "./link.ts";
-import { discover, linkModern, readDiscovery } from "./modern-link.ts";
-import { newestLegacyOf, unsupported } from "./unsupported.ts";
+import { type Link, type Negotiation, newestLegacyOf, unsupported } from "./link.ts";
 
-export interface NegotiateOptions extends SessionHooks {
+export interface NegotiateOptions {
   /**
    * How long a server may stay silent on the first modern request before the
-   * legacy handshake is tried too. Default 3 s. Infinity where every request has
-   * an answer of its own.
+   * legacy handshake is tried too. Default 3 s, and at most half of the time that
+   * is left for connecting. Infinity leaves the probe alone.
    */
-  readonly probeMs?: number;
+  readonly probeMs?: number | undefined;
   /** The era this server spoke last time: saves the probe. */
   readonly era?: Era | undefined;
-  /** The revision to ask for in a handshake, when nothing tells a better one. Default: the newest. */
-  readonly hello?: LegacyRevision;
+  /** True where each request stands for itself, so that one opening does not change what another one means. */
+  readonly independent?: boolean | undefined;
   /** Whether an answer that is not modern shows that the server is legacy. Default: it always does. */
-  isLegacy?(reply: Reply): boolean;
+  readonly isLegacy?: ((reply: Reply) => boolean) | undefined;
 }
 
 /** Finds out what the server speaks and gets ready to speak it. */
-export async function negotiate(line: Line, options: NegotiateOptions): Promise<Link> {
-  const talk: Talk = { line, hello: newestLegacy, ...options };
-  const { revision } = line.opening;
+export async function negotiate(steps: Negotiation, options: NegotiateOptions): Promise<Link> {
+  const talk: Talk = { steps, ...options };
+  const { revision } = steps.opening;
   if (revision !== undefined) return isLegacy(revision) ? shakeHands(talk, revision) : probe(talk);
-  if (options.era === "legacy") return shakeHands(talk, talk.hello);
+  if (options.era === "legacy") return shakeHands(talk);
   return probeThenGreet(talk);
 }
 
 /** A negotiation under way. */
 interface Talk extends NegotiateOptions {
-  readonly line: Line;
-  readonly hello: LegacyRevision;
+  readonly steps: Negotiation;
 }
 
-async function shakeHands(talk: Talk, revision: LegacyRevision): Promise<Link> {
-  return linkLegacy(talk.line, await greet(talk.line, revision), talk);
+async function shakeHands({ steps }: Talk, revision: LegacyRevision = newestLegacy): Promise<Link> {
+  const greeted = await steps.initialize(revision);
+  return greeted.connect();
 }
 
 async function probe(talk: Talk): Promise<Link> {
-  const reply = await discover(talk.line);
-  if (reply.kind === "success") return settle(talk, reply.result);
-  throw toError(probeFailure(reply));
+  const probed = await discover(talk.steps);
+  if (probed.kind === "discovered") return settle(talk, probed.server);
+  throw toError(probed.failure);
 }
 
 /**
  * Asks the modern way first. An error that only modern servers send keeps the
- * connection modern; any other error, or silence, leads to the handshake. A
+ * connection modern; any other answer, or silence, leads to the handshake. A
  * slow modern server may still answer while the handshake is under way.
  */
 async function probeThenGreet(talk: Talk): Promise<Link> {
-  const { line, hello, probeMs = thinkingMs } = talk;
-  const discovered = discover(line);
-  const first = await orSilence(discovered, line.opening.clock, probeMs);
+  const { steps } = talk;
+  const discovered = discover(steps);
+  const first = await orSilence(discovered, steps.opening.clock, silenceOf(talk));
   if (first === "silence") return raceEras(talk, discovered);
-  if (isModern(first)) return settleProbe(talk, first);
-  if (talk.isLegacy?.(first) === false) throw toError(probeFailure(first));
-  return shakeHands(talk, hello);
+  if (first.kind !== "other") return settleProbe(talk, first);
+  if (isClosed(first.reply) || talk.isLegacy?.(first.reply) === false) throw toError(first.failure);
+  return shakeHands(talk);
 }
 
 /**
  * Both were asked for. A greeting that is accepted makes the connection legacy, also where an answer to the probe is
  * late: many servers go by the last opening that came. Those that still know the probe afterwards are modern.
  */
-async function raceEras(talk: Talk, discovered: Promise<Reply>): Promise<Link> {
-  const { line, hello } = talk;
-  const greeted = greet(line, hello);
+async function raceEras(talk: Talk, discovered: Promise<Probed>): Promise<Link> {
+  const { steps } = talk;
+  const greeted = steps.initialize(newestLegacy);
   const welcomed = greeted.catch(() => undefined);
   const late = await Promise.race([welcomed.then((welcome) => (welcome ? undefined : discovered)), discovered]);
-  if (late === undefined || !isModern(late)) return linkLegacy(line, await greeted, talk);
-  const welcome = await orSilence(welcomed, line.opening.clock, thinkingMs);
+  if (late === undefined || late.kind === "other") return (await greeted).connect();
+  if (talk.independent === true) return settleProbe(talk, late);
+  const welcome = await orSilence(welcomed, steps.opening.clock, thinkingMs);
   if (welcome === undefined || welcome === "silence") return settleProbe(talk, late);
-  const again = await discover(line);
-  const server = again.kind === "success" ? readDiscovery(again.result) : undefined;
-  return server?.supportedVersions.includes(newest) ? linkModern(line, server) : linkLegacy(line, welcome, talk);
+  const again = await discover(steps);
+  const isModern = again.kind === "discovered" && again.server.supportedVersions.includes(newest);
+  return isModern ? steps.connectModern(again.server) : welcome.connect();
+}
+
+/** Nothing more can be asked on a channel that is closed. */
+function isClosed(reply: Reply): boolean {
+  return reply.kind === "lost" && reply.reason === "closed";
+}
+
+/** A server that ignores the probe must have time to answer the handshake. */
+function silenceOf({ steps, probeMs = thinkingMs }: Talk): number {
+  const { timeoutMs } = steps.opening;
+  return probeMs === Number.POSITIVE_INFINITY || timeoutMs === 0 ? probeMs : Math.min(probeMs, timeoutMs / 2);
 }
 
 /** How long a server may think before it is taken for one that does not know what was asked. */
 const thinkingMs = 3_000;
 
-type Probed = Exclude<Reply, { kind: "lost" }>;
-
-/** An answer that no legacy server would give. */
-function isModern(reply: Reply): reply is Probed {
-  if (reply.kind === "lost") return false;
-  return reply.kind === "success" || modernCodes.has(probeFailure(reply).code);
-}
-
-/** Errors that no legacy server sends. */
-export const modernCodes: ReadonlySet<ErrorCode> = new Set([
-  "unsupported-revision",
-  "header-mismatch",
-  "missing-capability",
-]);
-
-function probeFailure(reply: Exclude<Reply, { kind: "success" }>): Failure {
-  return failureOf(reply, modernClient, "server/discover");
-}
-
-function settleProbe(talk: Talk, reply: Probed): Promise<Link> | Link {
-  return reply.kind === "success" ? settle(talk, reply.result) : probeAgain(talk, probeFailure(reply));
+function settleProbe(talk: Talk, probed: Exclude<Probed, { kind: "other" }>): Promise<Link> | Link {
+  return probed.kind === "discovered" ? settle(talk, probed.server) : probeAgain(talk, probed.failure);
 }
 
 /** The server is modern and did not like the request: once more, with what it supports. */
@@ -118,12 +109,11 @@ function probeAgain(talk: Talk, failure: Failure): Promise<Link> {
 }
 
 /** The newest revision both sides know, or the one that was asked for. */
-function settle(talk: Talk, result: JsonObject): Promise<Link> | Link {
-  const { line } = talk;
-  const server = readDiscovery(result);
+function settle(talk: Talk, server: DiscoverResult): Promise<Link> | Link {
+  const { steps } = talk;
   const { supportedVersions } = server;
-  const { revision } = line.opening;
-  if (supportedVersions.includes(newest)) return linkModern(line, server);
+  const { revision } = steps.opening;
+  if (supportedVersions.includes(newest)) return steps.connectModern(server);
   const older = revision === undefined ? newestLegacyOf(supportedVersions) : undefined;
   if (older === undefined) throw unsupported(supportedVersions, revision);
   return shakeHands(talk, older);
@@ -141,3 +131,60 @@ async function orSilence<T>(answer: Promise<T>, clock: Clock, ms: number): Promi
     stop();
   }
 }
+
+/** How a server took `server/discover`. */
+type Probed =
+  | { readonly kind: "discovered"; readonly server: DiscoverResult }
+  /** By an error that no legacy server sends. */
+  | { readonly kind: "refused"; readonly failure: Failure }
+  /** By anything else, or not at all. */
+  | { readonly kind: "other"; readonly failure: Failure; readonly reply: Reply };
+
+/** Asks the server what it is. */
+async function discover(steps: Negotiation): Promise<Probed> {
+  const answered = steps.opening.trying?.("server/discover");
+  const probed = readProbe(await steps.discover());
+  answered?.(probed.kind === "discovered" ? probed.server.supportedVersions.join(", ") : probed.failure.message);
+  return probed;
+}
+
+/** Some legacy servers answer everything that they do not know with an empty result: only what looks like a discovery is one. */
+function readProbe(reply: Reply): Probed {
+  if (reply.kind !== "success") {
+    const failure = failureOf(reply, modernClient, "server/discover");
+    const isModern = reply.kind === "failure" && modernCodes.has(failure.code);
+    return isModern ? { kind: "refused", failure } : { kind: "other", failure, reply };
+  }
+  const outcome = modernClient.decodeResult("server/discover", reply.result);
+  if (outcome.kind === "complete") return { kind: "discovered", server: outcome.result };
+  const unlike: Failure = { code: "invalid-response", message: "server/discover has another kind of result" };
+  return { kind: "other", failure: outcome.kind === "failed" ? outcome.failure : unlike, reply };
+}
+
+/** Errors that no legacy server sends. */
+export const modernCodes: ReadonlySet<ErrorCode> = new Set([
+  "unsupported-revision",
+  "header-mismatch",
+  "missing-capability",
+]);
+
+/** What was found out about servers, for the life of the process. Beyond a thousand, the oldest entry is forgotten. */
+interface Remembered<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V): void;
+  delete(key: string): void;
+}
+
+export function createRemembered<V>(): Remembered<V> {
+  const values = new Map<string, V>();
+  return {
+    get: (key) => values.get(key),
+    set(key, value) {
+      values.set(key, value);
+      if (values.size > maxEntries) for (const oldest of values.keys()) return void values.delete(oldest);
+    },
+    delete: (key) => void values.delete(key),
+  };
+}
+
+const maxEntries = 1_000;

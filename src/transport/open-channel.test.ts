@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { answerOpening, connected, opening, welcome } from "../../test/support/connected.ts";
+import { answerOpening, connected, discovered, opening, welcome } from "../../test/support/connected.ts";
 import { notification, request } from "../../test/support/served.ts";
 import type { Message } from "../jsonrpc/message.ts";
 import type { Opening } from "../model/connection.ts";
@@ -186,13 +186,21 @@ describe("the end of a connection", () => {
 
 describe("a modern connection", () => {
   it.each(["ping", "roots/list", "elicitation/create", "sampling/createMessage"])(
-    "takes no requests from the server, not even %s",
+    "writes no response to a request of the server, not even to %s, and warns (B2)",
     async (method) => {
       const onElicit = vi.fn();
-      const { server } = await connected("2026-07-28", { onElicit, onSample: onElicit, roots: [] });
+      const onWarning = vi.fn();
+      const { server, settled } = await connected("2026-07-28", { onElicit, onSample: onElicit, roots: [], onWarning });
+      const heard = server.heard.length;
       const params = { message: "m", requestedSchema: { type: "object", properties: {} }, messages: [], maxTokens: 1 };
-      expect(await server.request(method, params)).toMatchObject({ error: { code: -32601 } });
+      server.say({ jsonrpc: "2.0", id: "theirs", method, params });
+      await settled();
+      expect(server.heard).toHaveLength(heard);
       expect(onElicit).not.toHaveBeenCalled();
+      expect(onWarning).toHaveBeenCalledExactlyOnceWith({
+        kind: "not-honoured",
+        message: `the server sent a request, ${method}, which 2026-07-28 does not have; it was not answered`,
+      });
     },
   );
 
@@ -230,7 +238,7 @@ describe("a modern connection", () => {
     expect(onLog).toHaveBeenCalledExactlyOnceWith({ level: "error", data: "x" });
   });
 
-  it("item 8: takes a result that does not say how it ended as complete, and one of an unknown kind as an error", async () => {
+  it("takes a result that does not say how it ended as complete, and one of an unknown kind as an error", async () => {
     const { client, server } = await connected("2026-07-28");
     const plain = client.callTool("t");
     server.reply(await server.expect("tools/call"), { content: [] });
@@ -240,7 +248,7 @@ describe("a modern connection", () => {
     await expect(odd).rejects.toMatchObject({ code: "invalid-response" });
   });
 
-  it("item 28: makes a call that was asked something again under another id, with the very state", async () => {
+  it("makes a call that was asked something again under another id, with the very state", async () => {
     const { client, server } = await connected("2026-07-28", { roots: [{ uri: "file:///r" }] });
     const result = client.callTool("t", { a: 1 });
     const first = await server.expect("tools/call");
@@ -345,10 +353,20 @@ describe("a connection whose era is not known yet", () => {
   it("does not take what the server says for a request of its own", async () => {
     const { server, connecting } = open();
     const probe = await server.expect("server/discover");
-    server.say(request(1, "roots/list"));
-    expect(await server.next()).toMatchObject({ id: 1, error: { code: -32601 } });
+    server.say(request(1, "roots/list"), request(2, "ping"));
     server.refuse(probe, -32601, "what?");
+    expect(await server.next()).toMatchObject({ id: 1, error: { code: -32601 } });
+    expect(await server.next()).toMatchObject({ id: 2, result: {} });
     server.reply(await server.expect("initialize"), welcome("2025-11-25"));
     expect(await connecting).toMatchObject({ revision: "2025-11-25" });
+  });
+
+  it("writes no response if the era turns out to be modern (B2)", async () => {
+    const { server, connecting } = open();
+    const probe = await server.expect("server/discover");
+    server.say(request(1, "roots/list"), request(2, "ping"));
+    server.reply(probe, discovered());
+    expect(await connecting).toMatchObject({ revision: "2026-07-28" });
+    expect(server.heard).toHaveLength(1);
   });
 });

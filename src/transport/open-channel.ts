@@ -1,24 +1,48 @@
-import { closedFailure, correlate } from "../codec/send.ts";
+import { modernClient, modernClientOf } from "../codec/modern-client.ts";
+import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "../codec/send.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
+import { createPeer } from "../jsonrpc/create-peer.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
-import { rpcCodes } from "../jsonrpc/message.ts";
-import { createPeer } from "../jsonrpc/peer.ts";
+import { greet, linkLegacy, type SessionHooks } from "../legacy/client/initialize.ts";
 import type { Connection, Ending, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
-import type { Handling, Line } from "./link.ts";
+import { type DiscoverResult, methodRow } from "../model/methods.ts";
+import { newest } from "../model/revision.ts";
+import type { Call, Outcome, Service } from "../model/service.ts";
+import type { Handling, Line, Link, Negotiation } from "./link.ts";
+import { createModernTell, discoverCall, modernPeer, warnOfRequest } from "./modern-connection.ts";
 import { type NegotiateOptions, negotiate } from "./negotiate.ts";
 
 /** Opens a connection over a channel: finds out what the server speaks, then speaks that. */
-export async function openChannel(
+export function openChannel(
   channel: Channel,
   opening: Opening,
-  options: NegotiateOptions = {},
+  options: NegotiateOptions & SessionHooks = {},
 ): Promise<Connection> {
   const { line, close } = createLine(channel, opening);
+  return openBy(
+    {
+      opening,
+      discover: () => discover(line),
+      connectModern: (server) => linkModern(line, server),
+      initialize: async (revision) => {
+        const welcome = await greet(line, revision);
+        return { connect: () => linkLegacy(line, welcome, options) };
+      },
+      ended: line.ended,
+      close,
+    },
+    options,
+  );
+}
+
+/** Opens a connection by the steps given. Closes what they have opened when it fails, or is cancelled. */
+export async function openBy(steps: Negotiation, options: NegotiateOptions): Promise<Connection> {
+  const { opening, ended, close } = steps;
   const stop = onAbort(opening.signal, close);
   try {
-    const link = await negotiate(line, options);
-    return { ...link, ended: line.ended, close };
+    const link = await negotiate(steps, options);
+    return { ...link, ended, close };
   } catch (error) {
     await close();
     if (opening.signal?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: error });
@@ -28,10 +52,48 @@ export async function openChannel(
   }
 }
 
-function createLine(channel: Channel, opening: Opening): { readonly line: Line; close(): Promise<void> } {
+/** Asks the server what it is. */
+function discover({ rpc, opening }: Line): ReturnType<Negotiation["discover"]> {
+  const call = discoverCall(modernPeer(opening));
+  const limits = { idleMs: opening.timeoutMs, totalMs: 0 };
+  return rpc.request("server/discover", () => modernClient.encodeCall(call), { limits, cancellable: false });
+}
+
+/** Speaks modern with a server that does. */
+function linkModern({ rpc, opening, use }: Line, server: DiscoverResult): Link {
+  use({
+    request(exchange) {
+      exchange.drop();
+      warnOfRequest(exchange.request.method, opening);
+      return undefined;
+    },
+    notification: ({ method, params }) => opening.notified(method, params),
+    correlate: correlateModern,
+    acceptsBatches: () => false,
+  });
+  const peer = modernPeer(opening);
+  const codec = modernClientOf(peer);
+  const service = (call: Call): Promise<Outcome> =>
+    methodRow(call.method).open === true ? sendOpenCall(rpc, codec, call) : sendCall(rpc, codec, call);
+  const tell = createModernTell(codec, peer, (method, params) => void rpc.notify(method, params));
+  return { service: service as Service, revision: newest, server, peer, tell };
+}
+
+/** Numbers requests from `firstId` on, 1 by default. */
+export function createLine(
+  channel: Channel,
+  opening: Opening,
+  firstId?: number,
+): { readonly line: Line; close(): Promise<void> } {
   let closedHere = false;
+  /** What the server asks before it is known which revision it speaks: the newest forbids to answer. */
+  const early: Exchange[] = [];
+  let end = (_ending: Ending): void => {};
+  const ended = new Promise<Ending>((resolve) => {
+    end = resolve;
+  });
   let handling: Handling = {
-    request: refuseEarly,
+    request: (exchange) => void early.push(exchange),
     notification: ({ method, params }) => opening.notified(method, params),
     correlate,
     acceptsBatches: () => false,
@@ -40,13 +102,15 @@ function createLine(channel: Channel, opening: Opening): { readonly line: Line; 
     unhurried(channel),
     {
       request: (exchange) => handling.request(exchange),
-      notification: (notification) => handling.notification(notification),
+      notification: (notification, via) => handling.notification(notification, via),
       correlate: (notification) => handling.correlate(notification),
       acceptsBatches: () => handling.acceptsBatches(),
+      // Not when all is closed: a program that is gone may have left others behind that take a while to end.
+      hungUp: (error) => end(closedHere ? undefined : closedFailure(error)),
     },
-    { clock: opening.clock, maxInFlight: 0, drainMs: 0, answerUnreadable: false },
+    { clock: opening.clock, maxInFlight: 0, drainMs: 0, answerUnreadable: false, firstId },
   );
-  const ended = rpc.run().then((error): Ending => (closedHere ? undefined : closedFailure(error)));
+  void rpc.run();
 
   return {
     line: {
@@ -55,6 +119,7 @@ function createLine(channel: Channel, opening: Opening): { readonly line: Line; 
       ended,
       use(next) {
         handling = next;
+        for (const exchange of early.splice(0)) void next.request(exchange);
       },
     },
     close() {
@@ -68,19 +133,14 @@ function createLine(channel: Channel, opening: Opening): { readonly line: Line; 
 function unhurried(channel: Channel): Channel {
   return {
     incoming: channel.incoming,
+    mask: channel.mask,
     send(message) {
       channel.send(message);
       return undefined;
     },
+    unsent: () => channel.unsent?.() ?? [],
     close: () => channel.close(),
   };
-}
-
-/** Before anything is agreed, a server may only find out whether we are there. */
-function refuseEarly(exchange: Exchange): undefined {
-  const { method } = exchange.request;
-  if (method === "ping") exchange.succeed({});
-  else exchange.fail({ code: rpcCodes.methodNotFound, message: `unknown method ${method}` });
 }
 
 function onAbort(signal: AbortSignal | undefined, abort: () => void): () => void {

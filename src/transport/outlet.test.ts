@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { gate } from "../../test/support/served.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import type { Message } from "../jsonrpc/message.ts";
-import { createOutlet } from "./outlet.ts";
+import { createOutlet } from "./serve-channel.ts";
 
 const message: Message = { kind: "notification", method: "m", params: {} };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { gate, hello, modern, notification, request, serve, serveLegacy } from "../../test/support/served.ts";
 import type { JsonObject } from "../json/json.ts";
-import { parseText } from "../jsonrpc/message.ts";
+import { type Message, parseText } from "../jsonrpc/message.ts";
 import { metaKeys } from "../model/meta.ts";
 import type { Service } from "../model/service.ts";
 import { createServer, resource, tool } from "../server/index.ts";
@@ -124,12 +124,12 @@ describe("calls of one client", () => {
   it.each<[era: string, call: (id: number) => JsonObject]>([
     ["legacy", (id) => call(id, "hold", { n: id })],
     ["modern", (id) => request(id, "tools/call", modern({ name: "hold", arguments: { n: id } }))],
-  ])("C36: are read no further when too many %s ones wait, and memory does not grow", async (_era, toCall) => {
+  ])("C36: %s ones that may not even wait are refused, and memory does not grow (C34)", async (_era, toCall) => {
     const { server, hold, running } = busy();
-    let read = 0;
     const flood = async function* () {
       yield [parse(request("i", "initialize", hello("2025-11-25"))), parse(notification("notifications/initialized"))];
-      for (read = 1; read <= 10_000; read++) yield [parse(toCall(read))];
+      for (let id = 1; id <= 10_000; id++) yield [parse(toCall(id))];
+      yield [parse(request("last", "ping"))];
     };
     const client = createFakePeer();
     const clock = createManualClock();
@@ -137,10 +137,63 @@ describe("calls of one client", () => {
     const serving = serveChannel(channel, server, { maxConcurrent: 3, maxQueued: 4, clock });
     await clock.advanceAsync(0);
     expect(running).toEqual([1, 2, 3]);
-    expect(read).toBe(7);
+    expect(answersTo(client, "last")).toMatchObject([{ result: {} }]);
+    expect(answersTo(client, 8)).toMatchObject([{ error: { code: -32603, data: { reason: "limit-reached" } } }]);
     hold.open();
     await serving.ended;
-    expect(client.heard).toHaveLength(10_001);
+    expect(running).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(client.heard).toHaveLength(10_002);
+  });
+
+  it("C36: large ones that wait are refused sooner (C34)", async () => {
+    const { server, hold, running } = busy();
+    const { client, settled } = await serveLegacy(server, { maxConcurrent: 1, maxHeldBytes: 10_000 });
+    for (let id = 1; id <= 6; id++) client.say(call(id, "hold", { n: id, text: "x".repeat(4_000) }));
+    await settled();
+    expect(idsOf(client)).toEqual([4, 5, 6]);
+    hold.open();
+    await settled();
+    expect(running).toEqual([1, 2, 3]);
+  });
+
+  it("C36: are read no further when the client does not read the refusals (C34)", async () => {
+    const { server } = busy();
+    let read = 0;
+    const flood = async function* () {
+      yield [parse(request("i", "initialize", hello("2025-11-25"))), parse(notification("notifications/initialized"))];
+      for (read = 1; read <= 10_000; read++) yield [parse(call(read, "hold"))];
+    };
+    const { channel } = createFakePeer();
+    const clock = createManualClock();
+    const never = new Promise<void>(() => {});
+    const full = { ...channel, incoming: flood(), send: (message: Message) => channel.send(message) ?? never };
+    serveChannel(full, server, { maxConcurrent: 1, maxQueued: 1, clock });
+    await clock.advanceAsync(0);
+    expect(read).toBeLessThan(10);
+  });
+
+  it("C34: whatever waits, cancellations, answers and pings are read (P5)", async () => {
+    const { server, hold, signals, running } = busy();
+    server.tools.add("ask", tool({ run: async (_, ctx) => `${(await ctx.roots()).length} roots` }));
+    const { client, settled } = await serveLegacy(server, { maxOpen: 500, capabilities: { roots: {} } });
+    client.say(call("ask", "ask"));
+    await settled();
+    const question = await client.expect("roots/list");
+    for (let id = 1; id <= 600; id++) client.say(call(id, "hold", { n: id }));
+    client.say(
+      request("ping", "ping"),
+      notification("notifications/cancelled", { requestId: 1 }),
+      notification("notifications/cancelled", { requestId: 100 }),
+      { jsonrpc: "2.0", id: question.id as number, result: { roots: [{ uri: "file:///a" }] } },
+    );
+    await settled();
+    expect(answersTo(client, "ping")).toMatchObject([{ result: {} }]);
+    expect(signals[0]).toMatchObject({ aborted: true });
+    expect(answersTo(client, "ask")).toMatchObject([{ result: { content: [{ text: "1 roots" }] } }]);
+    hold.open();
+    await settled();
+    expect(running).toHaveLength(498);
+    expect(running).not.toContain(100);
   });
 
   it("C36: are read on when maxQueued is off, up to maxOpen", async () => {
@@ -279,7 +332,7 @@ describe("cancelling", () => {
 });
 
 describe("both eras on one channel", () => {
-  it("item 10: do not leak into each other", async () => {
+  it("do not leak into each other", async () => {
     const capable = { elicitation: { form: {} } };
     const seen: unknown[] = [];
     const server = createServer({
@@ -310,7 +363,7 @@ describe("both eras on one channel", () => {
     ]);
   });
 
-  it("item 10: modern calls need no handshake, and make none", async () => {
+  it("modern calls need no handshake, and make none", async () => {
     const { server } = busy();
     const { client } = serve(server);
     expect(await client.request("tools/call", modern({ name: "quick" }))).toHaveProperty(
@@ -321,7 +374,7 @@ describe("both eras on one channel", () => {
     expect(await client.request("initialize", hello("2025-06-18"))).toHaveProperty("result");
   });
 
-  it("item 9: legacy results hold nothing modern; modern results say how they ended and how long they keep", async () => {
+  it("legacy results hold nothing modern; modern results say how they ended and how long they keep", async () => {
     const { server } = busy();
     const { client } = await serveLegacy(server);
     const methods: readonly [string, JsonObject][] = [

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../json/json.ts";
-import { createDefinitions, type TypeLimits } from "./definitions.ts";
-import { createNames } from "./names.ts";
+import { createDefinitions, createNames, type TypeLimits } from "./definitions.ts";
 import { typeText } from "./type-text.ts";
 
 const limits: TypeLimits = { maxDepth: 64, maxSubschemas: 10_000 };

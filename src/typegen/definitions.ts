@@ -1,11 +1,16 @@
-import type { Json } from "../json/json.ts";
-import { entries } from "../schema/entries.ts";
-import { createDocument, keysOf, type SchemaDocument } from "./document.ts";
-import { createIdentities } from "./identity.ts";
-import { type Names, pascalCase } from "./names.ts";
-import { type Reading, tooLarge, top } from "./reading.ts";
-import { docOf } from "./schema-doc.ts";
+import { isObject, type Json } from "../json/json.ts";
+import { entries } from "../schema/vocabulary.ts";
+import {
+  createDocument,
+  keysOf,
+  type Reading,
+  referencesOf,
+  type SchemaDocument,
+  tooLarge,
+  top,
+} from "./read-schema.ts";
 import { toType } from "./to-type.ts";
+import { docOf } from "./type-text.ts";
 import { beyond, type Doc, type Type, unknown } from "./type-tree.ts";
 
 /** Bounds on the types of one schema. What is beyond them is `unknown`, with a comment that says so. */
@@ -16,7 +21,7 @@ export interface TypeLimits {
 }
 
 /** A type with a name of its own. */
-export interface Declaration {
+interface Declaration {
   readonly name: string;
   readonly type: Type;
   readonly doc?: Doc | undefined;
@@ -33,7 +38,7 @@ export interface Definitions {
 }
 
 /** Whose schema is read. */
-export interface Owner {
+interface Owner {
   readonly prefix: string;
   /** The name of the schema itself, should it refer to itself. */
   readonly name: string;
@@ -132,3 +137,79 @@ function excessOf(root: Json, { maxDepth }: TypeLimits): Type | undefined {
 }
 
 const maxValues = 1_000_000;
+
+/** What one definition may be made of, to be compared with others. A value counts as one, a long text as more. */
+const maxCost = 2_000;
+
+/** What all definitions of a schema may be made of. */
+const maxTotalCost = 50_000;
+
+/**
+ * Tells definitions of one schema from those of others: the same text for the
+ * same definition, which is what it says and all that it refers to. None where
+ * that is too much to compare.
+ */
+function createIdentities(document: SchemaDocument): (reference: string) => string | undefined {
+  let total = maxTotalCost;
+
+  return (reference) => {
+    const reached = new Map<string, Json | undefined>([[reference, document.resolve(reference)]]);
+    const tally: Tally = {
+      left: Math.min(maxCost, total),
+      refer: (next) => reached.set(next, document.resolve(next)),
+    };
+    total -= tally.left;
+    for (const [, schema] of reached) if (schema !== undefined) visit(schema, tally);
+    total += Math.max(0, tally.left);
+    return tally.left < 0 ? undefined : JSON.stringify([...reached]);
+  };
+}
+
+interface Tally {
+  left: number;
+  refer(reference: string): void;
+}
+
+function visit(value: Json, tally: Tally): void {
+  tally.left -= 1 + (typeof value === "string" ? value.length / 16 : 0);
+  if (isObject(value)) for (const reference of referencesOf(value)) tally.refer(reference);
+  for (const [name, member] of entries(value)) {
+    tally.left -= name.length / 16;
+    if (tally.left < 0) return;
+    visit(member, tally);
+  }
+}
+
+/** Names for types that nobody else has in the same module. */
+export interface Names {
+  /** The wanted name, or that with a number behind it when it is taken. */
+  claim(wanted: string): string;
+}
+
+export function createNames(taken: readonly string[]): Names {
+  const owned = new Set(taken);
+  /** The last number behind a name, so that many of the same take no longer than few. */
+  const numbers = new Map<string, number>();
+
+  return {
+    claim(wanted) {
+      const stem = /\d$/.test(wanted) ? `${wanted}_` : wanted;
+      let name = wanted;
+      let number = numbers.get(wanted) ?? 1;
+      while (owned.has(name)) name = `${stem}${++number}`;
+      numbers.set(wanted, number);
+      owned.add(name);
+      return name;
+    },
+  };
+}
+
+/** `my-server` as `MyServer`: an identifier of plain letters and digits, or `fallback` when there are none to use. */
+export function pascalCase(text: string, fallback: string): string {
+  const plain = text.slice(0, maxLength).normalize("NFKD").replaceAll(/\p{M}/gu, "");
+  const words = plain.match(/[A-Za-z0-9]+/g) ?? [];
+  const name = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join("");
+  return /^[A-Z]/.test(name) ? name : `${fallback}${name}`;
+}
+
+const maxLength = 64;

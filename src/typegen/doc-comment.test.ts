@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { docComment, inComment } from "./doc-comment.ts";
+import { docComment, inComment } from "./type-text.ts";
 
 const text = (words: string): string => docComment({ text: words }, "");
 

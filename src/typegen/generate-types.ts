@@ -1,28 +1,25 @@
+import { isObject } from "../json/json.ts";
 import type { Prompt } from "../model/prompt.ts";
 import type { Tool } from "../model/tool.ts";
-import { createDefinitions } from "./definitions.ts";
-import { docComment } from "./doc-comment.ts";
-import { quote } from "./literal.ts";
-import { createNames, type Names, pascalCase } from "./names.ts";
-import { byName, promptsType, toolsType } from "./server-types.ts";
-import { labelled, typeText } from "./type-text.ts";
-import type { Doc, Type } from "./type-tree.ts";
+import { createDefinitions, createNames, type Definitions, type Names, pascalCase } from "./definitions.ts";
+import { docComment, labelled, quote, typeText } from "./type-text.ts";
+import { type Doc, isAnyObject, isUnknown, type Member, type ObjectType, type Type, word } from "./type-tree.ts";
 
 /** A server and what it lists, live or as it was kept. */
 export interface ListedServer {
   /** What the host calls it. */
   readonly name: string;
   readonly tools: readonly Tool[];
-  readonly prompts?: readonly Prompt[];
+  readonly prompts?: readonly Prompt[] | undefined;
 }
 
 export interface GenerateTypesOptions {
   /** Also writes a function for each server that connects to it. The module then imports `plugbay/client`. Default false. */
-  readonly withClient?: boolean;
+  readonly withClient?: boolean | undefined;
   /** Levels of one schema; what is below is `unknown`. Default 64. */
-  readonly maxDepth?: number;
+  readonly maxDepth?: number | undefined;
   /** Subschemas, members and listed values of one schema; what is more is `unknown`. Default 10,000. */
-  readonly maxSubschemas?: number;
+  readonly maxSubschemas?: number | undefined;
 }
 
 /**
@@ -117,4 +114,76 @@ function connectText({ name, base, tools }: Texts): string {
 
 function typeAlias(name: string, type: Type, doc: Doc | undefined): string {
   return `${docComment(doc, "")}${labelled(`export type ${name} =`, typeText(type))};\n`;
+}
+
+/** What the tools of a server take and give, by name. Types that their schemas refer to are defined under `base`. */
+function toolsType(tools: readonly Tool[], base: string, definitions: Definitions): ObjectType {
+  const members = byName(tools).map((tool) => {
+    const name = base + pascalCase(tool.name, "Tool");
+    const input = definitions.read(tool.inputSchema, { prefix: base, name: `${name}Input` });
+    const output = definitions.read(tool.outputSchema, { prefix: base, name: `${name}Output` });
+    const shape = { input: takesAnything(input, definitions) ? word("object") : input, output };
+    const parts = Object.entries(shape).map(([part, type]): Member => ({ name: part, type, isReadonly: true }));
+    return { name: tool.name, type: { kind: "object", members: parts }, isReadonly: true, doc: toolDoc(tool) } as const;
+  });
+  return { kind: "object", members };
+}
+
+/** What the prompts of a server take, by name. All arguments are texts. */
+function promptsType(prompts: readonly Prompt[]): ObjectType {
+  const members = byName(prompts).map(({ name, title, description, arguments: taken = [] }) => {
+    const parts = firstOfName(taken).map(
+      (argument): Member => ({
+        name: argument.name,
+        type: word("string"),
+        isOptional: argument.required !== true,
+        isReadonly: true,
+        doc: { text: argument.description ?? argument.title },
+      }),
+    );
+    const doc = { text: headed(title, description) };
+    return { name, type: { kind: "object", members: parts }, isReadonly: true, doc } as const;
+  });
+  return { kind: "object", members };
+}
+
+/** In the order of their names, the first of those with the same. */
+function byName<T extends { readonly name: string }>(items: readonly T[]): readonly T[] {
+  return firstOfName(items).toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+}
+
+function firstOfName<T extends { readonly name: string }>(items: readonly T[]): readonly T[] {
+  const names = new Set<string>();
+  return items.filter(({ name }) => !names.has(name) && names.add(name));
+}
+
+/** Where any object will do, arguments may be left out: callers of `typeof server` see it the same. */
+function takesAnything(type: Type, definitions: Definitions): boolean {
+  const holds = (part: Type): boolean => takesAnything(part, definitions);
+  switch (type.kind) {
+    case "name": {
+      const meant = definitions.typeOf(type.name);
+      return meant !== undefined && holds(meant);
+    }
+    case "union":
+      return type.of.some(holds);
+    case "intersection":
+      return type.of.every(holds);
+    default:
+      return isUnknown(type) || isAnyObject(type);
+  }
+}
+
+function toolDoc({ name, title, annotations, description, inputSchema, _meta: meta }: Tool): Doc {
+  const heading = title ?? annotations?.title;
+  const told = meta?.deprecated ?? (isObject(inputSchema) ? inputSchema.deprecated : undefined);
+  const text = headed(heading === name ? undefined : heading, description);
+  if (told !== true && typeof told !== "string") return { text };
+  return { text, tags: [{ name: "deprecated", text: told === true ? undefined : told }] };
+}
+
+/** A title above a description, unless that begins with it. */
+function headed(title: string | undefined, description: string | undefined): string | undefined {
+  if (title === undefined || description === undefined) return description ?? title;
+  return description.startsWith(title) ? description : `${title}\n\n${description}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createNames, pascalCase } from "./names.ts";
+import { createNames, pascalCase } from "./definitions.ts";
 
 describe("pascalCase", () => {
   it.each([

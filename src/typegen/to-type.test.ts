@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Json } from "../json/json.ts";
-import { createDefinitions } from "./definitions.ts";
-import { createNames } from "./names.ts";
+import { createDefinitions, createNames } from "./definitions.ts";
 import { typeText } from "./type-text.ts";
 
 /** What is written for a schema. */

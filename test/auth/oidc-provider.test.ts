@@ -100,7 +100,7 @@ describe("a token", () => {
   });
 
   it("is had by a program for itself", async () => {
-    const auth = clientCredentials({ clientId: "machine", clientSecret: "machine-secret" });
+    const auth = clientCredentials({ issuer: issuer.issuer, clientId: "machine", clientSecret: "machine-secret" });
     await using client = await connect(server.url, { auth });
     await client.callTool("write");
     expect(server.refused).toEqual([]);
@@ -108,7 +108,7 @@ describe("a token", () => {
   });
 
   it("is not had with a wrong secret, which nobody gets to see", async () => {
-    const auth = clientCredentials({ clientId: "machine", clientSecret: "wrong-secret" });
+    const auth = clientCredentials({ issuer: issuer.issuer, clientId: "machine", clientSecret: "wrong-secret" });
     const failure = await connect(server.url, { auth }).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "unauthorized", data: { reason: "token-refused", error: "invalid_client" } });
     expect(JSON.stringify([failure, String(failure), (failure as Error).stack])).not.toContain("wrong-secret");

@@ -245,7 +245,12 @@ describe("clients of ours", () => {
 
   it.each([false, true])("get a token by themselves, bound to a key: %s", async (dpop) => {
     const url = await serveAtPort();
-    const auth = clientCredentials({ clientId: "machine", clientSecret: "machine-secret", dpop });
+    const auth = clientCredentials({
+      issuer: issuer.issuer,
+      clientId: "machine",
+      clientSecret: "machine-secret",
+      dpop,
+    });
     await using client = await connect(url, { auth });
     expect(await client.callTool("read")).toMatchObject({
       content: [{ text: `${issuer.issuer}#machine may mcp:read` }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { DialectName } from "../../src/config/dialect.ts";
+import type { DialectName } from "../../src/config/dialects.ts";
 import { formatProblem } from "../../src/config/problem.ts";
 import { McpError } from "../../src/model/errors.ts";
 import { resolveText, sampleOf, textOf } from "./samples.ts";

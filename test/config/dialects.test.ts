@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type DialectName, dialects } from "../../src/config/dialect.ts";
+import { type DialectName, dialects } from "../../src/config/dialects.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { formatProblem } from "../../src/config/problem.ts";
 import type { ServerEntry } from "../../src/config/server-entry.ts";
@@ -233,6 +233,27 @@ const expected: { readonly [D in DialectName]: Expected } = {
       oauth: false,
     },
   },
+  roo: {
+    weather: {
+      target: {
+        command: "node",
+        args: ["/srv/weather/server.js", "planted-WEATHER_MODE"],
+        env: { API_KEY: "planted-WEATHER_KEY" },
+        cwd: "/home/shop",
+      },
+      callTimeoutMs: 60_000,
+      trust: ["forecast"],
+      tools: { deny: ["storm"] },
+    },
+    remote: {
+      target: {
+        url: "https://example.com/mcp",
+        type: "http",
+        headers: { Authorization: "Bearer planted-roo-secret" },
+      },
+      enabled: false,
+    },
+  },
   vscode: {
     github: {
       target: {
@@ -328,6 +349,15 @@ describe("a configuration file", () => {
       "/home/shop/.vscode/settings.json",
     );
     expect(dotted.servers.map(({ name }) => name)).toEqual(["b"]);
+  });
+
+  it.each([
+    "/home/shop/.roo/mcp.json",
+    "/home/shop/.kilocode/mcp.json",
+    "/home/ada/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+  ])("of Roo Code at %s has a timeout in seconds (X11)", async (path) => {
+    const { servers } = await resolveText('{ "mcpServers": { "a": { "command": "x", "timeout": 60 } } }', path);
+    expect(servers).toMatchObject([{ callTimeoutMs: 60_000, origin: { dialect: "roo" } }]);
   });
 
   it("of opencode may have its servers one level deeper, with times for both", async () => {

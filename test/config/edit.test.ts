@@ -95,6 +95,187 @@ describe("editConfig", () => {
     expect(await editConfig(text, { type: "set", name: "a", entry: { command: "x" } }, { path })).toBe(expected);
   });
 
+  describe("of YAML", () => {
+    const path = "/h/.config/goose/config.yaml";
+    const messy = `# my settings
+GOOSE_MODEL:   m        # two spaces, and more
+list: [ 1,2,   3 ]
+quoted: "yes"
+single: 'it''s'
+folded: >
+  a folded
+  text
+
+extensions:
+    # above one
+    one:   # behind one
+        cmd: "one"
+        args:   [ "a",   'b' ]
+        envs: {A: "1",B: "2"}
+    # above two
+    two:
+        cmd: two
+        args:
+        - x
+        -   y
+        description: |
+            several
+              lines
+
+    # above three
+
+    three: {cmd: three, args: ["z"]}
+    # after the last
+
+
+other:
+  -  a
+  -  b # end
+`;
+
+    /** The lines that are not in both, in their order. */
+    const changedLines = (before: string, after: string) => {
+      const [old, now] = [before.split("\n"), after.split("\n")];
+      let start = 0;
+      while (start < old.length && old[start] === now[start]) start++;
+      let end = 0;
+      while (end < Math.min(old.length, now.length) - start && old.at(-1 - end) === now.at(-1 - end)) end++;
+      return { gone: old.slice(start, old.length - end), come: now.slice(start, now.length - end) };
+    };
+
+    it("adds a server, and changes no other line (X10)", async () => {
+      const edited = await editConfig(messy, { type: "set", name: "four", entry: fresh }, { path });
+      expect(changedLines(messy, edited)).toEqual({
+        gone: [],
+        come: [
+          "    four:",
+          "        command: node",
+          "        args:",
+          "          - new.js",
+          "          - --level",
+          '          - "2"',
+          "        env:",
+          '            A: "1"',
+        ],
+      });
+    });
+
+    it.each([
+      ["one", ['        cmd: "one"', "        args:   [ \"a\",   'b' ]", '        envs: {A: "1",B: "2"}']],
+      [
+        "two",
+        [
+          "        cmd: two",
+          "        args:",
+          "        - x",
+          "        -   y",
+          "        description: |",
+          "            several",
+          "              lines",
+        ],
+      ],
+      ["three", ['    three: {cmd: three, args: ["z"]}']],
+    ])("replaces %s, and changes no other line (X10)", async (name, own) => {
+      const edited = await editConfig(messy, { type: "set", name, entry: { command: "x" } }, { path });
+      const { gone, come } = changedLines(messy, edited);
+      expect(gone).toEqual(own);
+      expect(come).toEqual(name === "three" ? ["    three:", "        command: x"] : ["        command: x"]);
+    });
+
+    it.each([
+      ["one", 4],
+      ["two", 8],
+      ["three", 1],
+    ])("removes %s, and changes no other line (X10)", async (name, count) => {
+      const edited = await editConfig(messy, { type: "remove", name }, { path });
+      const { gone, come } = changedLines(messy, edited);
+      expect(come).toEqual([]);
+      expect(gone.length).toBe(count);
+      expect(gone[0]).toContain(`${name}:`);
+    });
+
+    it("keeps line ends, and files without one at their end (X10)", async () => {
+      const text = "a:  1 # x\r\nextensions:\r\n  one:\r\n    cmd: x\r\nb:   2";
+      const edited = await editConfig(text, { type: "set", name: "two", entry: { command: "y" } }, { path });
+      expect(edited).toBe("a:  1 # x\r\nextensions:\r\n  one:\r\n    cmd: x\r\n  two:\r\n    command: y\r\nb:   2");
+      expect(await editConfig(edited, { type: "remove", name: "two" }, { path })).toBe(text);
+      const short = "a:   1\nextensions:\n  one:  {cmd: x}";
+      const longer = await editConfig(short, { type: "set", name: "two", entry: { command: "y" } }, { path });
+      expect(longer).toBe("a:   1\nextensions:\n  one:  {cmd: x}\n  two:\n    command: y\n");
+    });
+
+    it.each([
+      [
+        "a:   1\nextensions: {}   # none yet\nb:  2\n",
+        "a:   1\nextensions:   # none yet\n  x:\n    command: y\nb:  2\n",
+      ],
+      ["a:   1\nextensions:   # none yet\nb:  2\n", "a:   1\nextensions:   # none yet\n  x:\n    command: y\nb:  2\n"],
+      ["a:   1\n# the end\n", "a:   1\nextensions:\n  x:\n    command: y\n# the end\n"],
+      ["# nothing\n", "# nothing\nextensions:\n  x:\n    command: y\n"],
+      ["---\na:   1\n", "---\na:   1\nextensions:\n  x:\n    command: y\n"],
+      [
+        "extensions: {one: {cmd: z},   two:  {cmd: z}}\n",
+        "extensions: {one: {cmd: z},   two:  {cmd: z}, x: {command: y}}\n",
+      ],
+      ["{extensions: {}}\n", "{extensions: {x: {command: y}}}\n"],
+      ['"extensions":\n- no\n', undefined],
+    ])("begins or lengthens the servers of %j (X10)", async (text, expected) => {
+      const edited = editConfig(text, { type: "set", name: "x", entry: { command: "y" } }, { path });
+      if (expected === undefined) await expect(edited).rejects.toMatchObject({ code: "invalid-config" });
+      else expect(await edited).toBe(expected);
+    });
+
+    it.each([
+      ["extensions: {one: {cmd: z},   two:  {cmd: z}}\n", "one", "extensions: {two:  {cmd: z}}\n"],
+      ["extensions: {one: {cmd: z},   two:  {cmd: z}}\n", "two", "extensions: {one: {cmd: z}}\n"],
+      ["extensions: { one: {cmd: z} }\n", "one", "extensions: {}\n"],
+      ["extensions:\n  one:\n    cmd: z\nb:   1\n", "one", "extensions:\nb:   1\n"],
+    ])("removes from %j the server %s (X10)", async (text, name, expected) => {
+      expect(await editConfig(text, { type: "remove", name }, { path })).toBe(expected);
+    });
+
+    it("changes the lines of one server only, whatever the others look like (X10)", async () => {
+      const bodies = [
+        " {cmd: x}",
+        "   # a comment\n@@cmd: x",
+        "\n@@cmd:    x # a comment\n\n@@args:  [ a,b ]",
+        "\n@@cmd: x\n@@description: |\n@@@text\n\n@@@more",
+        "\n@@args:\n@@- a\n@@-  b\n@@cmd: 'x'\n@# between",
+        "\n@@'cmd': \"x\"\n\n\n@@envs:\n@@@A:   '1'\n# outside",
+      ];
+      const forms = fc.record({
+        servers: fc.array(fc.constantFrom(...bodies), { minLength: 1, maxLength: 4 }),
+        indent: fc.constantFrom("  ", "    ", " "),
+        eol: fc.constantFrom("\n", "\r\n"),
+        before: fc.constantFrom("", "# top\n", "---\na:   1\n\n"),
+        after: fc.constantFrom("", "b:   [ 2,3 ]\n", "\n# the end\n"),
+      });
+      await fc.assert(
+        fc.asyncProperty(forms, fc.nat(), fc.boolean(), async (form, pick, removes) => {
+          const entries = form.servers.map((body, index) => `@s${index}:${body}\n`);
+          const text = `${form.before}extensions:\n${entries.join("")}${form.after}`
+            .replaceAll("@", form.indent)
+            .replaceAll("\n", form.eol);
+          const name = `s${pick % (form.servers.length + 1)}`;
+          const edit = removes ? ({ type: "remove", name } as const) : ({ type: "set", name, entry: fresh } as const);
+          const { gone } = changedLines(text, await editConfig(text, edit, { path }));
+          const own = form.servers[Number(name.slice(1))]?.split("\n").length ?? 0;
+          expect(gone.length).toBeLessThanOrEqual(own);
+        }),
+        { numRuns: 500 },
+      );
+    });
+
+    it("does not break what others refer to (X10)", async () => {
+      const text = "extensions:\n  one: &one\n    cmd: x\n  two:\n    <<: *one\n    name: t\n";
+      await expect(editConfig(text, { type: "remove", name: "one" }, { path })).rejects.toThrow(
+        "one cannot be changed here without touching other parts",
+      );
+      const edited = await editConfig(text, { type: "remove", name: "two" }, { path });
+      expect(edited).toBe("extensions:\n  one: &one\n    cmd: x\n");
+    });
+  });
+
   it("keeps a byte order mark", async () => {
     const edited = await editConfig(
       '\ufeff{ "mcpServers": {} }',

@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { findConfigs } from "../../src/config/node/find-configs.ts";
-import { loadConfig } from "../../src/config/node/load-config.ts";
+import { findConfigs, loadConfig } from "../../src/config/node/load-config.ts";
 import { McpError } from "../../src/model/errors.ts";
 
 /** A folder with these files in it. */

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { DialectName } from "../../src/config/dialect.ts";
+import type { DialectName } from "../../src/config/dialects.ts";
+import type { Surroundings } from "../../src/config/environment.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { type Config, resolveConfig } from "../../src/config/resolve-config.ts";
-import type { Surroundings } from "../../src/config/surroundings.ts";
 
 const folder = fileURLToPath(new URL("samples", import.meta.url));
 
@@ -37,6 +37,7 @@ export const samples: readonly Sample[] = [
   { dialect: "librechat", file: "librechat.yaml", path: "/home/chat/librechat.yaml" },
   { dialect: "mcp-cli", file: "mcp-cli.jsonc", path: "/home/shop/mcp_servers.json" },
   { dialect: "opencode", file: "opencode.jsonc", path: "/home/shop/opencode.jsonc" },
+  { dialect: "roo", file: "roo.jsonc", path: "/home/shop/.roo/mcp.json" },
   { dialect: "vscode", file: "vscode.jsonc", path: "/home/shop/.vscode/mcp.json" },
   { dialect: "windsurf", file: "windsurf.jsonc", path: "C:\\Users\\ada\\.codeium\\windsurf\\mcp_config.json" },
   { dialect: "zed", file: "zed.jsonc", path: "/home/ada/.config/zed/settings.json" },

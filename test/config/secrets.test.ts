@@ -1,14 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { configOf } from "../../src/config/config-of.ts";
-import { explainConfig } from "../../src/config/explain-config.ts";
-import { formatOf } from "../../src/config/format.ts";
-import { formatExplanation } from "../../src/config/format-explanation.ts";
+import { explainConfig, formatExplanation } from "../../src/config/explain-config.ts";
+import { formatOf } from "../../src/config/parse-config.ts";
 import { parseJsonTree } from "../../src/config/parse-json.ts";
 import { parseTomlTree } from "../../src/config/parse-toml.ts";
 import { parseYamlTree } from "../../src/config/parse-yaml.ts";
 import { formatProblem } from "../../src/config/problem.ts";
-import type { Config } from "../../src/config/resolve-config.ts";
+import { type Config, configOf } from "../../src/config/resolve-config.ts";
 import type { ConfigNode } from "../../src/config/tree.ts";
 import { McpError } from "../../src/model/errors.ts";
 import { planted, resolveText, type Sample, samples, textOf } from "./samples.ts";

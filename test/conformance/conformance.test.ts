@@ -20,6 +20,12 @@ const totals: Totals[] = [];
 
 const suite = (...args: readonly string[]): Program => script("test/conformance/suite.mjs", ...args);
 
+/** The release that the registry gives by default, 0.1.16. */
+const defaultSuite = (...args: readonly string[]): Program => suite("--default", ...args);
+
+/** In that release, the metadata of this scenario names another issuer than its place, which RFC 8414 tells clients to refuse. */
+const refused = "auth/2025-03-26-oauth-metadata-backcompat";
+
 /** Installs the suite. False when there is no network to do so. */
 async function install(): Promise<boolean> {
   const { code, stderr } = await run(suite());
@@ -33,13 +39,24 @@ describe("the suite", () => {
   });
 });
 
+/** The scenarios of the default release. */
+async function listDefault(): Promise<Readonly<Record<"server" | "client", readonly string[]>>> {
+  const { stdout } = await run(defaultSuite("list"));
+  const [server = "", client = ""] = stdout.split("Client scenarios");
+  const namesIn = (text: string): readonly string[] =>
+    [...text.matchAll(/^ {2}- (\S+)/gm)].map(([, name = ""]) => name);
+  return { server: namesIn(server), client: namesIn(client).filter((name) => name !== refused) };
+}
+
 if (await install()) {
+  const scenarios = await listDefault();
+
   describe.each(revisions)("a server of %s", (revision) => {
     const required = requirementsOf(revision, "server");
     let results: Results = new Map();
 
     beforeAll(async () => {
-      results = await testServer("--requirements", revision);
+      results = await testServer(runNewest, "--timeout", "120000", "--requirements", revision);
       totals.push(count(`server, ${revision}`, required, results));
     }, 300_000);
 
@@ -55,7 +72,7 @@ if (await install()) {
 
   describe("a server", () => {
     it("passes every scenario there is, of what is built", async () => {
-      const results = await testServer("--suite", "all");
+      const results = await testServer(runNewest, "--timeout", "120000", "--suite", "all");
       totals.push(count("server, all", { scored: [], unscored: [...results.keys()] }, results));
       expect(results.size).toBe(allServerScenarios);
       const failed = [...results].filter(([name, checks]) => !isNotBuilt(name) && problemsOf(checks).length > 0);
@@ -77,7 +94,7 @@ if (await install()) {
 
     for (const scenario of built(required)) {
       it(`passes ${scenario}`, async () => {
-        const checks = await testClient(scenario, revision);
+        const checks = await testClient(runNewest, scenario, ...inRevision(revision));
         results.set(scenario, checks);
         expect(problemsOf(checks)).toEqual([]);
       }, 150_000);
@@ -88,10 +105,37 @@ if (await install()) {
     it.each(["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"])(
       "passes %s",
       async (scenario) => {
-        expect(problemsOf(await testClient(scenario, "2025-03-26"))).toEqual([]);
+        expect(problemsOf(await testClient(runNewest, scenario, ...inRevision("2025-03-26")))).toEqual([]);
       },
       150_000,
     );
+  });
+
+  describe("the release that is the default of the registry", () => {
+    const results = new Map<string, readonly Check[]>();
+
+    it("has the scenarios that are known", () => {
+      expect([scenarios.server.length, scenarios.client.length]).toEqual([32, 25]);
+    });
+
+    it("finds a server that passes every scenario", async () => {
+      const found = await testServer(runDefault, "--suite", "all");
+      totals.push(count("server, release 0.1.16", { scored: scenarios.server, unscored: [] }, found));
+      const failed = scenarios.server.filter((scenario) => problemsOf(found.get(scenario)).length > 0);
+      expect(failed.map((scenario) => [scenario, problemsOf(found.get(scenario))])).toEqual([]);
+    }, 300_000);
+
+    for (const scenario of scenarios.client) {
+      it(`finds a client that passes ${scenario}`, async () => {
+        const checks = await testClient(runDefault, scenario);
+        results.set(scenario, checks);
+        expect(problemsOf(checks)).toEqual([]);
+      }, 150_000);
+    }
+
+    afterAll(() => {
+      totals.push(count("client, release 0.1.16", { scored: scenarios.client, unscored: [] }, results));
+    });
   });
 
   describe("the totals", () => {
@@ -113,14 +157,14 @@ function built({ scored, unscored }: Requirements): readonly string[] {
 }
 
 /** Tests a fresh everything server. Scenarios follow each other. */
-async function testServer(...selection: readonly string[]): Promise<Results> {
+async function testServer(run: typeof runNewest, ...selection: readonly string[]): Promise<Results> {
   const { child, ended } = await start(script("test/fixtures/everything-server.mjs", "--port", "0"));
   try {
     const lines = createInterface(child.stderr);
     const [line] = await Promise.race([once(lines, "line"), once(lines, "close")]);
     const url = /^listening on (\S+)$/.exec(line)?.[1];
     if (url === undefined) throw new Error(`the server does not listen: ${line}`);
-    const { results } = await runSuite("server", "--url", url, "--timeout", "120000", ...selection);
+    const { results } = await run("server", "--url", url, ...selection);
     return results;
   } finally {
     child.kill();
@@ -129,21 +173,42 @@ async function testServer(...selection: readonly string[]): Promise<Results> {
 }
 
 /** Has the suite start the everything client. One scenario at a time, so that it tells how the client ended. */
-async function testClient(scenario: string, revision: string): Promise<readonly Check[]> {
+async function testClient(
+  run: typeof runNewest,
+  scenario: string,
+  ...selection: readonly string[]
+): Promise<readonly Check[]> {
   const command = `"${process.execPath}" "${join(root, "test/fixtures/everything-client.mjs")}"`;
-  // Scenarios of extensions belong to no revision, so that the suite has to be urged.
-  const selection = ["--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "120000"];
-  const { results, output } = await runSuite("client", "--command", command, ...selection);
+  const options = ["--command", command, "--scenario", scenario, "--timeout", "120000"];
+  const { results, output } = await run("client", ...options, ...selection);
   const complaint = /^Client (timed out|exited with code).*/ms.exec(output)?.[0].split("\nResults saved")[0];
   const ending: Check = { id: "ends-well", status: "FAILURE", errorMessage: complaint ?? "" };
   return [...(results.get(scenario) ?? []), ...(complaint === undefined ? [] : [ending])];
 }
 
+/** Scenarios of extensions belong to no revision, so that the suite has to be urged. */
+function inRevision(revision: string): readonly string[] {
+  return ["--spec-version", revision, "--force"];
+}
+
+interface SuiteRun {
+  readonly results: Results;
+  readonly output: string;
+}
+
+function runNewest(...args: readonly string[]): Promise<SuiteRun> {
+  return runSuite(suite, args);
+}
+
+function runDefault(...args: readonly string[]): Promise<SuiteRun> {
+  return runSuite(defaultSuite, args);
+}
+
 /** Runs the suite and gives what it found and said. Rejects when it found nothing at all. */
-async function runSuite(...args: readonly string[]): Promise<{ readonly results: Results; readonly output: string }> {
+async function runSuite(release: typeof suite, args: readonly string[]): Promise<SuiteRun> {
   const folder = mkdtempSync(join(tmpdir(), "plugbay-conformance-"));
   try {
-    const { stdout, stderr } = await run(suite(...args, "-o", folder));
+    const { stdout, stderr } = await run(release(...args, "-o", folder));
     const [results, output] = [readResults(folder), stderr + stdout];
     if (results.size === 0) throw new Error(`the suite has tested nothing: ${output}`);
     return { results, output };

@@ -2,7 +2,8 @@
 //
 //   node test/conformance/suite.mjs server --url http://127.0.0.1:3000/mcp --requirements 2026-07-28
 //
-// Without arguments it only installs. Ends with 69 when there is no network to install from.
+// `--default` before the arguments runs the release that the registry gives by default. Without
+// arguments it only installs. Ends with 69 when there is no network to install from.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -30,7 +31,9 @@ const nodePackages = {
 
 install();
 const args = process.argv.slice(2);
-if (args.length > 0) process.exit(run(args));
+const [newest, byDefault] = ["@modelcontextprotocol/conformance", "conformance-0.1"];
+if (args[0] === "--default") process.exit(run(byDefault, args.slice(1)));
+if (args.length > 0) process.exit(run(newest, args));
 
 /** Installs what the lock says, unless that is there already. */
 function install() {
@@ -55,8 +58,8 @@ function install() {
 }
 
 /** Runs the suite in the directory of the caller and returns its exit code. */
-function run(args) {
-  const { bin } = readPackage("@modelcontextprotocol/conformance");
+function run(release, args) {
+  const { bin } = readPackage(release);
   const { status, error } = spawnSync(node(), [bin.conformance, ...args], { stdio: "inherit" });
   if (error) throw error;
   return status ?? 1;

@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { find } from "../../scripts/system-programs.mjs";
-import { everythingHere, serveHttp } from "./support/built.ts";
+import { apiKey, everythingHere, firstOf, serveHttp } from "./support/built.ts";
 import { root } from "./support/places.ts";
 
 // A page in a real browser, with the client in it, against a server at another origin.
@@ -13,7 +13,7 @@ const program = find("chromium");
 
 /** What the page can do. The bundle puts it there. */
 interface InPage {
-  connect(url: string, revision?: string): Promise<{ revision: string }>;
+  connect(url: string, revision?: string, headers?: Record<string, string>): Promise<{ revision: string }>;
   call(name: string, args?: object): Promise<{ value: unknown; progress: number[] }>;
   watch(): Promise<string>;
   close(): Promise<void>;
@@ -23,8 +23,8 @@ const source = `
   import { connect } from "plugbay/client";
   let client;
   globalThis.mcp = {
-    async connect(url, revision) {
-      client = await connect(url, { revision, onElicit: () => ({ answer: "from the page" }) });
+    async connect(url, revision, headers) {
+      client = await connect(url, { revision, headers, onElicit: () => ({ answer: "from the page" }) });
       return { revision: client.revision };
     },
     async call(name, args = {}) {
@@ -46,6 +46,7 @@ describe.skipIf(program === undefined)("a page in Chromium", () => {
   let browser: Browser;
   let page: Page;
   let serving: Awaited<ReturnType<typeof serveHttp>>;
+  let origin: string;
   const pages = createHttpServer();
 
   beforeAll(async () => {
@@ -63,7 +64,7 @@ describe.skipIf(program === undefined)("a page in Chromium", () => {
       response.end(isScript ? script : '<!doctype html><script type="module" src="/client.js"></script>');
     });
     await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
-    const origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
+    origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
     serving = await serveHttp(await everythingHere(), { port: 0, allowedOrigins: [origin] });
     browser = await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"], timeout: 90_000 });
     page = await browser.newPage();
@@ -94,6 +95,20 @@ describe.skipIf(program === undefined)("a page in Chromium", () => {
       expect((await inPage("call", "test_tool_with_progress")).progress).toEqual([0, 50, 100]);
       expect((await inPage("call", "ask", { topic: "lunch" })).value).toBe("You said: from the page");
       expect(await inPage("watch")).toBe("tools");
+      await inPage("close");
+    },
+  );
+
+  it.each(["2025-11-25", "2026-07-28"])(
+    "C97: sends the key that apiKey asks for, in a header of its own, in %s (T9)",
+    async (revision) => {
+      const auth = firstOf(
+        apiKey({ header: "X-Acme-Key", verify: (key) => (key === "secret" ? { principal: "page" } : undefined) }),
+        apiKey({ verify: () => undefined }),
+      );
+      await using guarded = await serveHttp(await everythingHere(), { port: 0, allowedOrigins: [origin], auth });
+      expect(await inPage("connect", guarded.url, revision, { "x-acme-key": "secret" })).toEqual({ revision });
+      expect(await inPage("call", "echo", { message: "hello" })).toMatchObject({ value: "hello" });
       await inPage("close");
     },
   );

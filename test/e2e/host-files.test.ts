@@ -117,7 +117,10 @@ describe("a host with a lockfile", () => {
     expect(host.servers()).toMatchObject([{ state: "idle" }]);
     expect(await pidOf(host, "shop")).toBeGreaterThan(0);
 
-    await using other = await openHost({ shop: child("pid-server.mjs", "shop", "changed") }, { lock });
+    await using other = await openHost(
+      { shop: child("pid-server.mjs", "shop", "changed") },
+      { lock, listTimeoutMs: 0 },
+    );
     await other.settled();
     expect(await other.tools()).toEqual([]);
     await expect(other.callTool("shop:pid")).rejects.toMatchObject({ code: "forbidden" });

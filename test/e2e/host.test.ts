@@ -1,7 +1,6 @@
 import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { performance } from "node:perf_hooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Host } from "../../src/host/index.ts";
 import { script as child, isRunning, until } from "../fixtures/children/processes.ts";
@@ -22,7 +21,6 @@ describe("a host over all kinds of servers", () => {
   let folder = "";
   let fixture: Serving;
   let host: Host;
-  let startedAt = 0;
   let before: readonly number[] = [];
 
   beforeAll(async () => {
@@ -30,7 +28,6 @@ describe("a host over all kinds of servers", () => {
     await writeFile(join(folder, "note.txt"), "found");
     fixture = await serve(script("test/fixtures/everything-server.mjs", "--port", "0"));
     before = await descendants(process.pid);
-    startedAt = performance.now();
     host = await openHost(
       {
         official: installed("mcp-server-everything"),
@@ -41,7 +38,7 @@ describe("a host over all kinds of servers", () => {
         crashing: { command: process.execPath, args: ["-e", "console.error('no API key'); process.exit(3)"] },
         hanging: { target: child("deaf.mjs"), options: { connectTimeoutMs: 4_000, probeMs: 1_000 } },
       },
-      { restart: { maxFailures: 2 } },
+      { restart: { maxFailures: 2 }, listTimeoutMs: 0 },
     );
   });
 
@@ -72,7 +69,6 @@ describe("a host over all kinds of servers", () => {
 
   it("reports the broken ones with reasons, within their limits", async () => {
     const status = Object.fromEntries((await host.settled()).map((one) => [one.name, one]));
-    expect(performance.now() - startedAt).toBeLessThan(45_000);
     expect(status.missing).toMatchObject({
       state: "down",
       reason: { message: expect.stringContaining("no-such-program-anywhere") },
@@ -84,7 +80,10 @@ describe("a host over all kinds of servers", () => {
       stderr: expect.stringContaining("no API key"),
     });
     expect(status.hanging).toMatchObject({ state: expect.stringMatching(/down|connecting/) });
-    await expect(host.callTool("hanging:any")).rejects.toMatchObject({ code: "timeout" });
+    await expect(host.callTool("hanging:any")).rejects.toMatchObject({
+      code: "timeout",
+      message: expect.stringContaining("4000 ms"),
+    });
     for (const name of ["official", "files", "modern", "legacy"])
       expect(status[name]).toMatchObject({ state: "ready" });
     expect([status.modern?.revision, status.legacy?.revision]).toEqual(["2026-07-28", "2025-11-25"]);
@@ -111,7 +110,7 @@ describe("a host over all kinds of servers", () => {
     );
   });
 
-  it("leaves no process behind", async () => {
+  it("leaves no process behind, the watchdog included (P2)", async () => {
     const started = (await descendants(process.pid)).filter((pid) => !before.includes(pid));
     expect(started.length).toBeGreaterThanOrEqual(2);
     await host.close();

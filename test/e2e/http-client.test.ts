@@ -56,7 +56,7 @@ const legacy = answering(({ method }) => {
   return method === "initialize" ? welcome("2025-11-25") : { content: [{ type: "text", text: "ok" }] };
 });
 
-describe("CL-19: a server that redirects", () => {
+describe("a server that redirects", () => {
   it("to another origin is not followed: nothing is sent there", async () => {
     let contacts = 0;
     await using other = await serving((_, response) => {
@@ -87,11 +87,11 @@ describe("a server that is not well", () => {
     const { port } = nobody;
     await expect(connect(`http://127.0.0.1:${port}/mcp?key=secret`)).rejects.toMatchObject({
       code: "connection-closed",
-      message: `no answer from http://127.0.0.1:${port}: the connection was refused`,
+      message: `no answer from http://127.0.0.1:${port}: the connection was refused; is the server running?`,
     });
   });
 
-  it("R-07: and answers without end, fails the call and nothing else", async () => {
+  it("and answers without end, fails the call and nothing else", async () => {
     await using server = await serving((request, response) => {
       if (request.headers["mcp-name"] !== "flood") return modern(request, response);
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -107,7 +107,7 @@ describe("a server that is not well", () => {
     expect(await call(client, "a")).toBe("ok");
   });
 
-  it("R-11: and has forgotten the session, is greeted again", async () => {
+  it("and has forgotten the session, is greeted again", async () => {
     const sessions: string[] = [];
     await using server = await serving((request, response) => {
       const id = request.headers["mcp-session-id"];

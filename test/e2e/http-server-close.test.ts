@@ -39,7 +39,7 @@ function bytesOf(body: unknown, headers: Readonly<Record<string, string>> = {}):
   return `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${text}`;
 }
 
-describe("R-18: a server that closes", () => {
+describe("a server that closes", () => {
   it("answers 10 of 10 calls, modern and legacy, over connections that stay open", async () => {
     const { serving, client, holding, release } = await serve();
     const session = await openRawSession(client);
@@ -84,6 +84,53 @@ describe("R-18: a server that closes", () => {
       for (const [at, text] of answers.entries()) expect(text).toMatch(new RegExp(`"id":"hold-${at}".*}$`));
     },
   );
+
+  it("says on the last answer of each of 64 connections that it closes them (B15)", async () => {
+    const { serving, client, holding, release } = await serve();
+    const session = await openRawSession(client);
+    const sockets = await Promise.all(
+      Array.from({ length: 64 }, async (_, id) => {
+        const { body, headers } = modernCall(id, "hold");
+        const socket = await client.socket();
+        socket.socket.write(id % 2 === 0 ? bytesOf(body, headers) : bytesOf(callOf(id, "hold"), session.headers));
+        return socket;
+      }),
+    );
+    await holding(64);
+    const closed = serving.close();
+    release();
+    const answers = await Promise.all(sockets.map((socket) => socket.closed));
+    await closed;
+    for (const text of answers) expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*connection: close\r\n/i);
+  });
+
+  it("answers what was sent before it closes idle connections: none of 64 is reset (B15)", async () => {
+    const { serving, client } = await serve();
+    const sockets = await Promise.all(Array.from({ length: 64 }, () => client.socket()));
+    const errors: unknown[] = [];
+    const callAll = (): void =>
+      sockets.forEach(({ socket }, id) => {
+        const { body, headers } = modernCall(id, "echo", { text: "x" });
+        socket.write(bytesOf(body, headers));
+      });
+    for (const { socket } of sockets) socket.on("error", (error) => errors.push(error));
+    callAll();
+    await Promise.all(sockets.map(({ until }, id) => until((text) => text.includes(`"id":${id},`))));
+    const closed = serving.close();
+    callAll();
+    const answers = await Promise.all(sockets.map((socket) => socket.closed));
+    await closed;
+    expect(errors).toEqual([]);
+    for (const text of answers) {
+      expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 503"]);
+      expect(
+        text
+          .match(/^connection: .*$/gim)
+          ?.at(-1)
+          ?.toLowerCase(),
+      ).toMatch(/^connection: close/);
+    }
+  });
 
   it.each(["big", "bigEvent"])("writes %s answers to their end", async (tool) => {
     const { serving, client } = await serve();
@@ -165,7 +212,7 @@ describe("R-18: a server that closes", () => {
     await Promise.all([used.closed, unused.closed, listen.closed]);
   });
 
-  it("R-19: ends what takes too long, with an error", async () => {
+  it("ends what takes too long, with an error", async () => {
     const { serving, client, clock, holding, held } = await serve({ drainMs: 50 });
     const { body, headers } = modernCall(1, "hold");
     const waiting = client.request({ body, headers });

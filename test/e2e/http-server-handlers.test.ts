@@ -147,7 +147,7 @@ describe("connections", () => {
     socket.destroy();
   });
 
-  it("R-28: may end in the middle of a body, and nobody hears of it", async () => {
+  it("may end in the middle of a body, and nobody hears of it", async () => {
     const { client, held } = await serve();
     const { socket } = await client.socket();
     socket.write(headOf(`content-length: ${text.length + 10}`) + text);
@@ -157,7 +157,7 @@ describe("connections", () => {
   });
 
   it.each(["content-length: 1000000000", "transfer-encoding: chunked"])(
-    "V23: are cut when a body that was refused does not end (%s)",
+    "are cut when a body that was refused does not end (%s)",
     async (length) => {
       const { client } = await serve();
       const { socket, closed, until } = await client.socket();
@@ -184,7 +184,7 @@ describe("connections", () => {
   );
 });
 
-describe("R-18: signals", () => {
+describe("signals", () => {
   async function start() {
     const path = fileURLToPath(new URL("../fixtures/children/http-server.ts", import.meta.url));
     const child: ChildProcess = fork(path, [], { execArgv: ["--import", import.meta.resolve("tsx")] });
@@ -217,7 +217,7 @@ describe("R-18: signals", () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it("R-19: a second SIGTERM ends the process at once", async () => {
+  it("a second SIGTERM ends the process at once", async () => {
     const { child, client, ended, holding } = await start();
     const call = client.request(modernCall(1, "hold")).catch((error: Error) => error.message);
     await holding(1);

@@ -202,7 +202,7 @@ describe.skipIf(redisProgram === undefined)("sessions that three processes serve
   });
 });
 
-describe.skipIf(redisProgram === undefined)("R-20: a process that is killed", () => {
+describe.skipIf(redisProgram === undefined)("a process that is killed", () => {
   beforeAll(() => start());
   afterAll(stop);
 
@@ -262,7 +262,7 @@ describe.skipIf(redisProgram === undefined)("R-20: a process that is killed", ()
     expect(heard).toEqual(Array.from({ length: total }, (_, n) => `test://${n % 50}`));
   }, 240_000);
 
-  it("leaves no client waiting: what it ran is answered with an error", async () => {
+  it("leaves no client waiting: what it ran is answered with an error that says so (B12)", async () => {
     const [one, , three] = served.nodes;
     const client = createRawClient(one.port);
     const session = await openRawSession(client);
@@ -275,7 +275,8 @@ describe.skipIf(redisProgram === undefined)("R-20: a process that is killed", ()
     served.front.ports = [three.port];
     const headers = { ...session.headers, "last-event-id": stream.lastId };
     const resumed = await front().stream({ method: "GET", headers });
-    const error = { code: -32603, message: "the process that ran it is gone" };
+    const message = expect.stringContaining("the server process that ran this request is gone");
+    const error = { code: -32000, message, data: { reason: "connection-closed", safeToRetry: false } };
     const answer = await resumed.messages.find(({ id }) => id === 7);
     expect(answer).toEqual({ jsonrpc: "2.0", id: 7, error });
     expect(await resumed.over).toBe("ended");
@@ -289,7 +290,7 @@ describe.skipIf(redisProgram === undefined)("Redis", () => {
 
   const modern = modernRequest(1, "tools/call", { name: "where", arguments: {} });
 
-  it("R-21: that stops for a moment costs no session, and no call that needs none", async () => {
+  it("that stops for a moment costs no session, and no call that needs none", async () => {
     const sessions = await Promise.all(Array.from({ length: 5 }, () => openRawSession(front())));
     const statuses = new Map<string, number>();
     const note = (kind: string, { status }: RawAnswer): void => {
@@ -318,7 +319,7 @@ describe.skipIf(redisProgram === undefined)("Redis", () => {
     for (const session of sessions) expect((await session.post(request(1, "ping"))).status).toBe(200);
   });
 
-  it("R-22: that says nothing makes requests of sessions end with 503, and nothing else", async () => {
+  it("that says nothing makes requests of sessions end with 503, and nothing else", async () => {
     const session = await openRawSession(front());
     redis.pause();
     const refused = await Promise.all([1, 2, 3].map((id) => session.post(request(id, "ping"))));
@@ -329,7 +330,7 @@ describe.skipIf(redisProgram === undefined)("Redis", () => {
     await vi.waitFor(async () => expect((await session.post(request(4, "ping"))).status).toBe(200), patiently);
   });
 
-  it("R-23: that has lost its data makes clients open their sessions anew, once", async () => {
+  it("that has lost its data makes clients open their sessions anew, once", async () => {
     await using client = await connect(served.front.url, { revision: "2025-11-25" });
     expect(await client.tools.echo?.({ text: "before" })).toBe("before");
     const raw = await openRawSession(front());

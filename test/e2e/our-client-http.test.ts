@@ -70,14 +70,14 @@ describe.each([
   { path: "/mcp", revision: "2025-11-25", options: {}, more: everyBehaviour },
   { path: "/mcp", revision: "2025-06-18", options: { revision: "2025-06-18" }, more: everyBehaviour },
   { path: "/stateless", revision: "2025-11-25", options: {}, more: [reportsProgress] },
-  { path: "/sse", revision: "2024-11-05", options: {}, more: everyBehaviour },
-  { path: "/sse", revision: "2025-11-25", options: { revision: "2025-11-25" }, more: everyBehaviour },
+  { path: "/sse", revision: "2025-11-25", options: {}, more: everyBehaviour },
+  { path: "/sse", revision: "2024-11-05", options: { revision: "2024-11-05" }, more: everyBehaviour },
 ] as const)(
   "the official server of version 1 at $path, which speaks $revision",
   ({ path, revision, options, more }) => {
     const talk = talkWith(`${v1.url}${path}`, options);
 
-    it(`speaks ${revision}`, () => {
+    it(`speaks ${revision} (I7)`, () => {
       expect(talk().client.revision).toBe(revision);
     });
 
@@ -88,11 +88,11 @@ describe.each([
 
 describe.each([
   { transport: "streamable HTTP", url: `${everything.url}/mcp`, revision: "2025-11-25" },
-  { transport: "HTTP+SSE", url: `${everythingOld.url}/sse`, revision: "2024-11-05" },
+  { transport: "HTTP+SSE", url: `${everythingOld.url}/sse`, revision: "2025-11-25" },
 ])("the official server with everything, over $transport", ({ url, revision }) => {
   const talk = talkWith(url, modest);
 
-  it(`speaks ${revision}`, () => {
+  it(`speaks ${revision} (I7)`, () => {
     const { client } = talk();
     expect(client.revision).toBe(revision);
     expect(client.server.serverInfo).toMatchObject({ name: "mcp-servers/everything" });

@@ -1,7 +1,7 @@
 import { afterAll, describe, it } from "vitest";
 import type { Client, ConnectOptions } from "../../src/connect/index.ts";
 import type { Command } from "../../src/transport/command.ts";
-import { isRunning, until } from "../fixtures/children/processes.ts";
+import { script as child, isRunning, until } from "../fixtures/children/processes.ts";
 import { connect, McpError } from "./support/built.ts";
 import { createLog } from "./support/events.ts";
 import { everything, script } from "./support/places.ts";
@@ -101,7 +101,9 @@ describe.concurrent("a server that dies", () => {
   it("without ever having lived", async ({ expect }) => {
     const error = await failureOf(connect({ command: "no-such-program-4711", args: ["--api-key", token] }));
     expect(error).toMatchObject({ code: "connection-closed" });
-    expect(error.message).toBe('cannot start "no-such-program-4711 --api-key [REDACTED]": command not found');
+    expect(error.message).toBe(
+      'cannot start "no-such-program-4711 --api-key ***": command not found: it is not in PATH',
+    );
     const nowhere = await failureOf(connect({ ...everything, cwd: "/no/such/directory" }));
     expect(nowhere.message).toMatch('working directory "/no/such/directory" does not exist');
   });
@@ -115,6 +117,17 @@ describe.concurrent("a server that talks nonsense", () => {
   ])("%s", async ([tool, said], { expect }) => {
     await using client = await open(hostile());
     expect(await client.callTool(tool)).toEqual(texts(said));
+    expect(await client.callTool("fine")).toEqual(texts("fine"));
+  });
+
+  it("a response with both a result and an error: the call fails at once (B6)", async ({ expect }) => {
+    await using client = await open(hostile());
+    expect(await failureOf(client.callTool("both", {}, { timeoutMs: 0, maxTotalMs: 0 }))).toMatchObject({
+      code: "invalid-response",
+      message: expect.stringContaining(
+        'the response to tools/call is malformed: "result" and "error" exclude each other',
+      ),
+    });
     expect(await client.callTool("fine")).toEqual(texts("fine"));
   });
 
@@ -146,6 +159,22 @@ describe.concurrent("a server that talks nonsense", () => {
   });
 });
 
+describe("a server of 2026-07-28 that sends requests", () => {
+  it("gets no response, and the client is warned (B2)", async ({ expect }) => {
+    const warnings: string[] = [];
+    const server = child("asking-server.mjs");
+    await using client = await connect(server, { roots: [], onWarning: ({ message }) => warnings.push(message) });
+    await client.callTool("ask");
+    const methods = ["server/discover", "tools/call", "tools/call"];
+    expect(await client.callTool("heard")).toMatchObject(texts(JSON.stringify(methods)));
+    expect(warnings.map((message) => /a request, ([^,]*), /.exec(message)?.[1])).toEqual([
+      "ping",
+      "ping",
+      "roots/list",
+    ]);
+  });
+});
+
 describe.concurrent("a server that says nothing", () => {
   it("is told that nobody waits any more", async ({ expect }) => {
     await using client = await open(hostile());
@@ -165,7 +194,7 @@ describe.concurrent("a server that says nothing", () => {
     const server = hostile("silent");
     const error = await failureOf(connect(server.command, { probeMs: 100, connectTimeoutMs: 200 }));
     expect(error).toMatchObject({ code: "timeout" });
-    expect(isRunning(server.pid())).toBe(false);
+    await until(() => !isRunning(server.pid()));
   });
 
   it("at all: connecting can be given up", async ({ expect }) => {
@@ -213,6 +242,30 @@ describe.concurrent("closing", () => {
     await using client = await open(server);
     expect(await failureOf(client.callTool("exit"))).toMatchObject({ data: { exitCode: 3 } });
     await until(() => !isRunning(server.pid("child")));
+  });
+});
+
+describe.concurrent("a server with a tool that is nested too deep", () => {
+  it("has its other tools, and a warning names the one that is left out (B8)", async ({ expect }) => {
+    const schema = `{"type":"object","a":${'{"a":'.repeat(99)}1${"}".repeat(99)}}`;
+    const results = {
+      initialize: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"deep","version":"1"}}`,
+      "tools/list": `{"tools":[{"name":"deep","inputSchema":${schema}},{"name":"flat","inputSchema":{"type":"object"}}]}`,
+    };
+    const program = `
+      const results = ${JSON.stringify(results)};
+      require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+        const { id, method } = JSON.parse(line);
+        const said = results[method] ? '"result":' + results[method] : '"error":{"code":-32601,"message":"unknown method"}';
+        if (id !== undefined) console.log('{"jsonrpc":"2.0","id":' + id + "," + said + "}");
+      });`;
+    const warnings: string[] = [];
+    const onWarning: ConnectOptions["onWarning"] = ({ message }) => void warnings.push(message);
+    await using client = await connect({ command: process.execPath, args: ["-e", program] }, { onWarning });
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(["flat"]);
+    expect(warnings).toEqual([
+      'tool "deep" is left out: nested deeper than 64 levels (maxDepth); raise jsonLimits if you trust the server',
+    ]);
   });
 });
 

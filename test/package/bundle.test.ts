@@ -64,8 +64,11 @@ const client = `
   export const client = await connect("node server.js");
 `;
 
-/** Bytes. What is loaded at start must stay below 30,000 in any case. */
-const limits: Readonly<Record<keyof Bundle, number>> = { atStart: 29_400, withoutSchemas: 50_000, all: 59_000 };
+/**
+ * Bytes. Checking plain JSON Schemas takes 13,800 more than the rest: keywords of five drafts, ids, anchors, and proofs
+ * that a check ends in time.
+ */
+const limits: Readonly<Record<keyof Bundle, number>> = { atStart: 29_400, withoutSchemas: 55_000, all: 69_000 };
 
 describe("bundles", () => {
   it("a minimal stdio server is small, without a schema library", async () => {

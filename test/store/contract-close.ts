@@ -24,22 +24,22 @@ export function closeContract(fixture: () => Fixture): void {
     const lease = given(await store.leases.acquire("a", LONG));
     await store.close();
     const { values, streams, topics, leases } = store;
-    await rejects(values.get("a"), "closed");
-    await rejects(values.put("a", "1"), "closed");
-    await rejects(values.touch("a", LONG), "closed");
-    await rejects(values.delete("a"), "closed");
-    await rejects(values.list("a"), "closed");
-    await rejects(values.add("a", 1, LONG), "closed");
-    await rejects(streams.append("a", ["1"]), "closed");
-    await rejects(streams.read("a", 0), "closed");
-    await rejects(streams.trim("a", 1), "closed");
-    await rejects(streams.delete("a"), "closed");
-    await rejects(topics.publish("a", "1"), "closed");
-    await rejects(topics.subscribe("a"), "closed");
-    await rejects(leases.acquire("b", LONG), "closed");
-    await rejects(leases.held("a"), "closed");
-    await rejects(lease.renew(), "closed");
-    await rejects(lease.release(), "closed");
+    await rejects(() => values.get("a"), "closed");
+    await rejects(() => values.put("a", "1"), "closed");
+    await rejects(() => values.touch("a", LONG), "closed");
+    await rejects(() => values.delete("a"), "closed");
+    await rejects(() => values.list("a"), "closed");
+    await rejects(() => values.add("a", 1, LONG), "closed");
+    await rejects(() => streams.append("a", ["1"]), "closed");
+    await rejects(() => streams.read("a", 0), "closed");
+    await rejects(() => streams.trim("a", 1), "closed");
+    await rejects(() => streams.delete("a"), "closed");
+    await rejects(() => topics.publish("a", "1"), "closed");
+    await rejects(() => topics.subscribe("a"), "closed");
+    await rejects(() => leases.acquire("b", LONG), "closed");
+    await rejects(() => leases.held("a"), "closed");
+    await rejects(() => lease.renew(), "closed");
+    await rejects(() => lease.release(), "closed");
   });
 
   it("lets what is under way settle first", async () => {

@@ -111,8 +111,8 @@ export function leaseContract(fixture: () => Fixture): void {
       expect((await store.leases.acquire(name, LONG))?.name).toBe(name);
     }
     for (const name of strangeNames) expect(await second.leases.held(name)).toBe(true);
-    await rejects(store.leases.acquire("x".repeat(513), LONG), "invalid");
-    await rejects(store.leases.held("x".repeat(513)), "invalid");
-    await rejects(store.leases.acquire("a", 0), "invalid");
+    await rejects(() => store.leases.acquire("x".repeat(513), LONG), "invalid");
+    await rejects(() => store.leases.held("x".repeat(513)), "invalid");
+    await rejects(() => store.leases.acquire("a", 0), "invalid");
   });
 }

@@ -61,8 +61,8 @@ export function streamContract(fixture: () => Fixture): void {
       const { events } = await second.streams.read(name, 0);
       expect(events).toEqual([{ position: 1, text: `text of ${name}` }]);
     }
-    await rejects(store.streams.append("x".repeat(513), ["1"]), "invalid");
-    await rejects(store.streams.append("a", ["1"], { ttl: 0 }), "invalid");
+    await rejects(() => store.streams.append("x".repeat(513), ["1"]), "invalid");
+    await rejects(() => store.streams.append("a", ["1"], { ttl: 0 }), "invalid");
   });
 
   it("keeps values, streams and leases of one name apart", async () => {

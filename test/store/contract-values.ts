@@ -57,13 +57,13 @@ export function valueContract(fixture: () => Fixture): void {
   it("refuses a longer name, and a time to live that is none", async () => {
     const { store } = fixture();
     const long = "x".repeat(513);
-    await rejects(store.values.get(long), "invalid");
-    await rejects(store.values.put(long, "1"), "invalid");
-    await rejects(store.values.put("a", "1", { group: long }), "invalid");
-    await rejects(store.values.list(long), "invalid");
-    await rejects(store.values.put("a", "1", { ttl: 0 }), "invalid");
-    await rejects(store.values.touch("a", -1), "invalid");
-    await rejects(store.values.add("a", 1, Number.NaN), "invalid");
+    await rejects(() => store.values.get(long), "invalid");
+    await rejects(() => store.values.put(long, "1"), "invalid");
+    await rejects(() => store.values.put("a", "1", { group: long }), "invalid");
+    await rejects(() => store.values.list(long), "invalid");
+    await rejects(() => store.values.put("a", "1", { ttl: 0 }), "invalid");
+    await rejects(() => store.values.touch("a", -1), "invalid");
+    await rejects(() => store.values.add("a", 1, Number.NaN), "invalid");
   });
 
   describe("with conditions", () => conditions(fixture));

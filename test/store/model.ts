@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Awaitable } from "../../src/std/awaitable.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { Conditions, Lease, Store, Subscription } from "../../src/store/store.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
@@ -17,7 +18,7 @@ interface Side {
 /** One call. Says what it answered, in terms that are the same for every driver. */
 interface Command {
   readonly name: string;
-  run(side: Side): Promise<unknown>;
+  run(side: Side): Awaitable<unknown>;
 }
 
 export interface ModelOptions {
@@ -118,7 +119,7 @@ function numberOf(side: Side, version: string): number {
   return side.versions.indexOf(version);
 }
 
-function command<T>(name: string, args: fc.Arbitrary<T>, run: (side: Side, args: T) => Promise<unknown>) {
+function command<T>(name: string, args: fc.Arbitrary<T>, run: (side: Side, args: T) => Awaitable<unknown>) {
   return args.map((given): Command => ({ name: `${name} ${JSON.stringify(given)}`, run: (side) => run(side, given) }));
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Awaitable } from "../../src/std/awaitable.ts";
 import { redisStore } from "../../src/store/node/redis-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
@@ -32,7 +33,7 @@ describe.skipIf(redisProgram === undefined)("a store in Redis whose answers get 
   });
 
   /** Makes a call whose first answer is lost. Its request comes to Redis once more when everything is over. */
-  async function losing<T>(call: () => Promise<T>, after?: (result: T) => Promise<unknown>): Promise<T> {
+  async function losing<T>(call: () => Awaitable<T>, after?: (result: T) => unknown): Promise<T> {
     const request = proxy.loseNextAnswer();
     const result = await call();
     await after?.(result);

@@ -1,7 +1,9 @@
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import type { Awaitable } from "../../src/std/awaitable.ts";
 import { type RedisStoreOptions, redisStore } from "../../src/store/node/redis-store.ts";
 import type { Message, Store, Subscription } from "../../src/store/store.ts";
+import { patiently } from "../support/patience.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { startRedisProxy } from "../support/redis-proxy.ts";
 import { given, LONG, next, rejects } from "./support.ts";
@@ -49,7 +51,7 @@ describe.skipIf(redisProgram === undefined)("a store in Redis", () => {
 
   describe("whose connections are cut again and again", () => {
     /** Does `work` for every number below `count`, ten at a time, and cuts all connections after every hundredth. */
-    async function withCuts(count: number, work: (index: number) => Promise<void>): Promise<void> {
+    async function withCuts(count: number, work: (index: number) => Awaitable<void>): Promise<void> {
       let [started, done, killed] = [0, 0, 0];
       const lane = async (): Promise<void> => {
         while (started < count) {
@@ -172,19 +174,19 @@ describe.skipIf(redisProgram === undefined)("a store in Redis", () => {
       const proxy = await keep(startRedisProxy(redis.port));
       const store = await open(newPrefix(), { url: proxy.url, waitMs: 1_000, maxWaiting: 2 });
       proxy.cut();
-      await rejects(store.values.get("a"), "unavailable");
+      await rejects(() => store.values.get("a"), "unavailable");
       const calls = Promise.all([
-        rejects(store.values.put("a", "1"), "unavailable"),
-        rejects(store.values.get("a"), "unavailable"),
+        rejects(() => store.values.put("a", "1"), "unavailable"),
+        rejects(() => store.values.get("a"), "unavailable"),
       ]);
       await expect(store.values.get("b")).rejects.toMatchObject({
         code: "unavailable",
         message: expect.stringContaining("2 calls wait"),
       });
       await calls;
-      await rejects(store.topics.subscribe("a"), "unavailable");
+      await rejects(() => store.topics.subscribe("a"), "unavailable");
       proxy.connect();
-      await vi.waitFor(async () => expect(await store.values.put("a", "2")).toBeTypeOf("string"), 10_000);
+      await vi.waitFor(async () => expect(await store.values.put("a", "2")).toBeTypeOf("string"), patiently);
       expect((await store.values.get("a"))?.text).toBe("2");
     });
 
@@ -195,7 +197,7 @@ describe.skipIf(redisProgram === undefined)("a store in Redis", () => {
       proxy.cut();
       const call = store.values.get("a");
       const closed = store.close();
-      await rejects(call, "unavailable");
+      await rejects(() => call, "unavailable");
       await closed;
       expect(await next(subscription, 1)).toEqual([]);
     });
@@ -223,11 +225,11 @@ describe.skipIf(redisProgram === undefined)("a store in Redis", () => {
     const store = await open(newPrefix(), { url: silent.url, waitMs: 1_000 });
     await store.values.put("a", "1");
     silent.pause();
-    await rejects(store.values.get("a"), "unavailable");
-    await rejects(store.values.get("a"), "unavailable");
-    await rejects(redisStore(silent.url, { waitMs: 1_000 }), "unavailable");
+    await rejects(() => store.values.get("a"), "unavailable");
+    await rejects(() => store.values.get("a"), "unavailable");
+    await rejects(() => redisStore(silent.url, { waitMs: 1_000 }), "unavailable");
     silent.resume();
-    await vi.waitFor(async () => expect((await store.values.get("a"))?.text).toBe("1"), 10_000);
+    await vi.waitFor(async () => expect((await store.values.get("a"))?.text).toBe("1"), patiently);
   });
 });
 

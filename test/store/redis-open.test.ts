@@ -75,7 +75,7 @@ describe.skipIf(redisProgram === undefined)("opening a store in Redis", () => {
     const server = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    await rejects(redisStore(`redis://127.0.0.1:${port}`, { waitMs: 200 }), "unavailable");
+    await rejects(() => redisStore(`redis://127.0.0.1:${port}`, { waitMs: 200 }), "unavailable");
     server.close();
     await once(server, "close");
   });
@@ -95,7 +95,7 @@ describe.skipIf(redisProgram === undefined)("opening a store in Redis", () => {
   });
 
   it("refuses a prefix with braces", async () => {
-    await rejects(redisStore(url(":pass%40word@"), { prefix: "{a}" }), "invalid");
+    await rejects(() => redisStore(url(":pass%40word@"), { prefix: "{a}" }), "invalid");
   });
 
   it("says what to install without ioredis", async () => {
@@ -127,7 +127,7 @@ describe.skipIf(redisProgram === undefined)("opening a store in Redis", () => {
       expect(message).toEqual({ kind: "message", text: "1" });
       break;
     }
-    await rejects(redisStore(`rediss://127.0.0.1:${port}`, { waitMs: 1_000 }), "unavailable");
+    await rejects(() => redisStore(`rediss://127.0.0.1:${port}`, { waitMs: 1_000 }), "unavailable");
   });
 });
 

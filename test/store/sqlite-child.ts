@@ -11,7 +11,7 @@ const answer = (value: unknown): void => {
 };
 
 /** What can be asked for, each with one text. */
-const commands: Readonly<Record<string, (text: string) => Promise<unknown>>> = {
+const commands: Readonly<Record<string, (text: string) => unknown>> = {
   acquire: async (name) => (await store.leases.acquire(name, 600_000))?.token,
   acquireShortly: async (name) => (await store.leases.acquire(name, 500))?.token,
   publish: (text) => store.topics.publish("from child", text),

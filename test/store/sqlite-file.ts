@@ -1,8 +1,8 @@
 import { statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import type { SqliteConnection, SqliteModule } from "../../src/store/node/sqlite-database.ts";
 import { sqliteStore } from "../../src/store/node/sqlite-store.ts";
-import type { SqliteConnection, SqliteModule } from "../../src/store/node/sqlite-types.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
 import { newPath } from "./sqlite-place.ts";
@@ -21,15 +21,15 @@ export function fileTests(): void {
 
   it("is not made in a folder that does not exist", async () => {
     const path = join(dirname(newPath()), "none", "store.db");
-    await rejects(sqliteStore(path), "invalid");
+    await rejects(() => sqliteStore(path), "invalid");
     await expect(sqliteStore(path)).rejects.toThrow(`the folder of ${path} does not exist`);
-    await rejects(sqliteStore(dirname(newPath())), "invalid");
+    await rejects(() => sqliteStore(dirname(newPath())), "invalid");
   });
 
   it("is not one that has something else in it", async () => {
     const [text, database, later] = [newPath(), newPath(), newPath()];
     writeFileSync(text, "not a database. ".repeat(100));
-    await rejects(sqliteStore(text), "invalid");
+    await rejects(() => sqliteStore(text), "invalid");
     await expect(sqliteStore(text)).rejects.toThrow(`${text} is not a database`);
 
     (await connect(database)).exec("CREATE TABLE mine (a)");
@@ -37,7 +37,7 @@ export function fileTests(): void {
 
     await (await sqliteStore(later)).close();
     (await connect(later)).exec("PRAGMA user_version = 99");
-    await rejects(sqliteStore(later), "invalid");
+    await rejects(() => sqliteStore(later), "invalid");
     await expect(sqliteStore(later)).rejects.toThrow("has version 99 of the format");
   });
 
@@ -55,7 +55,7 @@ export function fileTests(): void {
     const other = await connect(path);
     other.exec("BEGIN IMMEDIATE");
     expect((await store.values.get("a"))?.text).toBe("1");
-    await rejects(store.values.put("a", "2"), "unavailable");
+    await rejects(() => store.values.put("a", "2"), "unavailable");
     other.exec("ROLLBACK");
     expect(await store.values.put("a", "3")).toBeTypeOf("string");
   });

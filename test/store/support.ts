@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { type Awaitable, promised } from "../../src/std/awaitable.ts";
 import type { Message, Subscription } from "../../src/store/store.ts";
 
 /** Longer than any test takes. */
@@ -65,8 +66,8 @@ export async function readAll(subscription: Subscription): Promise<readonly (str
 }
 
 /** Expects a rejection with a `StoreError` of this code. */
-export async function rejects(promise: Promise<unknown>, code: string): Promise<void> {
-  await expect(promise).rejects.toMatchObject({ name: "StoreError", code });
+export async function rejects(work: () => Awaitable<unknown>, code: string): Promise<void> {
+  await expect(promised(work)).rejects.toMatchObject({ name: "StoreError", code });
 }
 
 /** What must be there. */

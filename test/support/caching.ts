@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../src/json/json.ts";
 import type { Method } from "../../src/model/methods.ts";
 import { type CallSource, createCall, type Outcome, type Service } from "../../src/model/service.ts";
+import { type Awaitable, promised } from "../../src/std/awaitable.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 import type { Store, Values } from "../../src/store/store.ts";
 
@@ -76,10 +77,10 @@ export function flakyStore(store: Store): FlakyStore {
     for (const go of held.splice(0)) go();
   };
   const flaky: FlakyStore = { ...store, mood: "fine", written, letGo, values: store.values };
-  const asked = <T>(work: () => Promise<T>): Promise<T> => {
+  const asked = <T>(work: () => Awaitable<T>): Promise<T> => {
     if (flaky.mood === "failing") return Promise.reject(new Error("the store is away"));
     if (flaky.mood === "silent") return new Promise<T>(() => {});
-    const answer = work();
+    const answer = promised(work);
     return flaky.mood === "fine" ? answer : new Promise<void>((resolve) => held.push(resolve)).then(() => answer);
   };
   const { values } = store;

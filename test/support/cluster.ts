@@ -3,9 +3,9 @@ import type { Json, JsonObject } from "../../src/json/json.ts";
 import type { Outcome } from "../../src/model/service.ts";
 import { loadCompiler } from "../../src/schema/engine.ts";
 import type { Context } from "../../src/server/context.ts";
-import { tool } from "../../src/server/define-tool.ts";
 import type { ServerOptions } from "../../src/server/options.ts";
 import { createServer } from "../../src/server/server.ts";
+import { tool } from "../../src/server/tool.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
 import { askedBy, faultLog, makeCall, peer, resultOf } from "./direct.ts";
@@ -16,7 +16,7 @@ export const yes = { action: "accept", content: { ok: true } };
 export const no = { action: "accept", content: { ok: false } };
 export const usedAlready = "the request state is refused: it was used already";
 
-const stateKeys = ["a secret that all of them have"];
+const stateKeys = ["KXnZTXoiyrcQMW6czKs-zDymBYXuXckvnfvRrwwowRI"];
 
 beforeAll(async () => {
   await loadCompiler();

@@ -3,9 +3,16 @@ import type { Failure } from "../../src/model/errors.ts";
 import type { Question } from "../../src/model/input.ts";
 import type { Method, Params, Result } from "../../src/model/methods.ts";
 import type { ClientCapabilities, Peer } from "../../src/model/peer.ts";
-import { type Call, type CallSource, createCall, type Outcome, type Service } from "../../src/model/service.ts";
+import {
+  type CallOf,
+  type CallSource,
+  createCall,
+  type Outcome,
+  type OutcomeOf,
+  type Service,
+} from "../../src/model/service.ts";
 import type { CallToolResult } from "../../src/model/tool.ts";
-import type { FaultHook, FaultPlace } from "../../src/server/faults.ts";
+import type { FaultHook, FaultPlace } from "../../src/server/error-reporter.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 
 /** A client that can do everything. */
@@ -18,7 +25,7 @@ export type Note = readonly [method: string, params: JsonObject];
 
 /** A call, with the means to watch and abort it. */
 export interface Made<M extends Method> {
-  readonly call: Call<M>;
+  readonly call: CallOf<M>;
   readonly abort: LazyAbort;
   readonly notes: readonly Note[];
 }
@@ -39,7 +46,7 @@ export function send<M extends Method>(
   method: M,
   params: Params<M>,
   parts?: Parts<M>,
-): Promise<Outcome<M>> {
+): Promise<OutcomeOf<M>> {
   return server(makeCall(method, params, parts).call);
 }
 
@@ -58,7 +65,7 @@ export async function complete<M extends Method>(
   return resultOf(await send(server, method, params, parts));
 }
 
-export function resultOf<M extends Method>(outcome: Outcome<M>): Result<M> {
+export function resultOf<M extends Method>(outcome: OutcomeOf<M>): Result<M> {
   if (outcome.kind === "complete") return outcome.result;
   throw new Error(`not complete: ${JSON.stringify(outcome)}`);
 }

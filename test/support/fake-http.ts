@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../../src/json/json.ts";
 import { asyncQueue } from "../../src/std/async-queue.ts";
 import { type SseFrame, sseEvent } from "../../src/std/sse.ts";
 import { tooLarge } from "../../src/transport/http/client/http-errors.ts";
-import type { HttpSend, IncomingResponse, OutgoingRequest } from "../../src/transport/http/http-send.ts";
+import type { HttpSend, IncomingResponse, OutgoingRequest } from "../../src/transport/http/http-message.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -199,7 +199,7 @@ function createResponse(status: number, headers: Headers, body: Body): IncomingR
       let text = "";
       await body.read((chunk) => {
         text += decoder.decode(chunk, { stream: true });
-        if (text.length > maxBytes) throw tooLarge("the answer", maxBytes);
+        if (text.length > maxBytes) throw tooLarge("the response", maxBytes);
         return undefined;
       });
       return text;

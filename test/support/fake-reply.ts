@@ -1,5 +1,4 @@
-import type { HttpHead, HttpHeaders } from "../../src/transport/http/http-message.ts";
-import type { EventSink, HttpReply } from "../../src/transport/http/http-reply.ts";
+import type { EventSink, HttpHead, HttpHeaders, HttpReply } from "../../src/transport/http/http-message.ts";
 
 /** A stream whose client reads when the test says so. */
 export interface FakeSink extends EventSink {
@@ -86,11 +85,14 @@ export interface FakeReply extends HttpReply {
   readonly begun: Promise<void>;
   /** The client goes away. */
   leave(): void;
+  /** The platform ends the request with all it began. */
+  lose(): void;
 }
 
 /** Refuses to be answered twice, as no platform would have it. */
 export function createFakeReply(): FakeReply {
   const listeners: (() => void)[] = [];
+  const lostListeners: (() => void)[] = [];
   const begin = createRoom();
   let sent: FakeReply["sent"];
   let sink: FakeSink | undefined;
@@ -132,7 +134,12 @@ export function createFakeReply(): FakeReply {
       if (gone) listener();
       else listeners.push(listener);
     },
+    onLost: (listener) => void lostListeners.push(listener),
     leave,
+    lose() {
+      leave();
+      for (const listener of lostListeners) listener();
+    },
   };
 }
 

@@ -61,5 +61,7 @@ export async function httpLegacy(
   const revision = options.revision ?? "2025-11-25";
   (await connecting.http.expect("initialize")).result(welcome(revision, allCapabilities), session);
   (await connecting.http.expect("notifications/initialized")).reply(202);
+  // For so long calls wait for the stream to open.
+  await connecting.clock.advanceAsync(500);
   return { ...connecting, client: await connecting.client };
 }

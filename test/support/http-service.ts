@@ -32,9 +32,19 @@ export function createHttpService(): HttpService {
     listChanged: true,
     subscribe: true,
     timeoutMs: 0,
-    stateKeys: ["a key that is only for tests"],
+    stateKeys: ["3cEDg27oIL_V-ILeoe_VehUlnEJoLp6vI9k6eSlNG8E"],
     onError: () => {},
-    resources: [resource("test://watched", { read: () => "watched" })],
+    resources: [
+      resource("test://watched", { read: () => "watched" }),
+      /** Hangs up, then waits like `hold`. */
+      resource("test://polled/{name}", {
+        read: async (_, ctx) => {
+          ctx.hangUp(10);
+          await hold.opened;
+          return "polled";
+        },
+      }),
+    ],
     tools: {
       echo: tool({ input: text, run: (input) => input.text }),
       /** Ends when the test says so, or when it is cancelled. */

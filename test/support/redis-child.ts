@@ -1,3 +1,4 @@
+import { promised } from "../../src/std/awaitable.ts";
 import { redisStore } from "../../src/store/node/redis-store.ts";
 
 // Uses a store and closes it. Nothing here ends the process: it ends when nothing is open.
@@ -16,7 +17,7 @@ for await (const message of subscription) {
 
 // The parent may take Redis away here.
 const next = process.argv.includes("--wait") ? await new Promise((resolve) => process.once("message", resolve)) : "on";
-const answer = await store.values.get("a").then(
+const answer = await promised(() => store.values.get("a")).then(
   (value) => value?.text,
   (error: { code: string }) => error.code,
 );

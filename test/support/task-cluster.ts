@@ -5,10 +5,11 @@ import type { Peer } from "../../src/model/peer.ts";
 import type { Outcome } from "../../src/model/service.ts";
 import type { DetailedTask, Task } from "../../src/model/task.ts";
 import { loadCompiler } from "../../src/schema/engine.ts";
-import { type Context, loadAsking } from "../../src/server/context.ts";
-import { type TaskMode, tool } from "../../src/server/define-tool.ts";
+import type { Context } from "../../src/server/context.ts";
+import { lazyQuestions } from "../../src/server/lazy-questions.ts";
 import type { ServerOptions } from "../../src/server/options.ts";
 import { createServer, type Server } from "../../src/server/server.ts";
+import { type TaskMode, tool } from "../../src/server/tool.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { Store, Subscription } from "../../src/store/store.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
@@ -70,7 +71,7 @@ export function taskCluster(
     const base = {
       name: "shop",
       version: "1",
-      stateKeys: ["a secret that all of them have"],
+      stateKeys: ["KXnZTXoiyrcQMW6czKs-zDymBYXuXckvnfvRrwwowRI"],
       clock,
       now: clock.now,
       onError,
@@ -144,7 +145,11 @@ export function resultText(text: string): JsonObject {
 export const never = (): Promise<never> => new Promise(() => {});
 
 beforeAll(async () => {
-  const parts = [import("../../src/server/background.ts"), import("../../src/server/tasks/engine.ts"), loadAsking()];
+  const parts = [
+    import("../../src/server/background.ts"),
+    import("../../src/server/tasks/task-manager.ts"),
+    lazyQuestions.load(),
+  ];
   await Promise.all([...parts, loadCompiler()]);
 });
 

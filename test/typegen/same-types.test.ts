@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 const head = `
-import type { ShapesOf } from "../../../src/model/shape.ts";
+import type { ToolsOf } from "../../../src/model/tool.ts";
 import type { optional, plain } from "../../../test/typegen/servers/plain.ts";
 import type { standard } from "../../../test/typegen/servers/standard.ts";
 import type { Optional, OptionalTools, Plain, PlainTools, Standard } from "./generated.ts";
@@ -58,25 +58,23 @@ inBothModes("with exactOptionalPropertyTypes %s", (exactOptionalPropertyTypes) =
 
   it("are equal for plain JSON Schemas", async () => {
     const uses = `
-export const all: Equal<ShapesOf<typeof plain>, ShapesOf<Plain>> = true;
-export const named: Equal<PlainTools, ShapesOf<Plain>> = true;
-${compared("Equal", "ShapesOf<typeof plain>", "ShapesOf<Plain>")}`;
+export const all: Equal<ToolsOf<typeof plain>, ToolsOf<Plain>> = true;
+export const named: Equal<PlainTools, ToolsOf<Plain>> = true;
+${compared("Equal", "ToolsOf<typeof plain>", "ToolsOf<Plain>")}`;
     expect(await check("plain", uses)).toEqual([]);
   });
 
   it("are equal for arguments that may all be left out", async () => {
     const uses = `
 export const input: Equal<OptionalTools["list"]["input"], { page?: number; order?: "up" | "down" }> = true;
-${compared("Both", "ShapesOf<typeof optional>", "ShapesOf<Optional>")}`;
+${compared("Both", "ToolsOf<typeof optional>", "ToolsOf<Optional>")}`;
     expect(await check("optional", uses)).toEqual([]);
   });
 
   it("fit for schemas of libraries", async () => {
     // A library says `a?: T | undefined`, which takes more where the two are told apart.
     const comparison = exactOptionalPropertyTypes ? "Fits" : "Both";
-    expect(await check("standard", compared(comparison, "ShapesOf<Standard>", "ShapesOf<typeof standard>"))).toEqual(
-      [],
-    );
+    expect(await check("standard", compared(comparison, "ToolsOf<Standard>", "ToolsOf<typeof standard>"))).toEqual([]);
   });
 
   it("would be found to differ", async () => {

@@ -1,10 +1,10 @@
 import type { NotificationScope } from "../../src/codec/codec.ts";
 import { asJson, type JsonObject } from "../../src/json/json.ts";
 import type { Content, Icon } from "../../src/model/content.ts";
-import type { Method, Params, Result } from "../../src/model/methods.ts";
+import type { Params, Result, WireMethod } from "../../src/model/methods.ts";
 import type { ClientCapabilities, Implementation, Peer, ServerCapabilities } from "../../src/model/peer.ts";
 import type { Revision } from "../../src/model/revision.ts";
-import { type Call, type CallSource, createCall } from "../../src/model/service.ts";
+import { type CallOf, type CallSource, createCall } from "../../src/model/service.ts";
 import { type DetailedTask, type Task, tasksExtension } from "../../src/model/task.ts";
 import type { CallToolResult } from "../../src/model/tool.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
@@ -77,7 +77,7 @@ export const blocks: readonly Content[] = [
 
 const objectSchema: JsonObject = { type: "object", properties: { sku: { type: "string" } }, required: ["sku"] };
 
-export const params: { readonly [M in Method]: Params<M> } = {
+export const params: { readonly [M in WireMethod]: Params<M> } = {
   "server/discover": {},
   "tools/list": { cursor: "" },
   "tools/call": { name: "buy", arguments: { sku: "a", qty: 1, nested: { deep: [null, 1.5] } } },
@@ -146,7 +146,7 @@ export const tasks: readonly DetailedTask[] = [
   { ...task, status: "cancelled", ttlMs: null },
 ];
 
-export const results: { readonly [M in Method]: Result<M> } = {
+export const results: { readonly [M in WireMethod]: Result<M> } = {
   "server/discover": {
     supportedVersions: ["2026-07-28", "2025-11-25"],
     capabilities: serverCapabilities,
@@ -237,11 +237,11 @@ export function peerOf(revision: Revision): Peer {
 }
 
 /** A call as a client makes it. */
-export function callOf<M extends Method>(
+export function callOf<M extends WireMethod>(
   method: M,
   revision: Revision,
   more: Partial<Omit<CallSource<M>, "method">> = {},
-): Call<M> {
+): CallOf<M> {
   const base = { method, params: params[method], peer: peerOf(revision), meta: { traceparent: "00-a-b-01", ..._meta } };
   return createCall<M>({ ...base, abort: new LazyAbort(), notify: () => undefined, ...more });
 }

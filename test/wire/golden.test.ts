@@ -7,7 +7,7 @@ import { McpError } from "../../src/model/errors.ts";
 import { type Revision, revisions } from "../../src/model/revision.ts";
 import { createServer, prompt, resource, tool } from "../../src/server/index.ts";
 import { firstDifference, parseTranscript, recordChannel, type Transcript } from "../../src/testing/transcript.ts";
-import { memoryChannels } from "../../src/transport/memory.ts";
+import { memoryChannels } from "../../src/transport/memory-channels.ts";
 import { openChannel } from "../../src/transport/open-channel.ts";
 import { serveChannel } from "../../src/transport/serve-channel.ts";
 import { gate } from "../support/served.ts";

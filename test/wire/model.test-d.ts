@@ -2,12 +2,12 @@ import type * as official from "@modelcontextprotocol/server";
 import { expectTypeOf, test } from "vitest";
 import type { Json } from "../../src/json/json.ts";
 import type * as content from "../../src/model/content.ts";
+import type * as resource from "../../src/model/content.ts";
 import type * as input from "../../src/model/input.ts";
 import type { LogLevel } from "../../src/model/logging.ts";
 import type { Params, Result } from "../../src/model/methods.ts";
 import type * as peer from "../../src/model/peer.ts";
 import type * as prompt from "../../src/model/prompt.ts";
-import type * as resource from "../../src/model/resource.ts";
 import type { ListenFilter } from "../../src/model/subscription.ts";
 import type * as tool from "../../src/model/tool.ts";
 

@@ -2,8 +2,8 @@ import { Client, type JSONRPCMessage, type Transport } from "@modelcontextprotoc
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
 import { encodeMessage, type Message, parseText, type Request } from "../../src/jsonrpc/message.ts";
-import type { Method } from "../../src/model/methods.ts";
-import type { Outcome } from "../../src/model/service.ts";
+import type { WireMethod } from "../../src/model/methods.ts";
+import type { OutcomeOf } from "../../src/model/service.ts";
 import { codecFor } from "../support/codecs.ts";
 import { answers, plainQuestions, richQuestions } from "./example-questions.ts";
 import { params, results, server } from "./examples.ts";
@@ -13,7 +13,7 @@ import { params, results, server } from "./examples.ts";
 
 const codec = codecFor("2026-07-28");
 
-type Answering = <M extends Method>(method: M, request: JsonObject) => Outcome<M>;
+type Answering = <M extends WireMethod>(method: M, request: JsonObject) => OutcomeOf<M>;
 
 /** A transport whose far end is our codec. */
 function toCodec(answer: Answering, before: (send: (message: Message) => void, request: Request) => void): Transport {
@@ -40,13 +40,14 @@ function respond(request: Request, answer: Answering): Message {
   const { id } = request;
   const decoded = codec.decodeCall(request);
   if (!decoded.ok) return { kind: "failure", id, error: codec.encodeFailure(decoded.failure) };
-  const encoded = codec.encodeOutcome(decoded.value.method, answer(decoded.value.method, request.params), server);
+  const method = decoded.value.method as WireMethod;
+  const encoded = codec.encodeOutcome(method, answer(method, request.params), server);
   if (!encoded.ok) return { kind: "failure", id, error: codec.encodeFailure(encoded.failure) };
   return { kind: "success", id, result: encoded.value };
 }
 
 /** Every list is one page, so that a client that reads them all comes to an end. */
-function example<M extends Method>(method: M): Outcome<M> {
+function example<M extends WireMethod>(method: M): OutcomeOf<M> {
   const { nextCursor: _, ...result } = { nextCursor: undefined, ...results[method] };
   return { kind: "complete", result: result as (typeof results)[M] };
 }
@@ -139,6 +140,6 @@ describe("the official client understands", () => {
 });
 
 /** Params for the official methods, whose types differ in being mutable. */
-function official(method: Method): never {
+function official(method: WireMethod): never {
   return structuredClone(params[method]) as never;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { isObject, type JsonObject } from "../../src/json/json.ts";
 import { parseText } from "../../src/jsonrpc/message.ts";
 import { methodRow } from "../../src/model/methods.ts";
-import type { Call, Outcome } from "../../src/model/service.ts";
+import type { CallOf, Outcome } from "../../src/model/service.ts";
 import { codecFor } from "../support/codecs.ts";
 import { answers } from "./example-questions.ts";
 import { callOf, client, clientCapabilities, results, serverCapabilities } from "./examples.ts";
@@ -50,7 +50,7 @@ function question(): InputRequiredResult {
 }
 
 /** Sends a call the way of HTTP, which repeats some of it in headers. */
-async function send(call: Call, heard: Heard = {}): Promise<Outcome> {
+async function send(call: CallOf, heard: Heard = {}): Promise<Outcome> {
   const params = codec.encodeCall(call, 1);
   const { nameParam } = methodRow(call.method);
   const name = nameParam === undefined ? undefined : params[nameParam];

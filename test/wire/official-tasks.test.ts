@@ -8,12 +8,12 @@ import type { JsonObject } from "../../src/json/json.ts";
 import type { Channel } from "../../src/jsonrpc/channel.ts";
 import { encodeMessage, parseText } from "../../src/jsonrpc/message.ts";
 import { metaKeys } from "../../src/model/meta.ts";
-import type { Method, Params } from "../../src/model/methods.ts";
+import type { Params, WireMethod } from "../../src/model/methods.ts";
 import { type Call, createCall, type Outcome, type Service } from "../../src/model/service.ts";
 import type { DetailedTask, TaskTerms } from "../../src/model/task.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
-import { memoryChannels } from "../../src/transport/memory.ts";
+import { memoryChannels } from "../../src/transport/memory-channels.ts";
 import { openChannel } from "../../src/transport/open-channel.ts";
 import { serveChannel } from "../../src/transport/serve-channel.ts";
 import { opening } from "../support/connected.ts";
@@ -67,7 +67,7 @@ describe("the official client follows a task", () => {
           if (task.status === "input_required") asked.push((await ask?.({ method: "roots/list", params: {} })) ?? {});
           return { kind: "complete", result: results["tools/call"] };
         default:
-          return { kind: "complete", result: results[method] };
+          return { kind: "complete", result: results[method as WireMethod] };
       }
     };
     return answer as Service;
@@ -169,7 +169,7 @@ describe("a task of the official server", () => {
     );
     await server.connect(transportOf(there));
     const { service, peer } = await openChannel(here, opening(createManualClock(), { revision: "2025-11-25" }));
-    const call = <M extends Method>(method: M, params: Params<M>, terms?: TaskTerms) =>
+    const call = <M extends WireMethod>(method: M, params: Params<M>, terms?: TaskTerms) =>
       service(createCall<M>({ method, params, peer, abort: new LazyAbort(), notify: () => undefined, tasks: terms }));
     return { call };
   }

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isKnown } from "../../src/codec/shared/known.ts";
+import { isKnown } from "../../src/codec/shared/params.ts";
 import { isObject, type Json, type JsonObject } from "../../src/json/json.ts";
 import type { QuestionMethod } from "../../src/model/input.ts";
-import type { Method } from "../../src/model/methods.ts";
+import type { WireMethod } from "../../src/model/methods.ts";
 import { isLegacy, revisions } from "../../src/model/revision.ts";
 import { codecFor } from "../support/codecs.ts";
 import { callOf, notifications, params, peerOf, results, server } from "./examples.ts";
 
-const methods = Object.keys(params) as Method[];
+const methods = Object.keys(params) as WireMethod[];
 /** Of a task and what was done to it nothing is said but what there are words for. */
-const closed: readonly Method[] = ["tasks/get", "tasks/update", "tasks/cancel"];
+const closed: readonly WireMethod[] = ["tasks/get", "tasks/update", "tasks/cancel"];
 const open = methods.filter((method) => !closed.includes(method));
 const questions: readonly QuestionMethod[] = ["elicitation/create", "sampling/createMessage", "roots/list"];
 
@@ -48,7 +48,7 @@ describe.each(revisions)("%s", (revision) => {
 
   it("never throws, whatever it decodes", () => {
     const check = fc.property(anyMethod, anyObject, anyJson, (method, value, data) => {
-      const asMethod = method as Method;
+      const asMethod = method as WireMethod;
       codec.decodeCall({ kind: "request", id: 1, method, params: value }, session);
       codec.decodeCall({ kind: "request", id: 1, method, params: { ...value, _meta: stated } }, session);
       codec.decodeResult(asMethod, value);
@@ -70,7 +70,7 @@ describe.each(revisions)("%s", (revision) => {
 
   it("never throws, whatever a sloppy author has it encode", () => {
     const check = fc.property(anyMethod, anyObject, (method, value) => {
-      const asMethod = method as Method;
+      const asMethod = method as WireMethod;
       codec.encodeOutcome(asMethod, { kind: "complete", result: value as never });
       codec.encodeNotification(method, value, { progressToken: 1, subscriptionId: 1 });
       for (const status of statuses) {
@@ -129,7 +129,7 @@ describe.each(revisions)("%s", (revision) => {
     fc.assert(check);
   });
 
-  function roundTrip(method: Method, result: object): JsonObject {
+  function roundTrip(method: WireMethod, result: object): JsonObject {
     const encoded = codec.encodeOutcome(method, { kind: "complete", result: result as never }, server);
     if (!encoded.ok) throw new Error(encoded.failure.message);
     const outcome = codec.decodeResult(method, JSON.parse(JSON.stringify(encoded.value)));

@@ -2,10 +2,10 @@ import * as core from "@modelcontextprotocol/core";
 import * as ext from "@modelcontextprotocol/ext-tasks/core/v2";
 import * as sdk from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { isKnown } from "../../src/codec/shared/known.ts";
+import { isKnown } from "../../src/codec/shared/params.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import type { Question, QuestionMethod } from "../../src/model/input.ts";
-import type { Method } from "../../src/model/methods.ts";
+import type { WireMethod } from "../../src/model/methods.ts";
 import { type Revision, revisions } from "../../src/model/revision.ts";
 import { type Codec, codecFor } from "../support/codecs.ts";
 import { answers, plainQuestions, richQuestions } from "./example-questions.ts";
@@ -19,9 +19,9 @@ interface Schema {
   parse(value: unknown): unknown;
 }
 
-const methods = Object.keys(params) as Method[];
+const methods = Object.keys(params) as WireMethod[];
 
-type ModernMethod = Exclude<Method, "tasks/list" | "tasks/result">;
+type ModernMethod = Exclude<WireMethod, "tasks/list" | "tasks/result">;
 
 const requestSchemas: { readonly [M in ModernMethod]: Schema } = {
   "server/discover": core.DiscoverRequestSchema,
@@ -55,7 +55,7 @@ const resultSchemas: { readonly [M in ModernMethod]: Schema } = {
   "tasks/cancel": ext.CancelTaskResultV2Schema,
 };
 
-const legacySchemas: { readonly [M in Method]?: readonly [request: Schema, result: Schema] } = {
+const legacySchemas: { readonly [M in WireMethod]?: readonly [request: Schema, result: Schema] } = {
   "tools/list": [sdk.ListToolsRequestSchema, sdk.ListToolsResultSchema],
   "tools/call": [sdk.CallToolRequestSchema, sdk.CallToolResultSchema],
   "resources/list": [sdk.ListResourcesRequestSchema, sdk.ListResourcesResultSchema],
@@ -70,7 +70,7 @@ const legacySchemas: { readonly [M in Method]?: readonly [request: Schema, resul
   "tasks/result": [sdk.GetTaskPayloadRequestSchema, sdk.CallToolResultSchema],
 };
 
-function schemasOf(revision: Revision, method: Method): readonly [Schema, Schema] | undefined {
+function schemasOf(revision: Revision, method: WireMethod): readonly [Schema, Schema] | undefined {
   if (!isKnown(method, revision)) return undefined;
   if (revision !== "2026-07-28") return legacySchemas[method];
   return [requestSchemas[method as ModernMethod], resultSchemas[method as ModernMethod]];

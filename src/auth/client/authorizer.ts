@@ -1,32 +1,33 @@
-import type { Authorizer } from "../../model/authorizer.ts";
+import type { AuthorizedAnswer, AuthorizedRequest, Authorizer } from "../../model/authorizer.ts";
+import { McpError } from "../../model/errors.ts";
+import { reachOfHost } from "../../std/address-reach.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import { createSafeFetch, type Hop, type SafeFetch } from "../safe-fetch.ts";
-import { reachOfHost } from "../safe-fetch-address.ts";
-import type { Grant } from "./grant.ts";
-import type { AuthEvent } from "./keeper-parts.ts";
-import { readScopes } from "./scopes.ts";
-import { createSession, type Session } from "./session.ts";
+import { includesAll, readScopes, type TokenChallenge, tokenChallenge } from "./challenge.ts";
+import { createVault } from "./credentials.ts";
+import { canonicalUrl } from "./discovery.ts";
+import type { AuthEvent, Grant, KeeperParts } from "./grant.ts";
+import { unauthorized } from "./problems.ts";
+import { createTokenKeeper } from "./token-manager.ts";
 import { memoryTokens, type TokenStore } from "./token-store.ts";
-import { createVault } from "./vault.ts";
-import { canonicalUrl } from "./well-known.ts";
 
 /** What every way to a token has in common. */
 export interface AuthOptions {
   /** Where tokens are kept. Default: in memory, until the process ends. */
-  readonly tokens?: TokenStore;
+  readonly tokens?: TokenStore | undefined;
   /** Scopes to ask for, separated by blanks, in place of all that the server knows. */
-  readonly scope?: string;
+  readonly scope?: string | undefined;
   /** Binds tokens to a key, so that nobody else can use them (DPoP). Default false. */
-  readonly dpop?: boolean;
+  readonly dpop?: boolean | undefined;
   /** Whether servers on private networks may be asked: all, or hosts by name. Default: only the server itself. */
-  readonly allowPrivateNetwork?: boolean | readonly string[];
+  readonly allowPrivateNetwork?: boolean | readonly string[] | undefined;
   /** Hears what happens to tokens. */
-  readonly onEvent?: (event: AuthEvent) => void;
+  readonly onEvent?: ((event: AuthEvent) => void) | undefined;
   /** Sends requests for metadata and tokens. Default: what the platform does best. */
-  readonly fetch?: typeof fetch;
-  readonly clock?: Clock;
+  readonly fetch?: typeof fetch | undefined;
+  readonly clock?: Clock | undefined;
   /** The time of day in milliseconds. Default `Date.now`. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
 }
 
 /** What a platform has to offer for authorizing. */
@@ -93,5 +94,141 @@ function safely(onEvent: (event: AuthEvent) => void): (event: AuthEvent) => void
     } catch {
       // Nothing depends on it.
     }
+  };
+}
+
+/** The tokens of one server, and what to do when it refuses them. */
+interface Session {
+  headers(request: AuthorizedRequest): Promise<Readonly<Record<string, string>>>;
+  refused(request: AuthorizedRequest, answer: AuthorizedAnswer): Promise<boolean>;
+  answered(request: AuthorizedRequest, answer: AuthorizedAnswer): void;
+  signOut(): Promise<void>;
+}
+
+/** What was tried for one request. */
+interface Tries {
+  /** The token it was last sent with. */
+  token: string | undefined;
+  renewals: number;
+  stepUps: number;
+  nonces: number;
+}
+
+/** Authorizations for one request: one for a token, two for wider ones. */
+const maxRenewals = 1;
+const maxStepUps = 2;
+
+function createSession(parts: KeeperParts): Session {
+  const { server, grant } = parts;
+  const keeper = createTokenKeeper(parts);
+  const turns = createTurns();
+  const tries = new WeakMap<AuthorizedRequest, Tries>();
+
+  const triesOf = (request: AuthorizedRequest): Tries => {
+    const known = tries.get(request) ?? { token: undefined, renewals: 0, stepUps: 0, nonces: 0 };
+    tries.set(request, known);
+    return known;
+  };
+
+  /** A token before it is asked for: the old one anew, or the first one where nobody has to be asked. */
+  const prepare = async (): Promise<void> => {
+    await keeper.load();
+    const used = keeper.current?.tokens.accessToken;
+    if (!keeper.isDue() || (used === undefined && !grant.silent)) return;
+    await turns.once(`due ${used}`, async () => {
+      if (keeper.isDue()) await keeper.renewEarly();
+    });
+  };
+
+  const renew = async (used: string | undefined, challenge: TokenChallenge): Promise<void> => {
+    await turns.once(`401 ${used}`, async () => {
+      if (keeper.current === undefined || keeper.current.tokens.accessToken === used) await keeper.renew(challenge);
+    });
+  };
+
+  const onUnauthorized = async (attempts: Tries, answer: AuthorizedAnswer): Promise<boolean> => {
+    const challenge = tokenChallenge(answer.header("www-authenticate"), keeper.current?.tokens.type);
+    if (challenge.error === "use_dpop_nonce" && attempts.nonces++ === 0) return true;
+    if (keeper.current !== undefined && keeper.current.tokens.accessToken !== attempts.token) return true;
+    if (attempts.renewals++ === maxRenewals) throw notTaken(server, challenge);
+    await renew(attempts.token, challenge);
+    return true;
+  };
+
+  /** Whether the token at hand is one that was asked for with these scopes after a request was refused. */
+  const isWider = (used: string | undefined, scopes: readonly string[]): boolean => {
+    const tokens = keeper.current?.tokens;
+    return tokens !== undefined && tokens.accessToken !== used && includesAll(tokens.requested, scopes);
+  };
+
+  const onForbidden = async (attempts: Tries, answer: AuthorizedAnswer): Promise<boolean> => {
+    const challenge = tokenChallenge(answer.header("www-authenticate"), keeper.current?.tokens.type);
+    if (challenge.error !== "insufficient_scope") return false;
+    const scopes = readScopes(challenge.scope);
+    if (isWider(attempts.token, scopes)) return true;
+    const useless = scopes.length === 0 || keeper.wasAskedFor(scopes);
+    if (useless || attempts.stepUps++ === maxStepUps) throw notEnough(server, challenge);
+    await turns.once(`403 ${attempts.token} ${scopes.toSorted().join(" ")}`, async () => {
+      if (!isWider(attempts.token, scopes)) await keeper.widen(challenge, scopes);
+    });
+    return true;
+  };
+
+  return {
+    async headers(request) {
+      if (request.url.origin !== server.origin) throw new McpError("internal", "a token is for one server only");
+      await prepare();
+      const { current } = keeper;
+      triesOf(request).token = current?.tokens.accessToken;
+      if (current === undefined) return {};
+      const { tokens, key } = current;
+      if (key === undefined) return { authorization: `Bearer ${tokens.accessToken}` };
+      const dpop = await key.prove(request, tokens.accessToken);
+      return { authorization: `DPoP ${tokens.accessToken}`, dpop };
+    },
+    async refused(request, answer) {
+      const attempts = triesOf(request);
+      return answer.status === 401 ? onUnauthorized(attempts, answer) : onForbidden(attempts, answer);
+    },
+    answered(request, answer) {
+      keeper.current?.key?.learn(request.url, answer.header("dpop-nonce"));
+    },
+    signOut: () => turns.once("sign out", () => keeper.signOut()),
+  };
+}
+
+function notTaken({ origin }: URL, challenge: TokenChallenge): McpError {
+  return unauthorized("invalid-token", `${origin} does not take the token it was given`, {
+    challenge: { ...challenge },
+  });
+}
+
+function notEnough({ origin }: URL, { scope }: TokenChallenge): McpError {
+  const data = scope === undefined ? {} : { scope };
+  return new McpError("forbidden", `${origin} wants a token that reaches further`, { data });
+}
+
+/** Lets one task after the other run. */
+interface Turns {
+  /**
+   * Runs `task` in its turn. Who asks for the same, by its name, before that is
+   * over gets the same outcome, also when it fails.
+   */
+  once(name: string, task: () => Promise<void>): Promise<void>;
+}
+
+function createTurns(): Turns {
+  const open = new Map<string, Promise<void>>();
+  let last: Promise<void> = Promise.resolve();
+
+  return {
+    once(name, task) {
+      const under = open.get(name);
+      if (under !== undefined) return under;
+      const turn = last.then(task).finally(() => open.delete(name));
+      last = turn.catch(() => {});
+      open.set(name, turn);
+      return turn;
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readCallback } from "./callback.ts";
+import { readCallback } from "./sign-in.ts";
 
 const issuer = "https://as.example/t1";
 const redirectUri = "http://127.0.0.1:4000/callback";

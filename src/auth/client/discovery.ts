@@ -1,10 +1,9 @@
 import type { AuthorizationServer } from "oauth4webapi";
-import type { McpError } from "../../model/errors.ts";
-import type { SafeFetch } from "../safe-fetch.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { McpError } from "../../model/errors.ts";
+import { objectOf, type SafeFetch } from "../safe-fetch.ts";
 import type { TokenChallenge } from "./challenge.ts";
-import { asObject, type Found, fetchMetadata } from "./fetch-metadata.ts";
-import { unauthorized } from "./problems.ts";
-import { canonicalUrl, isResourceOf, resourceMetadataUrls, serverMetadataUrls } from "./well-known.ts";
+import { quoted, unauthorized } from "./problems.ts";
 
 /** Where tokens for a server come from. */
 export interface Discovery {
@@ -40,12 +39,21 @@ export async function discover(server: URL, options: DiscoveryOptions): Promise<
   const { resource, issuers, scopesSupported } = about;
   const { required, preferred = issuers[0] } = options;
   const issuer = required ?? (issuers.includes(preferred ?? "") ? preferred : issuers[0]);
-  if (issuer === undefined || !issuers.includes(issuer)) throw otherIssuer(server);
+  if (issuer === undefined || !issuers.includes(issuer)) throw otherIssuer(server, issuers, issuer);
   return { resource, issuer, metadata: await findIssuer(issuer, options.fetch), scopesSupported };
 }
 
-function otherIssuer({ origin }: URL): McpError {
-  return unauthorized("issuer-mismatch", `${origin} does not take tokens of the issuer that knows the client`);
+function otherIssuer({ origin }: URL, named: readonly string[], required = ""): McpError {
+  const message = `${origin} takes tokens of ${shown(named)}, not of the issuer that knows the client${quoted(required)}`;
+  return unauthorized("issuer-mismatch", message);
+}
+
+/** Names of issuers as a server has them, fit for a message. */
+function shown(issuers: readonly string[]): string {
+  return issuers
+    .slice(0, 3)
+    .map((issuer) => quoted(issuer).slice(2))
+    .join(", ");
 }
 
 interface ResourceFacts {
@@ -102,10 +110,10 @@ async function discoverOld(server: URL, { fetch, required, old }: DiscoveryOptio
   if (issuer !== origin && issuer !== `${origin}/`) {
     throw unauthorized("issuer-mismatch", `the metadata at ${origin} is of another issuer`);
   }
-  if (required !== undefined && required !== issuer) throw otherIssuer(server);
   if (found.kind === "missing" && old === "with-metadata") {
     throw unauthorized("no-authorization-server", `${origin} has no metadata`);
   }
+  if (required !== undefined && required !== issuer) throw otherIssuer(server, [origin], required);
   return { ...common, issuer, metadata: found.kind === "found" ? asServer(found) : defaultServer(origin) };
 }
 
@@ -133,4 +141,81 @@ function asServer({ document }: Found): AuthorizationServer {
 
 function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+interface Found {
+  readonly kind: "found";
+  readonly document: JsonObject;
+}
+
+/** A document, that there is none, or that nobody can tell. */
+type Metadata = Found | { readonly kind: "missing" } | { readonly kind: "failed"; readonly error: McpError };
+
+/** Fetches a document. Pages that are no JSON count as missing: some servers have one for every path. */
+export async function fetchMetadata(place: string | URL, fetch: SafeFetch): Promise<Metadata> {
+  try {
+    const response = await fetch(place);
+    const document = response.ok ? await objectOf(response) : undefined;
+    if (document !== undefined) return { kind: "found", document };
+    if (response.status < 500) return { kind: "missing" };
+    const { origin } = new URL(place);
+    return { kind: "failed", error: new McpError("http-error", `${origin} answered ${response.status}`) };
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    const isPage = error.code === "invalid-response" && error.data === undefined;
+    return isPage ? { kind: "missing" } : { kind: "failed", error };
+  }
+}
+
+/** A document as what its members were checked to be. The rest of them are checked where they are used. */
+export function asObject<T extends object>(document: JsonObject): T {
+  return document as unknown as T;
+}
+
+/** Where the metadata of a protected resource may be (RFC 9728), in the order to look: for its path, then for its origin. */
+export function resourceMetadataUrls(server: URL): readonly URL[] {
+  const { origin } = server;
+  const path = withoutTrailingSlash(server.pathname);
+  const root = new URL("/.well-known/oauth-protected-resource", origin);
+  if (path === "" && server.search === "") return [root];
+  return [new URL(`/.well-known/oauth-protected-resource${path}${server.search}`, origin), root];
+}
+
+/**
+ * Where the metadata of an authorization server may be, in the order to look:
+ * RFC 8414, then OpenID Connect. What is at the root is never that of an issuer
+ * with a path.
+ */
+export function serverMetadataUrls(issuer: URL): readonly URL[] {
+  const { origin } = issuer;
+  const path = withoutTrailingSlash(issuer.pathname);
+  const at = (location: string): URL => new URL(location, origin);
+  if (path === "") {
+    return [at("/.well-known/oauth-authorization-server"), at("/.well-known/openid-configuration")];
+  }
+  return [
+    at(`/.well-known/oauth-authorization-server${path}`),
+    at(`/.well-known/openid-configuration${path}`),
+    at(`${path}/.well-known/openid-configuration`),
+  ];
+}
+
+/** Whether what metadata says of a resource is about this server: its URL, or one above it. */
+export function isResourceOf(resource: string, server: URL): boolean {
+  if (!URL.canParse(resource)) return false;
+  const { origin, pathname, search, hash } = new URL(resource);
+  if (origin !== server.origin || hash !== "" || resource.includes("#")) return false;
+  const path = withoutTrailingSlash(pathname);
+  const own = withoutTrailingSlash(server.pathname);
+  if (search !== "") return path === own && search === server.search;
+  return own === path || own.startsWith(`${path}/`);
+}
+
+/** The URL of a server as an identifier: no fragment, no trailing slash. */
+export function canonicalUrl({ origin, pathname, search }: URL): string {
+  return `${origin}${withoutTrailingSlash(pathname)}${search}`;
+}
+
+function withoutTrailingSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
 }

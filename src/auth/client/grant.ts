@@ -1,9 +1,8 @@
 import type { SafeFetch } from "../safe-fetch.ts";
-import type { ClientIdentity } from "./client-auth.ts";
+import type { Registration, Vault } from "./credentials.ts";
 import type { Discovery } from "./discovery.ts";
 import type { DpopKey } from "./dpop.ts";
-import type { TokenAnswer } from "./token-request.ts";
-import type { Vault } from "./vault.ts";
+import type { ClientIdentity, TokenAnswer } from "./token-request.ts";
 
 /** What a token is asked for with. */
 export interface GrantContext {
@@ -34,6 +33,29 @@ export interface Grant {
   /** Whether the client is known to one issuer only: the first that was seen. */
   readonly bound: boolean;
   obtain(context: GrantContext): Promise<Granted>;
-  /** Who a token was given to, for a refresh. Undefined when that is not known any more. */
-  clientFor(discovery: Discovery, clientId: string, vault: Vault): Promise<ClientIdentity | undefined>;
+  /** The client a token was given to, by its id; `registration` if it had to register. Undefined: not known any more. */
+  clientFor(clientId: string, registration: Registration | undefined): ClientIdentity | undefined;
+}
+
+/** What happens to tokens, for logs and for users. There are no secrets in it. */
+export interface AuthEvent {
+  /** `save-failed`: the tokens are used, but could not be kept, so that the next process has to get others. */
+  readonly kind: "authorizing" | "authorized" | "refreshed" | "refresh-refused" | "save-failed" | "signed-out";
+  /** The origin of the server that the token is for. */
+  readonly server: string;
+  readonly issuer: string;
+}
+
+/** What is needed to keep the token of one server. */
+export interface KeeperParts {
+  readonly server: URL;
+  readonly grant: Grant;
+  readonly vault: Vault;
+  readonly fetch: SafeFetch;
+  /** The scopes the user wants. */
+  readonly wanted: readonly string[] | undefined;
+  readonly dpop: boolean;
+  /** Milliseconds of the time of day. */
+  now(): number;
+  onEvent(event: AuthEvent): void;
 }

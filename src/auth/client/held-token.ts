@@ -1,5 +1,9 @@
+import { McpError } from "../../model/errors.ts";
+import { readScopes } from "./challenge.ts";
+import type { TokenPlace, Tokens, Vault } from "./credentials.ts";
 import { type DpopKey, toDpopKey } from "./dpop.ts";
-import type { TokenPlace, Tokens, Vault } from "./vault.ts";
+import { unauthorized } from "./problems.ts";
+import type { TokenAnswer } from "./token-request.ts";
 
 /** A token that is in use. */
 export interface Held {
@@ -8,7 +12,7 @@ export interface Held {
   readonly key: DpopKey | undefined;
 }
 
-export interface HeldTokenParts {
+interface HeldTokenParts {
   readonly vault: Vault;
   /** What the server is called in the vault. */
   readonly name: string;
@@ -28,6 +32,8 @@ export interface HeldToken {
   hold(place: TokenPlace, tokens: Tokens): Promise<void>;
   /** Uses no token. */
   drop(): void;
+  /** Uses no token, and does not know of an earlier one. */
+  forget(): void;
   /** Uses what was kept, if it is of use. */
   takeKept(): Promise<void>;
 }
@@ -57,6 +63,10 @@ export function createHeldToken({ vault, name, dpop, now }: HeldTokenParts): Hel
     drop() {
       current = undefined;
     },
+    forget() {
+      current = undefined;
+      last = undefined;
+    },
     async takeKept() {
       const place = await vault.place(name);
       const tokens = place === undefined ? undefined : await vault.tokens(place);
@@ -65,3 +75,38 @@ export function createHeldToken({ vault, name, dpop, now }: HeldTokenParts): Hel
     },
   };
 }
+
+interface TokenFacts {
+  readonly requested: readonly string[];
+  readonly dpop: DpopKey | undefined;
+  /** Milliseconds of the time of day. */
+  readonly now: number;
+}
+
+/** How long before a token expires another one is needed, at most. */
+const leewayMs = 60_000;
+
+/** The answer of a token endpoint, to be kept. Throws when it is not the kind of token that was asked for. */
+export function toTokens(answer: TokenAnswer, { requested, dpop, now }: TokenFacts): Tokens {
+  const { access_token: accessToken, token_type: type, expires_in: seconds, scope } = answer;
+  if (!isSendable.test(accessToken))
+    throw new McpError("invalid-response", "the token is none that can be sent", { data: { ok: true } });
+  if (dpop !== undefined && type !== "dpop") {
+    throw unauthorized("dpop-unsupported", "the authorization server does not bind tokens to keys");
+  }
+  if (dpop === undefined && type === "dpop") {
+    throw unauthorized("dpop-unsupported", "the token is bound to a key, and none was given");
+  }
+  return {
+    accessToken,
+    type: dpop === undefined ? "bearer" : "dpop",
+    requested,
+    ...(answer.refresh_token !== undefined && { refreshToken: answer.refresh_token }),
+    ...(seconds !== undefined && { renewAt: now + seconds * 1000 - Math.min(leewayMs, seconds * 100) }),
+    ...(scope !== undefined && { granted: readScopes(scope) }),
+    ...(dpop !== undefined && { key: dpop.jwk }),
+  };
+}
+
+/** What a header can hold (RFC 6750). */
+const isSendable = /^[\x21-\x7e]+$/;

@@ -1,24 +1,34 @@
 import type { TokenAuthorizer } from "./authorizer.ts";
-import { type ClientCredentialsOptions, createClientCredentials } from "./client-credentials.ts";
-import { createEnterpriseManaged, type EnterpriseManagedOptions } from "./enterprise-managed.ts";
-import { createJwtBearer, type JwtBearerOptions } from "./jwt-bearer.ts";
+import {
+  type ClientCredentialsOptions,
+  createClientCredentials,
+  createJwtBearer,
+  type JwtBearerOptions,
+} from "./machine-grants.ts";
 import { createOAuth, type OAuthOptions } from "./oauth.ts";
-import { createTokenExchange, type TokenExchangeOptions } from "./token-exchange.ts";
+import {
+  createEnterpriseManaged,
+  createTokenExchange,
+  type EnterpriseManagedOptions,
+  type TokenExchangeOptions,
+} from "./token-exchange.ts";
 
 export type { AuthorizedAnswer, AuthorizedRequest, Authorizer } from "../../model/authorizer.ts";
 export type { AuthOptions, TokenAuthorizer } from "./authorizer.ts";
-export type { AuthMethod, ClientKey } from "./client-auth.ts";
-export type { ClientCredentialsOptions } from "./client-credentials.ts";
-export type { EnterpriseManagedOptions, IdentityProvider } from "./enterprise-managed.ts";
-export type { AssertionContext, JwtBearerOptions } from "./jwt-bearer.ts";
-export type { AuthEvent } from "./keeper-parts.ts";
-export type { OAuthOptions, RegisteredClient } from "./oauth.ts";
+export type { AuthEvent } from "./grant.ts";
+export type { AssertionContext, ClientCredentialsOptions, JwtBearerOptions } from "./machine-grants.ts";
+export type { ConfidentialClient, OAuthOptions, PublicClient, RegisteredClient } from "./oauth.ts";
 export type { AuthProblem } from "./problems.ts";
-export type { Authorize, AuthorizeContext, OpenRedirect, Redirect } from "./redirect.ts";
-export { type StoreTokensOptions, storeTokens } from "./store-tokens.ts";
-export type { SubjectToken, SubjectTokenType } from "./subject-token.ts";
-export type { TokenExchangeOptions } from "./token-exchange.ts";
-export { memoryTokens, type TokenStore } from "./token-store.ts";
+export type { Authorize, AuthorizeContext, OpenRedirect, Redirect } from "./sign-in.ts";
+export type {
+  EnterpriseManagedOptions,
+  IdentityProvider,
+  SubjectToken,
+  SubjectTokenType,
+  TokenExchangeOptions,
+} from "./token-exchange.ts";
+export type { AuthMethod, ClientKey } from "./token-request.ts";
+export { memoryTokens, type StoreTokensOptions, storeTokens, type TokenStore } from "./token-store.ts";
 
 /**
  * Signs users in to servers that want it, and keeps their tokens fresh:

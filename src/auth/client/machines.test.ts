@@ -14,6 +14,7 @@ import { recordSecret } from "../../../test/support/secrets.ts";
 import { clientCredentials, enterpriseManaged, jwtBearer, tokenExchange } from "./index.ts";
 
 const resource = "https://mcp.example/mcp";
+const issuer = "https://as.example";
 const failing = (reason: string) => ({ code: "unauthorized", data: expect.objectContaining({ reason }) });
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -25,7 +26,7 @@ const expiring = (exp: number): Promise<string> =>
 describe("C132: client credentials", () => {
   it("get a token before the first request, and another one when it is refused", async () => {
     const { fetch, server, heard, to } = createWorld();
-    const auth = clientCredentials({ fetch, clientId: "a", clientSecret: "s", scope: "x" });
+    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s", scope: "x" });
     const attempts: unknown[] = [];
     await request(auth, server, (headers, attempt) => {
       attempts.push(headers.authorization);
@@ -41,7 +42,12 @@ describe("C132: client credentials", () => {
 
   it("are a key: the assertion is for the issuer, and there is no secret", async () => {
     const { fetch, server, to } = createWorld();
-    const auth = clientCredentials({ fetch, clientId: "a", privateKey: { pem, algorithm: "ES256", keyId: "k1" } });
+    const auth = clientCredentials({
+      fetch,
+      issuer,
+      clientId: "a",
+      privateKey: { pem, algorithm: "ES256", keyId: "k1" },
+    });
     await request(auth, server, takes("t1"));
     const [sent] = to("/token");
     expect(sent?.headers).not.toHaveProperty("authorization");
@@ -56,13 +62,13 @@ describe("C132: client credentials", () => {
 
   it("are a secret or a key, and one that can be read", async () => {
     for (const options of [
-      { clientId: "a" },
-      { clientId: "a", clientSecret: "s", privateKey: { pem, algorithm: "ES256" } },
+      { issuer, clientId: "a" },
+      { issuer, clientId: "a", clientSecret: "s", privateKey: { pem, algorithm: "ES256" } },
     ]) {
       expect(() => clientCredentials(options)).toThrow(expect.objectContaining({ code: "invalid-params" }));
     }
     const { fetch, server } = createWorld();
-    const auth = clientCredentials({ fetch, clientId: "a", privateKey: { pem: "SECRET", algorithm: "ES256" } });
+    const auth = clientCredentials({ fetch, issuer, clientId: "a", privateKey: { pem: "SECRET", algorithm: "ES256" } });
     const failure = await request(auth, server, takes("t1")).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "invalid-params" });
     expect(String(failure)).not.toContain("SECRET");
@@ -75,7 +81,7 @@ describe("C132: client credentials", () => {
       "https://mcp.example/meta.json": { resource, authorization_servers: ["https://as.example"] },
     };
     const { fetch, server, to } = createWorld({ documents });
-    const auth = clientCredentials({ fetch, clientId: "a", clientSecret: "s" });
+    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s" });
     await request(auth, server, takesOr(challenge('Bearer resource_metadata="https://mcp.example/meta.json"'), "t1"));
     expect(to("/token")).toHaveLength(1);
   });
@@ -83,7 +89,7 @@ describe("C132: client credentials", () => {
   it("are not shown to a server that says nothing of itself", async () => {
     const documents = { "https://mcp.example/.well-known/oauth-protected-resource/mcp": undefined };
     const { fetch, server, to } = createWorld({ documents });
-    const auth = clientCredentials({ fetch, clientId: "a", clientSecret: "s" });
+    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s" });
     await expect(request(auth, server, takes("t1"))).rejects.toMatchObject(failing("no-authorization-server"));
     expect(to("/token")).toEqual([]);
   });
@@ -92,7 +98,7 @@ describe("C132: client credentials", () => {
     const { fetch, server } = createWorld({
       tokens: [Response.json({ error: "invalid_client" }, { status: 401, headers: { "www-authenticate": "Basic" } })],
     });
-    const auth = clientCredentials({ fetch, clientId: "a", clientSecret: "s" });
+    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s" });
     await expect(request(auth, server, takes("t1"))).rejects.toMatchObject({
       ...failing("token-refused"),
       message: "https://as.example refuses: invalid_client",
@@ -101,7 +107,7 @@ describe("C132: client credentials", () => {
 
   it("may be widened", async () => {
     const { fetch, server, to } = createWorld();
-    const auth = clientCredentials({ fetch, clientId: "a", clientSecret: "s", scope: "x" });
+    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s", scope: "x" });
     await request(auth, server, takesOr(challenge('Bearer error="insufficient_scope", scope="y"', 403), "t2"));
     expect(to("/token").map(({ fields }) => fields.scope)).toEqual(["x", "x y"]);
   });
@@ -110,7 +116,7 @@ describe("C132: client credentials", () => {
 describe("a workload", () => {
   it("shows one assertion, in one request, and nothing else", async () => {
     const { fetch, server, to } = createWorld();
-    const auth = jwtBearer({ fetch, assertion: ({ issuer, resource: about }) => `${issuer}|${about}`, clientId: "w" });
+    const auth = jwtBearer({ fetch, issuer, assertion: (to) => `${to.issuer}|${to.resource}`, clientId: "w" });
     await request(auth, server, takes("t1"));
     expect(to("/token").map(({ fields, headers }) => [fields, headers.authorization])).toEqual([
       [
@@ -129,7 +135,7 @@ describe("a workload", () => {
     const { fetch, server, heard, to } = createWorld({
       tokens: [Response.json({ error: "invalid_grant", error_description: "bad a.b.c" }, { status: 400 })],
     });
-    const auth = jwtBearer({ fetch, assertion: "a.b.c" });
+    const auth = jwtBearer({ fetch, issuer, assertion: "a.b.c" });
     const failure = await request(auth, server, takes("t1")).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       ...failing("token-refused"),
@@ -147,6 +153,7 @@ describe("RFC 8693: the token of a user", () => {
     const { fetch, server, to } = createWorld();
     const auth = tokenExchange({
       fetch,
+      issuer,
       clientId: "a",
       clientSecret: "s",
       subjectToken: async () => "u1",
@@ -165,7 +172,7 @@ describe("RFC 8693: the token of a user", () => {
 
   it("has expired: it says so itself, or the issuer does", async () => {
     const { fetch, server, to } = createWorld({ tokens: [Response.json({ error: "invalid_grant" }, { status: 400 })] });
-    const common = { fetch, clientId: "a", now: () => 2_000_000 };
+    const common = { fetch, issuer, clientId: "a", now: () => 2_000_000 };
     const expired = tokenExchange({ ...common, subjectToken: await expiring(2_000) });
     await expect(request(expired, server, takes("t1"))).rejects.toMatchObject(failing("subject-token-expired"));
     expect(to("/token")).toEqual([]);
@@ -185,6 +192,7 @@ describe("C133: a user of a company", () => {
   });
   const issued = { issued_token_type: idJag, access_token: "jag", token_type: "N_A" };
   const signedIn = {
+    issuer,
     identityProvider: { issuer: idp, clientId: "i" },
     clientId: "a-b",
     clientSecret: "s",
@@ -227,5 +235,31 @@ describe("C133: a user of a company", () => {
       code: "invalid-response",
     });
     expect(to("/token")).toEqual([]);
+  });
+});
+
+describe("without an issuer", () => {
+  const idp = { issuer: "https://idp.example", clientId: "i" };
+  const subjectToken = "u1";
+
+  it.each<[name: string, make: () => unknown]>([
+    // @ts-expect-error: `issuer` is missing.
+    ["clientCredentials", () => clientCredentials({ clientId: "a", clientSecret: "s" })],
+    // @ts-expect-error: `issuer` is missing.
+    ["clientCredentials", () => clientCredentials({ clientId: "a", privateKey: { pem, algorithm: "ES256" } })],
+    // @ts-expect-error: `issuer` is missing.
+    ["tokenExchange", () => tokenExchange({ clientId: "a", subjectToken })],
+    // @ts-expect-error: `issuer` is missing.
+    ["jwtBearer", () => jwtBearer({ assertion: "a.b.c" })],
+    // @ts-expect-error: `issuer` is missing.
+    ["enterpriseManaged", () => enterpriseManaged({ identityProvider: idp, subjectToken, clientId: "a" })],
+  ])("%s is refused, and says which option is missing (S1)", (name, make) => {
+    const message = expect.stringContaining(`issuer of ${name} is needed`);
+    expect(make).toThrow(expect.objectContaining({ code: "invalid-params", message }));
+  });
+
+  it("which is not a URL, credentials are refused too (S1)", () => {
+    const make = () => clientCredentials({ issuer: "as", clientId: "a", clientSecret: "s" });
+    expect(make).toThrow("issuer of clientCredentials is not a URL");
   });
 });

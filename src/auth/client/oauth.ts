@@ -1,43 +1,66 @@
 import { McpError } from "../../model/errors.ts";
 import { systemClock } from "../../std/clock.ts";
 import { type AuthOptions, type AuthPlatform, createAuthorizer, isLocal, type TokenAuthorizer } from "./authorizer.ts";
-import type { AuthMethod, ClientIdentity, ClientKey } from "./client-auth.ts";
-import { askUser, checkPkce } from "./code-flow.ts";
+import { union, withOfflineAccess } from "./challenge.ts";
+import { canonicalUrl } from "./discovery.ts";
 import type { Grant, GrantContext, Granted } from "./grant.ts";
-import { type Authorize, checkBrowsable, checkRedirectUri, noRedirect, type Redirect, redirectBy } from "./redirect.ts";
+import { requiredIssuer } from "./machine-grants.ts";
 import { type ClientDescription, identify } from "./registration.ts";
-import { union, withOfflineAccess } from "./scopes.ts";
+import {
+  type Authorize,
+  askUser,
+  checkBrowsable,
+  checkPkce,
+  checkRedirectUri,
+  noRedirect,
+  type Redirect,
+  redirectBy,
+} from "./sign-in.ts";
+import type { AuthMethod, ClientIdentity, ClientKey } from "./token-request.ts";
 
-/** A client that an authorization server knows already. */
-export interface RegisteredClient {
+/** A client that an authorization server knows already. With a secret or a key, `issuer` is needed. */
+export type RegisteredClient = PublicClient | ConfidentialClient;
+
+/** A client without credentials. */
+export interface PublicClient {
   readonly clientId: string;
-  readonly clientSecret?: string;
-  readonly privateKey?: ClientKey;
+  readonly clientSecret?: undefined;
+  readonly privateKey?: undefined;
+  readonly authMethod?: "none" | undefined;
+  /** The authorization server that knows the client. Default: the first one that a server names, for each server. */
+  readonly issuer?: string | undefined;
+}
+
+/** A client with credentials, which go to one authorization server only. */
+export interface ConfidentialClient {
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  readonly privateKey?: ClientKey | undefined;
   /** How it authenticates. Default: by what the authorization server says it takes. */
-  readonly authMethod?: AuthMethod;
-  /** Who knows it. Nobody else is shown its credentials. Default: the first issuer that the server names. */
-  readonly issuer?: string;
+  readonly authMethod?: AuthMethod | undefined;
+  /** The authorization server that knows the client. Its credentials are sent nowhere else. */
+  readonly issuer: string;
 }
 
 /** How {@link oauth} signs users in. */
 export interface OAuthOptions extends AuthOptions {
   /** The client, where it was registered beforehand. */
-  readonly client?: RegisteredClient;
+  readonly client?: RegisteredClient | undefined;
   /** Where the description of the client is published: https, with a path. It is the id of the client, too. */
-  readonly clientMetadataUrl?: string;
+  readonly clientMetadataUrl?: string | undefined;
   /** What users see where they sign in. Default `plugbay`. */
-  readonly clientName?: string;
-  readonly clientUri?: string;
+  readonly clientName?: string | undefined;
+  readonly clientUri?: string | undefined;
   /** How users get to where they sign in, and back. Default on Node: a browser and a server on this machine. */
-  readonly redirect?: Redirect;
+  readonly redirect?: Redirect | undefined;
   /** Sends users to a URL, and resolves to the one they came back to; for applications that do so themselves. */
-  readonly authorize?: Authorize;
+  readonly authorize?: Authorize | undefined;
   /** Where users come back to, with `authorize`. */
-  readonly redirectUri?: string;
-  /** How long users may take, which is also how long an answer is waited for. Default 60 s. */
-  readonly signInTimeoutMs?: number;
+  readonly redirectUri?: string | undefined;
+  /** How long users may take, which is also how long an answer is waited for. Default 5 min. */
+  readonly signInTimeoutMs?: number | undefined;
   /** Ends waiting for users. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What a platform has to offer for users who sign in. */
@@ -51,17 +74,16 @@ export function createOAuth(options: OAuthOptions, platform: OAuthPlatform): Tok
   if (clientMetadataUrl !== undefined) checkMetadataUrl(clientMetadataUrl);
   const redirect = redirectOf(options, platform);
   const identity = client === undefined ? undefined : identityOf(client);
+  if (client !== undefined) checkIssuer(client);
 
   const grant: Grant = {
     silent: false,
     issuer: client?.issuer,
     bound: client !== undefined,
     obtain: (context) => signIn(context, options, redirect, identity),
-    async clientFor({ issuer }, clientId, vault) {
+    clientFor(clientId, registration) {
       if (identity !== undefined) return identity.clientId === clientId ? identity : undefined;
-      if (clientId === clientMetadataUrl) return { clientId, method: "none" };
-      const registration = await vault.registration(issuer);
-      return registration?.clientId === clientId ? registration : undefined;
+      return clientId === clientMetadataUrl ? { clientId, method: "none" } : registration;
     },
   };
   return createAuthorizer(options, grant, platform);
@@ -81,6 +103,13 @@ function checkMetadataUrl(text: string): void {
   throw new McpError("invalid-params", "clientMetadataUrl must be an https URL with a path");
 }
 
+/** Credentials of a client go to one issuer, which has to be named. */
+function checkIssuer({ clientSecret, privateKey, issuer }: RegisteredClient): void {
+  const credential = clientSecret === undefined ? "private key" : "client secret";
+  const isPublic = clientSecret === undefined && privateKey === undefined;
+  if (!isPublic || issuer !== undefined) requiredIssuer("client.issuer of oauth", issuer, credential);
+}
+
 function identityOf({ clientId, clientSecret, privateKey, authMethod }: RegisteredClient): ClientIdentity {
   return { clientId, clientSecret, privateKey, method: authMethod };
 }
@@ -93,7 +122,7 @@ async function signIn(
 ): Promise<Granted> {
   const { discovery, fetch, dpop, vault, now } = context;
   const { metadata, issuer } = discovery;
-  const { clientMetadataUrl, signInTimeoutMs = 60_000, clock = systemClock, signal } = options;
+  const { clientMetadataUrl, signInTimeoutMs = 300_000, clock = systemClock, signal } = options;
   const allowLoopback = isLocal(context.server);
   // What cannot end well is not begun: nobody registers for it.
   checkPkce(discovery);
@@ -102,7 +131,12 @@ async function signIn(
   await using opened = await redirect.open((await vault.registration(issuer))?.redirectUri);
   // What the server may want later is better known now: else the client has to register again for it.
   const allScopes = scopes.length === 0 ? scopes : union(scopes, discovery.scopesSupported ?? []);
-  const place = { server: metadata, redirectUri: opened.uri, scopes: allScopes };
+  const place = {
+    resource: canonicalUrl(context.server),
+    server: metadata,
+    redirectUri: opened.uri,
+    scopes: allScopes,
+  };
   const description: ClientDescription = { clientName: options.clientName ?? "plugbay", clientUri: options.clientUri };
   const identity = await identify(place, { client, clientMetadataUrl, description, vault, fetch, now });
   const flow = { discovery, client: identity, scopes, redirect: opened, fetch, dpop, allowLoopback };

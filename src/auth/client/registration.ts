@@ -1,12 +1,12 @@
 import type { AuthorizationServer } from "oauth4webapi";
+import type { JsonObject } from "../../json/json.ts";
 import type { McpError } from "../../model/errors.ts";
-import type { SafeFetch } from "../safe-fetch.ts";
-import { reachOfHost } from "../safe-fetch-address.ts";
-import { objectOf } from "../safe-fetch-body.ts";
-import type { ClientIdentity } from "./client-auth.ts";
+import { reachOfHost } from "../../std/address-reach.ts";
+import { objectOf, type SafeFetch } from "../safe-fetch.ts";
+import { includesAll } from "./challenge.ts";
+import type { Registration, Vault } from "./credentials.ts";
 import { quoted, unauthorized } from "./problems.ts";
-import { includesAll } from "./scopes.ts";
-import type { Registration, Vault } from "./vault.ts";
+import type { ClientIdentity } from "./token-request.ts";
 
 /** What a client says of itself where it registers. */
 export interface ClientDescription {
@@ -28,6 +28,8 @@ export interface RegistrationOptions {
 
 /** Where a client is to be known, and where users come back to. */
 export interface RegistrationPlace {
+  /** What the MCP server is called in the vault. */
+  readonly resource: string;
   readonly server: AuthorizationServer;
   readonly redirectUri: string;
   readonly scopes: readonly string[];
@@ -46,13 +48,16 @@ export async function identify(place: RegistrationPlace, options: RegistrationOp
     return { clientId: clientMetadataUrl, method: "none" };
   }
   const known = await vault.registration(server.issuer);
-  if (known !== undefined && isUsable(known, place, options.now())) return known;
+  if (known !== undefined && isUsable(known, place, options.now())) {
+    await vault.register(place.resource, server.issuer, known);
+    return known;
+  }
   if (server.registration_endpoint === undefined) {
     const message = `${new URL(server.issuer).origin} registers nobody: give oauth the client it knows`;
     throw unauthorized("registration-unsupported", message);
   }
   const registration = await register(place, options);
-  await vault.register(server.issuer, registration);
+  await vault.register(place.resource, server.issuer, registration);
   return registration;
 }
 
@@ -104,8 +109,18 @@ async function send(
     ...(typeof clientSecret === "string" && { clientSecret }),
     method: typeof method === "string" ? method : assumedMethod(wanted.token_endpoint_auth_method, clientSecret),
     ...(typeof expires === "number" && expires > 0 && { secretExpiresAt: expires * 1000 }),
+    ...managementOf(answer, server),
   };
   return { kind: "registered", registration };
+}
+
+/** Where the registration can be deleted, if that is where it was made: nobody else gets the token for it. */
+function managementOf(
+  { registration_client_uri: uri, registration_access_token: token }: JsonObject,
+  { registration_endpoint: endpoint = "" }: AuthorizationServer,
+): Pick<Registration, "management"> {
+  if (typeof uri !== "string" || typeof token !== "string" || !URL.canParse(uri)) return {};
+  return new URL(uri).origin === new URL(endpoint).origin ? { management: { uri, token } } : {};
 }
 
 /** What was asked for, where the answer does not speak against it. */

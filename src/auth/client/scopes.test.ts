@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { firstScopes, includesAll, readScopes, union, withOfflineAccess } from "./scopes.ts";
+import { firstScopes, includesAll, readScopes, union, withOfflineAccess } from "./challenge.ts";
 
 describe("scopes", () => {
   it("are words, each once", () => {

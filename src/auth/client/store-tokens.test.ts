@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { describeTokenStore } from "../../../test/support/token-store-contract.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { createManualClock } from "../../testing/clock.ts";
-import { storeTokens } from "./store-tokens.ts";
-import { memoryTokens } from "./token-store.ts";
+import { memoryTokens, storeTokens } from "./token-store.ts";
 
 describeTokenStore("a store", () => {
   const store = memoryStore();

@@ -1,23 +1,26 @@
+import { importPKCS8 } from "jose";
 import {
   type AuthorizationServer,
   allowInsecureRequests,
   type ClientAuth,
+  ClientSecretPost,
+  type CryptoKey,
   customFetch,
   genericTokenEndpointRequest,
+  None,
+  PrivateKeyJwt,
   processGenericTokenEndpointResponse,
   type RecognizedTokenTypes,
   type TokenEndpointResponse,
 } from "oauth4webapi";
 import type { JsonObject } from "../../json/json.ts";
 import { McpError } from "../../model/errors.ts";
-import type { SafeFetch } from "../safe-fetch.ts";
-import { objectOf } from "../safe-fetch-body.ts";
-import { type ClientIdentity, clientAuthOf } from "./client-auth.ts";
+import { objectOf, type SafeFetch } from "../safe-fetch.ts";
 import type { DpopKey } from "./dpop.ts";
 import { quoted, unauthorized } from "./problems.ts";
 
 /** What is asked of a token endpoint. */
-export interface TokenRequest {
+interface TokenRequest {
   readonly server: AuthorizationServer;
   /** Undefined when the parameters themselves say who asks. */
   readonly client: ClientIdentity | undefined;
@@ -78,7 +81,7 @@ async function readTokens(response: Response, request: TokenRequest): Promise<To
     });
   } catch {
     // What is wrong with it would be told together with what is in it.
-    throw new McpError("invalid-response", `${originOf(request)} did not answer with a token`);
+    throw new McpError("invalid-response", `${originOf(request)} did not answer with a token`, { data: { ok: true } });
   }
 }
 
@@ -116,4 +119,75 @@ export function errorCodeOf(error: unknown): string | undefined {
   if (!(error instanceof McpError)) return undefined;
   const { data } = error;
   return typeof data === "object" && data !== null && "error" in data ? String(data.error) : undefined;
+}
+
+/** How a client shows an authorization server who it is. */
+export type AuthMethod = "client_secret_basic" | "client_secret_post" | "private_key_jwt" | "none";
+
+/** The key of a client: a PKCS #8 text in PEM with its algorithm, or a key of the platform. */
+export type ClientKey =
+  | CryptoKey
+  | { readonly pem: string; readonly algorithm: string; readonly keyId?: string | undefined };
+
+/** A client as an authorization server knows it. */
+export interface ClientIdentity {
+  readonly clientId: string;
+  readonly clientSecret?: string | undefined;
+  readonly privateKey?: ClientKey | undefined;
+  /** Default: by what the authorization server says it takes. */
+  readonly method?: string | undefined;
+}
+
+const methods: ReadonlySet<string> = new Set(["client_secret_basic", "client_secret_post", "private_key_jwt", "none"]);
+
+/** The way to authenticate at a token endpoint. Rejects with `unsupported` when there is none. */
+export async function clientAuthOf(identity: ClientIdentity, server: AuthorizationServer): Promise<ClientAuth> {
+  const method = methodOf(identity, server);
+  const { clientSecret = "", privateKey } = identity;
+  switch (method) {
+    case "client_secret_basic":
+      return basic(clientSecret);
+    case "client_secret_post":
+      return ClientSecretPost(clientSecret);
+    case "private_key_jwt":
+      if (privateKey === undefined)
+        throw new McpError("unsupported", "the client was registered with a key it has not");
+      return PrivateKeyJwt(await importKey(privateKey));
+    case "none":
+      return None();
+    default:
+      throw new McpError("unsupported", "the client was registered with a way to authenticate that is not known here");
+  }
+}
+
+/** Form-encoded as RFC 6749 wants it, and no more than that: many servers do not decode what they get. */
+function basic(clientSecret: string): ClientAuth {
+  return (_server, { client_id: clientId }, _body, headers) => {
+    const [name, secret] = [clientId, clientSecret].map((text) =>
+      new URLSearchParams({ "": text }).toString().slice(1),
+    );
+    headers.set("authorization", `Basic ${btoa(`${name}:${secret}`)}`);
+  };
+}
+
+function methodOf({ method, clientSecret, privateKey }: ClientIdentity, server: AuthorizationServer): string {
+  if (method !== undefined) return methods.has(method) ? method : "unknown";
+  if (privateKey !== undefined) return "private_key_jwt";
+  if (clientSecret === undefined) return "none";
+  // Who lists nothing takes Basic (RFC 8414).
+  const { token_endpoint_auth_methods_supported: listed = ["client_secret_basic"] } = server;
+  return !listed.includes("client_secret_basic") && listed.includes("client_secret_post")
+    ? "client_secret_post"
+    : "client_secret_basic";
+}
+
+async function importKey(key: ClientKey): Promise<CryptoKey | { key: CryptoKey; kid: string }> {
+  if (!("pem" in key)) return key;
+  try {
+    const imported = await importPKCS8(key.pem, key.algorithm);
+    return key.keyId === undefined ? imported : { key: imported, kid: key.keyId };
+  } catch {
+    // What the platform says of it may repeat it.
+    throw new McpError("invalid-params", "the private key is no PKCS #8 key for its algorithm");
+  }
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createTokenSeal, keyLength } from "./token-seal.ts";
+import { createTokenSeal, keyLength } from "./token-store.ts";
 
 const newSeal = () => createTokenSeal(crypto.getRandomValues(new Uint8Array(keyLength)));
 

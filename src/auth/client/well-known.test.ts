@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canonicalUrl, isResourceOf, resourceMetadataUrls, serverMetadataUrls } from "./well-known.ts";
+import { canonicalUrl, isResourceOf, resourceMetadataUrls, serverMetadataUrls } from "./discovery.ts";
 
 const hrefs = (urls: readonly URL[]): readonly string[] => urls.map(({ href }) => href);
 

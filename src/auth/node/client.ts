@@ -1,9 +1,17 @@
 import type { TokenAuthorizer } from "../client/authorizer.ts";
-import { type ClientCredentialsOptions, createClientCredentials } from "../client/client-credentials.ts";
-import { createEnterpriseManaged, type EnterpriseManagedOptions } from "../client/enterprise-managed.ts";
-import { createJwtBearer, type JwtBearerOptions } from "../client/jwt-bearer.ts";
+import {
+  type ClientCredentialsOptions,
+  createClientCredentials,
+  createJwtBearer,
+  type JwtBearerOptions,
+} from "../client/machine-grants.ts";
 import { createOAuth, type OAuthOptions } from "../client/oauth.ts";
-import { createTokenExchange, type TokenExchangeOptions } from "../client/token-exchange.ts";
+import {
+  createEnterpriseManaged,
+  createTokenExchange,
+  type EnterpriseManagedOptions,
+  type TokenExchangeOptions,
+} from "../client/token-exchange.ts";
 import { loopback } from "./loopback.ts";
 import { nodeHop } from "./node-hop.ts";
 
@@ -20,11 +28,13 @@ export type {
   AuthProblem,
   ClientCredentialsOptions,
   ClientKey,
+  ConfidentialClient,
   EnterpriseManagedOptions,
   IdentityProvider,
   JwtBearerOptions,
   OAuthOptions,
   OpenRedirect,
+  PublicClient,
   Redirect,
   RegisteredClient,
   StoreTokensOptions,
@@ -34,8 +44,7 @@ export type {
   TokenExchangeOptions,
   TokenStore,
 } from "../client/index.ts";
-export { storeTokens } from "../client/store-tokens.ts";
-export { memoryTokens } from "../client/token-store.ts";
+export { memoryTokens, storeTokens } from "../client/token-store.ts";
 export { fileTokens } from "./file-tokens.ts";
 export { type KeychainTokensOptions, keychainTokens } from "./keychain-tokens.ts";
 export { type LoopbackOptions, loopback } from "./loopback.ts";

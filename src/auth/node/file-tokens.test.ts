@@ -13,8 +13,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { describeTokenStore } from "../../../test/support/token-store-contract.ts";
-import { withFileLock } from "./file-lock.ts";
-import { fileTokens } from "./file-tokens.ts";
+import { fileTokens, withFileLock } from "./file-tokens.ts";
 
 let folder = "";
 beforeEach(() => {

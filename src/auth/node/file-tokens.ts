@@ -1,7 +1,8 @@
-import { chmod, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { chmod, mkdir, open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { homedir, hostname } from "node:os";
 import { join } from "node:path";
+import { McpError } from "../../model/errors.ts";
 import type { TokenStore } from "../client/token-store.ts";
-import { withFileLock } from "./file-lock.ts";
 
 /**
  * Keeps tokens in a folder that only this user can read: one file each, written
@@ -63,4 +64,109 @@ async function replace(file: string, text: string): Promise<void> {
     await rm(draft, { force: true });
     throw error;
   }
+}
+
+/** A lock is taken for abandoned when nobody has touched it for so long. */
+const staleMs = 30_000;
+const pollMs = 25;
+const patienceMs = 60_000;
+
+/** Runs `task` while no other process that uses the same file does. A lock of a process that is gone is taken over. */
+export async function withFileLock<T>(file: string, task: () => Promise<T>): Promise<T> {
+  const id = `${process.pid} ${hostname()} ${crypto.randomUUID()}`;
+  await acquire(file, id);
+  const alive = setInterval(() => void touch(file).catch(() => {}), staleMs / 3);
+  alive.unref();
+  try {
+    return await task();
+  } finally {
+    clearInterval(alive);
+    await release(file, id);
+  }
+}
+
+async function acquire(file: string, id: string): Promise<void> {
+  for (const start = performance.now(); !(await create(file, id)); await pause()) {
+    if (await isAbandoned(file)) await takeAway(file);
+    else if (performance.now() - start > patienceMs) throw new McpError("timeout", "another process holds the tokens");
+  }
+}
+
+/** Writes a file that is not there yet. False when it is. */
+async function create(file: string, text: string): Promise<boolean> {
+  try {
+    const handle = await open(file, "wx", 0o600);
+    await handle.writeFile(text).finally(() => handle.close());
+    return true;
+  } catch (error) {
+    if (isCode(error, "EEXIST")) return false;
+    throw error;
+  }
+}
+
+async function isAbandoned(file: string): Promise<boolean> {
+  try {
+    const [{ mtimeMs }, text] = await Promise.all([stat(file), readFile(file, "utf8")]);
+    const [pid = "", host] = text.split(" ");
+    const isGone = host === hostname() && /^\d+$/.test(pid) && !isRunning(Number(pid));
+    return isGone || Date.now() - mtimeMs > staleMs;
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return false;
+    throw error;
+  }
+}
+
+/** One at a time: whoever comes second might take away the lock of whoever came first. */
+async function takeAway(file: string): Promise<void> {
+  const guard = `${file}.break`;
+  if (!(await create(guard, ""))) {
+    const { mtimeMs } = await stat(guard).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > staleMs) await rm(guard, { force: true });
+    return;
+  }
+  try {
+    if (await isAbandoned(file)) await rm(file, { force: true });
+  } finally {
+    await rm(guard, { force: true });
+  }
+}
+
+async function touch(file: string): Promise<void> {
+  const now = new Date();
+  await utimes(file, now, now);
+}
+
+async function release(file: string, id: string): Promise<void> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  if (text === id) await rm(file, { force: true });
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return isCode(error, "EPERM");
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, pollMs);
+  });
+}
+
+/** Where the system keeps what applications of this user remember. */
+export function stateFolder(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  platform: string = process.platform,
+): string {
+  if (platform === "win32") return env.LOCALAPPDATA || join(homedir(), "AppData", "Local");
+  if (platform === "darwin") return join(homedir(), "Library", "Application Support");
+  // A relative one is to be ignored, says the XDG Base Directory Specification.
+  return env.XDG_STATE_HOME?.startsWith("/") ? env.XDG_STATE_HOME : join(homedir(), ".local", "state");
 }

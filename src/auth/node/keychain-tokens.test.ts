@@ -3,10 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { describeTokenStore } from "../../../test/support/token-store-contract.ts";
-import type { Keychain } from "./keychain.ts";
-import { openKeychain } from "./keychain.ts";
-import { createKeychainTokens, keychainTokens } from "./keychain-tokens.ts";
-import { stateFolder } from "./state-folder.ts";
+import { stateFolder } from "./file-tokens.ts";
+import { createKeychainTokens, type Keychain, keychainTokens, openKeychain } from "./keychain-tokens.ts";
 
 /** An entry that nobody else can see. The one of a system is in test/e2e/keychain.test.ts. */
 function createEntry(text?: string) {

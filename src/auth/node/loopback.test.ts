@@ -3,8 +3,7 @@ import { createServer, request } from "node:http";
 import { describe, expect, it, vi } from "vitest";
 import { eventually } from "../../../test/support/patience.ts";
 import { quietPort } from "../../../test/support/quiet-port.ts";
-import { loopback } from "./loopback.ts";
-import { openBrowser } from "./open-browser.ts";
+import { loopback, openBrowser } from "./loopback.ts";
 
 /** Sends a request as a browser would, or as somebody else. */
 async function get(url: string, options: { method?: string; host?: string } = {}) {
@@ -112,7 +111,7 @@ describe("users who come back to this machine", () => {
   });
 });
 
-describe("V9, CL-24: the browser", () => {
+describe("the browser", () => {
   it.each([
     ["linux", "xdg-open", []],
     ["freebsd", "xdg-open", []],

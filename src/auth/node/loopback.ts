@@ -1,20 +1,20 @@
+import { type SpawnOptions, spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { McpError } from "../../model/errors.ts";
-import { equalsInConstantTime } from "../client/digest.ts";
-import type { OpenRedirect, Redirect } from "../client/redirect.ts";
-import { openBrowser } from "./open-browser.ts";
+import { equalsInConstantTime } from "../client/dpop.ts";
+import type { OpenRedirect, Redirect } from "../client/sign-in.ts";
 
 /** How users come back to this machine. */
 export interface LoopbackOptions {
   /** Ports to listen on, the first that is free; for clients that were registered with one. Default: any. */
-  readonly ports?: readonly number[];
+  readonly ports?: readonly number[] | undefined;
   /** Default `/callback`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** Opens a URL for the user. False when it cannot. Default: the browser of the user. */
-  readonly open?: (url: URL) => Promise<boolean>;
+  readonly open?: ((url: URL) => Promise<boolean>) | undefined;
   /** Shows the user a URL that could not be opened. Default: on stderr. */
-  readonly show?: (url: URL) => void;
+  readonly show?: ((url: URL) => void) | undefined;
 }
 
 const host = "127.0.0.1";
@@ -117,3 +117,45 @@ function close(server: Server): Promise<void> {
     server.closeAllConnections();
   });
 }
+
+/** Starts a program. Resolves to whether it started and did not fail at once. */
+type Start = (command: string, args: readonly string[]) => Promise<boolean>;
+
+interface BrowserOptions {
+  readonly platform?: string;
+  readonly start?: Start;
+}
+
+/**
+ * Opens a URL in the browser of the user. No shell sees it: it is one argument
+ * of a program. Resolves to false when there is no way to do so.
+ */
+export async function openBrowser(url: URL, options: BrowserOptions = {}): Promise<boolean> {
+  const { platform = process.platform, start = startProgram } = options;
+  // Anything else might be a program, or a file, to whatever opens it.
+  if (url.protocol !== "https:" && url.protocol !== "http:") return false;
+  const [command, ...args] = openers[platform] ?? ["xdg-open"];
+  return command !== undefined && start(command, [...args, url.href]);
+}
+
+const openers: Readonly<Record<string, readonly string[]>> = {
+  darwin: ["open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+const options: SpawnOptions = { shell: false, detached: true, stdio: "ignore", windowsHide: true };
+
+const startProgram: Start = (command, args) =>
+  new Promise((resolve) => {
+    const child = spawn(command, [...args], options);
+    child.on("error", () => resolve(false));
+    // Some openers are the browser themselves, and stay.
+    child.on("spawn", () => {
+      const settled = setTimeout(resolve, 1_000, true);
+      child.on("exit", (code) => {
+        clearTimeout(settled);
+        resolve(code === 0);
+      });
+    });
+    child.unref();
+  });

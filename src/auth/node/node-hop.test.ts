@@ -35,7 +35,7 @@ describe("a request on Node", () => {
     expect(heard).toEqual(["GET /a ", "POST /b é", "GET /none "]);
   });
 
-  it("CL-22: goes to an address that was checked, or nowhere", async () => {
+  it("goes to an address that was checked, or nowhere", async () => {
     const before = heard.length;
     const allows = vi.fn(() => false);
     const url = new URL(at("/secret"));

@@ -1,9 +1,8 @@
-import { lookup as resolve } from "node:dns";
 import * as http from "node:http";
 import * as https from "node:https";
-import type { LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import { McpError } from "../../model/errors.ts";
+import { guardedLookup } from "../../std/node/guarded-lookup.ts";
 import type { Hop } from "../safe-fetch.ts";
 
 /**
@@ -15,24 +14,17 @@ export const nodeHop: Hop = ({ url, method, headers, body, signal, allows }) =>
     const { request } = url.protocol === "https:" ? https : http;
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
     const fields = { ...headers, ...length, "accept-encoding": "identity", connection: "close" };
-    const outgoing = request(url, { method, headers: fields, signal, agent: false, lookup: guarded(allows) });
+    const outgoing = request(url, {
+      method,
+      headers: fields,
+      signal,
+      agent: false,
+      lookup: guardedLookup((address) => allows(address), notAllowed),
+    });
     outgoing.on("response", (incoming) => done(toResponse(incoming)));
     outgoing.on("error", reject);
     outgoing.end(body);
   });
-
-/** Resolves a name to the addresses that are allowed. Fails when there are none. */
-function guarded(allows: (address: string) => boolean): LookupFunction {
-  return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, found) => {
-      if (error !== null) return callback(error, "");
-      const allowed = found.filter(({ address }) => allows(address));
-      const [first] = allowed;
-      if (first === undefined) return callback(notAllowed(hostname), "");
-      return options.all === true ? callback(null, allowed) : callback(null, first.address, first.family);
-    });
-  };
-}
 
 function notAllowed(hostname: string): McpError {
   const data = { reason: "address-not-allowed" };

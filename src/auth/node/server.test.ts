@@ -31,7 +31,7 @@ afterAll(() => new Promise<void>((resolve) => site.close(() => resolve())));
 const notAllowed = { code: "invalid-response", data: { reason: "address-not-allowed" } };
 const nobodyThere = { code: "connection-closed", message: "no answer from https://keys.example:1: ECONNREFUSED" };
 
-describe("CL-22: a host that an issuer names", () => {
+describe("a host that an issuer names", () => {
   const helpers = {
     jwt: (more: object) => jwt({ issuer, audience, ...more }),
     introspection: (more: object) => introspection({ issuer, audience, clientId: "a", clientSecret: "b", ...more }),

@@ -1,3 +1,4 @@
+/// <reference path="../../index.ts" preserve="true" />
 import type { Authenticator } from "../../model/authenticator.ts";
 import type { CheckedAuth, ClaimsSchema } from "../server/claims.ts";
 import { createIntrospection, type IntrospectionOptions, introspectionFetch } from "../server/introspection.ts";
@@ -13,12 +14,15 @@ export type {
   AuthRefusal,
   AuthScheme,
   BasicOptions,
+  CheckedAuth,
   DpopOptions,
   HttpFacts,
   IntrospectionOptions,
   JwtOptions,
+  KnownClaims,
   KnownSecret,
   Login,
+  NeededAuth,
   ResourceMetadata,
   TokenOptions,
   VerifyBearer,

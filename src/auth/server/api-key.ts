@@ -3,20 +3,17 @@ import type { Authentication, Authenticator } from "../../model/authenticator.ts
 import { McpError } from "../../model/errors.ts";
 import type { Auth, KnownClaims } from "../../model/peer.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
-import { equalsInConstantTime } from "../client/digest.ts";
-import { admit } from "./admit.ts";
-import { readAuthorization } from "./authorization-header.ts";
-import { type CheckedAuth, type ClaimsSchema, createClaimsCheck, type GivenClaims } from "./claims.ts";
-import { createHmac } from "./hmac.ts";
-import { type KnownSecret, readKnown } from "./known.ts";
-import { checkScopes } from "./scopes.ts";
+import { equalsInConstantTime } from "../client/dpop.ts";
+import { admit, readAuthorization } from "./authorization.ts";
+import { type CheckedAuth, type ClaimsSchema, checkScopes, createClaimsCheck, type GivenClaims } from "./claims.ts";
+import { createHmac, type KnownSecret, readKnown } from "./secrets.ts";
 
 interface ApiKeyCommon<S extends ClaimsSchema> {
   /** The header that brings the key. In `authorization` it comes as Bearer. Default `x-api-key`. */
-  readonly header?: string;
-  readonly requiredScopes?: readonly string[];
+  readonly header?: string | undefined;
+  readonly requiredScopes?: readonly string[] | undefined;
   /** Checks the claims: any Standard Schema, or a plain JSON Schema. What it makes of them is what handlers see. */
-  readonly claims?: S;
+  readonly claims?: S | undefined;
 }
 
 /** Keys that are listed here, as {@link hashApiKey} hashes them. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { httpWith } from "../../../test/support/tokens.ts";
 import { basic } from "./basic.ts";
-import { hashPassword } from "./passwords.ts";
+import { hashPassword } from "./secrets.ts";
 
 const as = (user: string, password: string) =>
   httpWith({ authorization: `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` });

@@ -5,21 +5,17 @@ import type { Auth, KnownClaims } from "../../model/peer.ts";
 import { fromBase64 } from "../../std/base64.ts";
 import { createGate } from "../../std/gate.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
-import { admit } from "./admit.ts";
-import { readAuthorization } from "./authorization-header.ts";
-import { type CheckedAuth, type ClaimsSchema, createClaimsCheck, type GivenClaims } from "./claims.ts";
-import { createHmac } from "./hmac.ts";
-import { type KnownSecret, readKnown } from "./known.ts";
-import { isPassword, nobodysHash, readPasswordHash } from "./passwords.ts";
-import { createRecent } from "./recent.ts";
-import { checkScopes } from "./scopes.ts";
+import { admit, readAuthorization } from "./authorization.ts";
+import { type CheckedAuth, type ClaimsSchema, checkScopes, createClaimsCheck, type GivenClaims } from "./claims.ts";
+import { createRecent } from "./dpop.ts";
+import { createHmac, isPassword, type KnownSecret, nobodysHash, readKnown, readPasswordHash } from "./secrets.ts";
 
 interface BasicCommon<S extends ClaimsSchema> {
   /** What users are told that the password is for. Default `mcp`. */
-  readonly realm?: string;
-  readonly requiredScopes?: readonly string[];
+  readonly realm?: string | undefined;
+  readonly requiredScopes?: readonly string[] | undefined;
   /** Checks the claims: any Standard Schema, or a plain JSON Schema. What it makes of them is what handlers see. */
-  readonly claims?: S;
+  readonly claims?: S | undefined;
 }
 
 /** Users that are listed here, with passwords as {@link hashPassword} hashes them. */
@@ -27,7 +23,7 @@ export interface ListedUsers<S extends ClaimsSchema = undefined> extends BasicCo
   /** Hashes by user name. */
   readonly users: Readonly<Record<string, KnownSecret<GivenClaims<S>>>>;
   /** How long a password that was right need not be checked again: that is slow on purpose. Default 5 min; 0 is off. */
-  readonly cacheMs?: number;
+  readonly cacheMs?: number | undefined;
   readonly verify?: undefined;
 }
 

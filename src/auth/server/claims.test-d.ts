@@ -9,10 +9,10 @@ import type { Context } from "../../server/context.ts";
 import { createServer } from "../../server/server.ts";
 import { serveHttp } from "../../transport/node/serve-http.ts";
 import { introspection, jwt } from "../node/server.ts";
+import { firstOf, none } from "./any-of.ts";
 import { apiKey } from "./api-key.ts";
 import { basic } from "./basic.ts";
 import { bearer } from "./bearer.ts";
-import { firstOf, none } from "./first-of.ts";
 
 // A program that has not extended AuthClaims. One that has is in test/package/auth-claims.test.ts.
 

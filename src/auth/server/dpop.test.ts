@@ -4,8 +4,8 @@ import { recordSecret } from "../../../test/support/secrets.ts";
 import { audience, createFakeIssuer, httpWith, noon } from "../../../test/support/tokens.ts";
 import { toBase64Url } from "../../std/base64.ts";
 import { openStore } from "../../store/open-store.ts";
-import { sha256 } from "../client/digest.ts";
-import { localProofs } from "./dpop-replay.ts";
+import { sha256 } from "../client/dpop.ts";
+import { localProofs } from "./dpop.ts";
 import { createJwt, type JwtOptions } from "./jwt.ts";
 
 type Changes = Readonly<Record<string, unknown>>;

@@ -1,26 +1,28 @@
+import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload, jwtVerify } from "jose";
 import { isObject, type JsonObject } from "../../json/json.ts";
 import type { AuthRefusal } from "../../model/authenticator.ts";
+import { McpError } from "../../model/errors.ts";
+import { toBase64Url } from "../../std/base64.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import type { Store } from "../../store/store.ts";
-import { nameOf } from "../client/digest.ts";
-import { createDpopNonces } from "./dpop-nonces.ts";
-import { readProof } from "./dpop-proof.ts";
-import { localProofs, sharedProofs } from "./dpop-replay.ts";
+import { equalsInConstantTime, nameOf, sha256 } from "../client/dpop.ts";
+import { urlsOf } from "./authorization.ts";
+import { createHmac } from "./secrets.ts";
 
 /** How tokens that are bound to a key are taken (RFC 9449). */
 export interface DpopOptions {
   /** Whether tokens that are bound to no key are refused. Default false. */
-  readonly required?: boolean;
+  readonly required?: boolean | undefined;
   /** Whether proofs need a nonce of this server. A text is the secret that processes share for it. Default false. */
-  readonly nonce?: boolean | string;
+  readonly nonce?: boolean | string | undefined;
   /** Where used proofs are kept, so that no process takes one twice. Default: in memory. */
-  readonly store?: Store | Promise<Store>;
+  readonly store?: Store | Promise<Store> | undefined;
   /** How old a proof may be, and how far ahead its clock. Default 60 s. */
-  readonly maxAgeS?: number;
+  readonly maxAgeS?: number | undefined;
 }
 
 /** A token that is taken so far, and how it came. */
-export interface Presented {
+interface Presented {
   readonly scheme: string;
   readonly token: string;
   readonly claims: JsonObject;
@@ -28,9 +30,9 @@ export interface Presented {
 }
 
 /** Finds out whether who sent a token has the key it is bound to. Undefined when all is well. */
-export type CheckPossession = (presented: Presented) => Promise<AuthRefusal | undefined>;
+type CheckPossession = (presented: Presented) => Promise<AuthRefusal | undefined>;
 
-export interface PossessionOptions extends DpopOptions {
+interface PossessionOptions extends DpopOptions {
   /** The URL of this server, as clients know it. */
   readonly resource?: string | undefined;
   now(): number;
@@ -69,4 +71,173 @@ export function createPossessionCheck(options: PossessionOptions): CheckPossessi
 
 function refuse(error: string, description: string): AuthRefusal {
   return { ok: false, status: 401, error, description, scheme: "DPoP" };
+}
+
+/** Nonces that a server wants to see in proofs, so that none can be made long before it is used. Nothing is kept. */
+interface DpopNonces {
+  current(): Promise<string>;
+  accepts(nonce: unknown): Promise<boolean>;
+}
+
+/** A nonce is good for one to two of these. */
+const STEP_MS = 150_000;
+
+/** All processes that have the same secret take the nonces of each other. */
+function createDpopNonces(secret: string | undefined, now: () => number): DpopNonces {
+  const hmac = createHmac(secret);
+  const nonceOf = (step: number): Promise<string> => hmac(`dpop-nonce ${step}`);
+  return {
+    current: () => nonceOf(Math.floor(now() / STEP_MS)),
+    async accepts(nonce) {
+      if (typeof nonce !== "string") return false;
+      const step = Math.floor(now() / STEP_MS);
+      const [newer, older] = await Promise.all([nonceOf(step), nonceOf(step - 1)]);
+      const isNewer = equalsInConstantTime(nonce, newer);
+      return equalsInConstantTime(nonce, older) || isNewer;
+    },
+  };
+}
+
+/** Algorithms of proofs, as challenges and metadata name them. */
+export const dpopAlgorithms: readonly string[] = ["ES256", "ES384", "ES512", "EdDSA", "Ed25519", "RS256", "PS256"];
+
+/** What a proof has to be about. */
+interface ProofRules {
+  readonly http: HttpFacts;
+  /** The URL of this server, as clients know it. */
+  readonly resource: string | undefined;
+  readonly token: string;
+  /** The thumbprint of the key that the token is bound to. */
+  readonly jkt: string;
+  readonly maxAgeS: number;
+  readonly nowS: number;
+}
+
+/** A proof that holds, or what is wrong with it. */
+type Proof =
+  | { readonly ok: true; readonly jti: string; readonly nonce: unknown }
+  | { readonly ok: false; readonly problem: string };
+
+/** Reads the proof of a request (RFC 9449, 4.3), but for its nonce and whether it was used before. */
+async function readProof(rules: ProofRules): Promise<Proof> {
+  const text = rules.http.header("dpop");
+  if (text === undefined) return no("the proof is missing");
+  const opened = await open(text, rules);
+  if (opened === undefined) return no("the proof is malformed or wrongly signed");
+  const { payload, thumbprint } = opened;
+  const { jti, nonce, ath } = payload;
+  if (!isOfNow(payload, rules)) return no("the proof is not of now");
+  if (!isForRequest(payload, rules)) return no("the proof is for another request");
+  if (!isSame(ath, toBase64Url(await sha256(rules.token)))) return no("the proof is for another token");
+  if (!isSame(thumbprint, rules.jkt)) return no("the proof is of another key");
+  return typeof jti === "string" && jti !== "" ? { ok: true, jti, nonce } : no("the proof has no name");
+}
+
+interface Opened {
+  readonly payload: JWTPayload;
+  readonly thumbprint: string;
+}
+
+/** Undefined when it is none, or not signed with the key it names. */
+async function open(proof: string, { maxAgeS, nowS }: ProofRules): Promise<Opened | undefined> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {
+      typ: "dpop+jwt",
+      algorithms: [...dpopAlgorithms],
+      clockTolerance: maxAgeS,
+      requiredClaims: ["jti", "htm", "htu", "iat", "ath"],
+      currentDate: new Date(nowS * 1_000),
+    });
+    return { payload, thumbprint: await calculateJwkThumbprint(protectedHeader.jwk ?? {}) };
+  } catch (error) {
+    // A key that the platform cannot read is no fault of ours either.
+    const isTheirs = [errors.JOSEError, TypeError, DOMException].some((kind) => error instanceof kind);
+    if (isTheirs) return undefined;
+    throw error;
+  }
+}
+
+function isOfNow({ iat = 0 }: JWTPayload, { maxAgeS, nowS }: ProofRules): boolean {
+  return Math.abs(nowS - iat) <= maxAgeS;
+}
+
+function isForRequest({ htm, htu }: JWTPayload, { http, resource }: ProofRules): boolean {
+  if (htm !== http.method || typeof htu !== "string" || !URL.canParse(htu)) return false;
+  const { origin, pathname } = new URL(htu);
+  return urlsOf(http, resource).includes(`${origin}${pathname}`);
+}
+
+function isSame(claim: unknown, wanted: string): boolean {
+  return typeof claim === "string" && equalsInConstantTime(claim, wanted);
+}
+
+function no(problem: string): Proof {
+  return { ok: false, problem };
+}
+
+/** Proofs that were used, while they could be used again. */
+interface UsedProofs {
+  /** True for the first that asks by this name. Rejects when nobody can tell. */
+  claim(name: string, ttlMs: number): Promise<boolean>;
+}
+
+/** Proofs that are known to every process with this store. */
+function sharedProofs(store: Store | Promise<Store>): UsedProofs {
+  return {
+    async claim(name, ttl) {
+      const { values } = await store;
+      return (await values.put(`dpop/${name}`, "", { version: null, ttl })) !== undefined;
+    },
+  };
+}
+
+/** Proofs that were used in this process. When too many could be used again, no further one is taken. */
+export function localProofs(now: () => number, max = 100_000): UsedProofs {
+  /** In the order in which they run out: all live equally long. */
+  const until = new Map<string, number>();
+  return {
+    async claim(name, ttlMs) {
+      const time = now();
+      for (const [oldest, end] of until) {
+        if (end > time) break;
+        until.delete(oldest);
+      }
+      if (until.has(name)) return false;
+      if (until.size >= max)
+        throw new McpError("limit-reached", `more than ${max} proofs were used within ${ttlMs} ms`);
+      until.set(name, time + ttlMs);
+      return true;
+    },
+  };
+}
+
+/** Things to be remembered for a while, within bounds: the oldest go first. */
+interface Recent<V> {
+  get(name: string): V | undefined;
+  set(name: string, value: V, ttlMs: number): void;
+  delete(name: string): void;
+}
+
+interface RecentOptions {
+  readonly max: number;
+  now(): number;
+}
+
+export function createRecent<V>({ max, now }: RecentOptions): Recent<V> {
+  const kept = new Map<string, { readonly value: V; readonly until: number }>();
+  return {
+    get(name) {
+      const found = kept.get(name);
+      if (found === undefined || found.until > now()) return found?.value;
+      kept.delete(name);
+      return undefined;
+    },
+    set(name, value, ttlMs) {
+      kept.delete(name);
+      kept.set(name, { value, until: now() + ttlMs });
+      const [oldest] = kept.keys();
+      if (kept.size > max && oldest !== undefined) kept.delete(oldest);
+    },
+    delete: (name) => void kept.delete(name),
+  };
 }

@@ -10,36 +10,51 @@ import {
 import type { JsonObject } from "../../json/json.ts";
 import type { Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
-import { clientAuthOf } from "../client/client-auth.ts";
-import { nameOf } from "../client/digest.ts";
+import { checkOptionNames, type OptionNames } from "../../model/option-names.ts";
+import { isRequestBound } from "../../std/clock.ts";
+import { defined } from "../../std/defined.ts";
+import { nameOf } from "../client/dpop.ts";
+import { clientAuthOf } from "../client/token-request.ts";
 import type { Hop, SafeFetch } from "../safe-fetch.ts";
-import type { CheckedAuth, ClaimsSchema } from "./claims.ts";
-import { fetchFor } from "./fetch-for.ts";
-import { fetchIssuer, urlIn } from "./issuer-metadata.ts";
+import { together } from "./authorization.ts";
+import { type CheckedAuth, type ClaimsSchema, scopesOf } from "./claims.ts";
+import { createRecent } from "./dpop.ts";
 import { defaultPrincipal } from "./jwt.ts";
-import { createRecent } from "./recent.ts";
-import { scopesOf } from "./scopes.ts";
-import { type Time, type TokenOptions, tokenAuthenticator, type Verified } from "./tokens.ts";
+import { fetchFor, fetchIssuer, urlIn } from "./keys.ts";
+import { type Time, type TokenOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
 
 export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extends TokenOptions<S> {
   /** Who makes the tokens; its metadata says where to ask. This or `endpoint` is needed. */
-  readonly issuer?: string;
+  readonly issuer?: string | undefined;
   /** Where to ask. */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
   /** Who this server is to the issuer. */
   readonly clientId: string;
   readonly clientSecret: string;
   /** Who the tokens must be for: this server. `"any"` leaves it to the issuer, which must then know who asks. */
   readonly audience: string | readonly string[] | "any";
   /** How long an answer may be used again, so that a revoked token still works. Default 30 s; 0 is off. */
-  readonly cacheMs?: number;
+  readonly cacheMs?: number | undefined;
   /** How far clocks may differ. Default 60 s. */
-  readonly clockToleranceS?: number;
+  readonly clockToleranceS?: number | undefined;
   /** Whether the issuer may name hosts on a private network, besides those named here. Default false. */
-  readonly allowPrivateNetwork?: boolean;
+  readonly allowPrivateNetwork?: boolean | undefined;
   /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
-  readonly principal?: (claims: JsonObject) => string | undefined;
+  readonly principal?: ((claims: JsonObject) => string | undefined) | undefined;
 }
+
+const optionNames: OptionNames<IntrospectionOptions> = {
+  ...tokenOptionNames,
+  issuer: true,
+  endpoint: true,
+  clientId: true,
+  clientSecret: true,
+  audience: true,
+  cacheMs: true,
+  clockToleranceS: true,
+  allowPrivateNetwork: true,
+  principal: true,
+};
 
 /**
  * Takes tokens of any form and asks their issuer about each (RFC 7662). What it
@@ -67,6 +82,7 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
   options: IntrospectionOptions<S>,
   means: Time & { readonly fetch: SafeFetch },
 ): Authenticator<CheckedAuth<S>> {
+  checkOptionNames("introspection", options, optionNames, { scopes: "requiredScopes" });
   const { issuer, cacheMs = 30_000 } = options;
   const { now } = means;
   const ask = createAsking(options, means.fetch);
@@ -79,15 +95,27 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
     const known = kept.get(name);
     if (known !== undefined) return known;
     const asking = ask(token);
+    if (isRequestBound) {
+      // Nobody may wait for the promise of another request.
+      const answer = await asking;
+      kept.set(name, Promise.resolve(answer), cacheMs);
+      return answer;
+    }
     kept.set(name, asking, cacheMs);
     asking.catch(() => kept.delete(name));
     return asking;
   };
 
   const verify = async (token: string): Promise<Verified> => judge(await askOnce(token), options, now() / 1_000);
-  const metadata = { ...(issuer !== undefined && { authorization_servers: [issuer] }), ...options.metadata };
+  const issuers = issuer !== undefined && { authorization_servers: [issuer] };
+  const metadata = { ...issuers, ...defined(options.metadata ?? {}) };
   const tellsMore = issuer !== undefined || options.metadata !== undefined;
   return tokenAuthenticator({ name: "introspection", verify, now }, tellsMore ? { ...options, metadata } : options);
+}
+
+interface Issuer {
+  readonly as: AuthorizationServer;
+  readonly auth: ClientAuth;
 }
 
 /** Puts a question about a token. Rejects when there is no answer. */
@@ -100,9 +128,9 @@ function createAsking(
   if ([endpoint, issuer].some((url) => url !== undefined && !URL.canParse(url)))
     throw bad("issuer and endpoint are URLs");
   const client = { client_id: clientId };
-  let server: Promise<{ readonly as: AuthorizationServer; readonly auth: ClientAuth }> | undefined;
+  let known: Issuer | undefined;
 
-  const find = async (): Promise<{ as: AuthorizationServer; auth: ClientAuth }> => {
+  const find = together(async (): Promise<Issuer> => {
     const found = issuer === undefined || endpoint !== undefined ? {} : await fetchIssuer(issuer, fetch);
     const place = endpoint ?? urlIn(found, "introspection_endpoint", new URL(issuer ?? "").origin);
     const { introspection_endpoint_auth_methods_supported: listed } = found;
@@ -112,15 +140,12 @@ function createAsking(
       introspection_endpoint: place,
       token_endpoint_auth_methods_supported: methods,
     };
-    return { as, auth: await clientAuthOf({ clientId, clientSecret }, as) };
-  };
+    known = { as, auth: await clientAuthOf({ clientId, clientSecret }, as) };
+    return known;
+  });
 
   return async (token) => {
-    server ??= find();
-    server.catch(() => {
-      server = undefined;
-    });
-    const { as, auth } = await server;
+    const { as, auth } = known ?? (await find());
     const response = await introspectionRequest(as, client, auth, token, {
       // Whether a URL may be asked is decided by what fetches it.
       [allowInsecureRequests]: true,

@@ -2,14 +2,13 @@ import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerif
 import type { JsonObject } from "../../json/json.ts";
 import type { Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
+import { checkOptionNames, type OptionNames } from "../../model/option-names.ts";
 import type { Auth } from "../../model/peer.ts";
 import { defined } from "../../std/defined.ts";
 import type { Hop, SafeFetch } from "../safe-fetch.ts";
-import type { CheckedAuth, ClaimsSchema } from "./claims.ts";
-import { fetchFor } from "./fetch-for.ts";
-import { createKeys, type Keys } from "./keys.ts";
-import { scopesOf } from "./scopes.ts";
-import { type Time, type TokenOptions, tokenAuthenticator, type Verified } from "./tokens.ts";
+import { type CheckedAuth, type ClaimsSchema, scopesOf } from "./claims.ts";
+import { createKeys, fetchFor, type Keys } from "./keys.ts";
+import { type Time, type TokenOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
 
 export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenOptions<S> {
   /** Who makes the tokens: the `iss` in them, exactly. */
@@ -17,16 +16,27 @@ export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenOpt
   /** Who the tokens must be for: this server, as the issuer knows it. One of several will do. */
   readonly audience: string | readonly string[];
   /** Where the keys are, or the keys. Default: where the metadata of the issuer says. */
-  readonly jwks?: Keys;
+  readonly jwks?: Keys | undefined;
   /** How tokens may be signed. Default: everything with a public key. */
-  readonly algorithms?: readonly string[];
+  readonly algorithms?: readonly string[] | undefined;
   /** How far clocks may differ. Default 60 s. */
-  readonly clockToleranceS?: number;
+  readonly clockToleranceS?: number | undefined;
   /** Whether metadata and keys may be on a private network, besides those named here. Default false. */
-  readonly allowPrivateNetwork?: boolean;
+  readonly allowPrivateNetwork?: boolean | undefined;
   /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
-  readonly principal?: (claims: JsonObject) => string | undefined;
+  readonly principal?: ((claims: JsonObject) => string | undefined) | undefined;
 }
+
+const optionNames: OptionNames<JwtOptions> = {
+  ...tokenOptionNames,
+  issuer: true,
+  audience: true,
+  jwks: true,
+  algorithms: true,
+  clockToleranceS: true,
+  allowPrivateNetwork: true,
+  principal: true,
+};
 
 /**
  * Takes access tokens that are JWTs (RFC 9068), checked here with the keys of
@@ -51,6 +61,7 @@ export function createJwt<S extends ClaimsSchema = undefined>(
   means: Time & { readonly fetch: SafeFetch },
 ): Authenticator<CheckedAuth<S>> {
   const { issuer, audience, jwks, algorithms = publicAlgorithms, clockToleranceS = 60 } = options;
+  checkOptionNames("jwt", options, optionNames, { scopes: "requiredScopes" });
   checkOptions(options);
   const principalOf = options.principal ?? defaultPrincipal;
   const keys = createKeys({ issuer, jwks, ...means });
@@ -78,7 +89,7 @@ export function createJwt<S extends ClaimsSchema = undefined>(
   };
 
   const resource = options.resource ?? [audience].flat().find(isWebUrl);
-  const metadata = { authorization_servers: [issuer], ...options.metadata };
+  const metadata = { authorization_servers: [issuer], ...defined(options.metadata ?? {}) };
   const parts = { name: "jwt", verify, now: means.now };
   return tokenAuthenticator(parts, { ...options, ...defined({ resource }), metadata });
 }

@@ -1,15 +1,20 @@
 import type { JsonObject } from "../../json/json.ts";
 import type { Authenticator, AuthRefusal, AuthScheme, ResourceMetadata } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
+import type { OptionNames } from "../../model/option-names.ts";
 import type { Auth } from "../../model/peer.ts";
 import { defined } from "../../std/defined.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
-import { admit } from "./admit.ts";
-import { readAuthorization } from "./authorization-header.ts";
-import { type CheckedAuth, type ClaimsSchema, createClaimsCheck } from "./claims.ts";
-import { createPossessionCheck, type DpopOptions } from "./dpop.ts";
-import { dpopAlgorithms } from "./dpop-proof.ts";
-import { checkScopes, type ImpliedScopes, withImplied } from "./scopes.ts";
+import { admit, readAuthorization } from "./authorization.ts";
+import {
+  type CheckedAuth,
+  type ClaimsSchema,
+  checkScopes,
+  createClaimsCheck,
+  type ImpliedScopes,
+  withImplied,
+} from "./claims.ts";
+import { createPossessionCheck, type DpopOptions, dpopAlgorithms } from "./dpop.ts";
 
 /** What is common to all ways to take tokens. */
 export interface TokenOptions<S extends ClaimsSchema = undefined> {
@@ -18,18 +23,27 @@ export interface TokenOptions<S extends ClaimsSchema = undefined> {
    * it makes of them is what handlers see. Tokens whose claims do not fit are
    * refused, and `onWarning` hears why. Default: claims are taken as they are.
    */
-  readonly claims?: S;
+  readonly claims?: S | undefined;
   /** Scopes that every request takes. Default none. */
-  readonly requiredScopes?: readonly string[];
+  readonly requiredScopes?: readonly string[] | undefined;
   /** Scopes that hold others, such as `{ admin: ["read", "write"] }`. */
-  readonly implies?: ImpliedScopes;
+  readonly implies?: ImpliedScopes | undefined;
   /** The URL of this server, as clients know it. Default: the audience if that is one, else what the client called. */
-  readonly resource?: string;
+  readonly resource?: string | undefined;
   /** More to tell clients of this server (RFC 9728), such as `scopes_supported` or `resource_name`. */
-  readonly metadata?: ResourceMetadata;
+  readonly metadata?: ResourceMetadata | undefined;
   /** Offers tokens that are bound to a key. Those that are get checked in any case. */
-  readonly dpop?: boolean | DpopOptions;
+  readonly dpop?: boolean | DpopOptions | undefined;
 }
+
+export const tokenOptionNames: OptionNames<TokenOptions> = {
+  claims: true,
+  requiredScopes: true,
+  implies: true,
+  resource: true,
+  metadata: true,
+  dpop: true,
+};
 
 /** Who a token stands for, or what is wrong with it. Nothing in it may repeat the token. */
 export type Verified =
@@ -109,7 +123,7 @@ function metadataOf({
     ...(requiredScopes.length > 0 && { scopes_supported: requiredScopes }),
     ...(dpop !== false && { dpop_signing_alg_values_supported: dpopAlgorithms }),
     ...(typeof dpop === "object" && dpop.required === true && { dpop_bound_access_tokens_required: true }),
-    ...metadata,
+    ...defined(metadata ?? {}),
   };
 }
 

@@ -1,16 +1,15 @@
+/// <reference path="../../index.ts" preserve="true" />
 import type { JsonObject } from "../../json/json.ts";
 import type { CreateMessageParams } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { Toolkit, ToolkitOptions } from "../bridge.ts";
-import type { Turn } from "../conversation.ts";
-import { createToolkit } from "../create-toolkit.ts";
 import { type Lowering, plainLowering } from "../lower/lower.ts";
 import { createOffers } from "../offers.ts";
-import { readCall } from "../read-call.ts";
+import { readCall, type Turn } from "../read-call.ts";
+import { createToolkit } from "../run-tool-calls.ts";
 import type { AiSdkFormat, AiSdkMessage, AiSdkRequest, AiSdkTool } from "./format.ts";
-import { toModelMessages } from "./messages.ts";
-import { aiSdkCallsOf, toAiSdkAnswer } from "./reply.ts";
+import { aiSdkCallsOf, toAiSdkAnswer, toModelMessages } from "./messages.ts";
 import { type AiSdkRunTool, toTool } from "./tool.ts";
 
 /*
@@ -24,7 +23,7 @@ import { type AiSdkRunTool, toTool } from "./tool.ts";
 
 export interface AiSdkOptions extends ToolkitOptions {
   /** Runs a tool, so that the AI SDK can. Without it, calls are left to you. */
-  readonly run?: AiSdkRunTool;
+  readonly run?: AiSdkRunTool | undefined;
 }
 
 const argumentNames: NameRule = { safe: /^[A-Za-z_][A-Za-z0-9_]{0,63}$/, unsafe: /[^A-Za-z0-9_]/g, maxLength: 64 };
@@ -73,8 +72,16 @@ function toRequest(
   };
 }
 
-export type { NamedResult, SchemaNote, SkippedTool, ToolCall, Toolkit, ToolkitOptions } from "../bridge.ts";
-export { type RunTool, runCalls, toResult } from "../run-calls.ts";
-export { type Bridge, type Send, toModel } from "../to-model.ts";
+export type { StandardConverter, StandardIssue, StandardResult, StandardSchema } from "../../schema/standard-schema.ts";
+export type {
+  FaultyCall,
+  NamedResult,
+  ReadyCall,
+  SchemaNote,
+  SkippedTool,
+  ToolCall,
+  Toolkit,
+  ToolkitOptions,
+} from "../bridge.ts";
 export type * from "./format.ts";
 export type { AiSdkRunTool } from "./tool.ts";

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { SamplingMessage } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
+import { runCalls } from "../run-tool-calls.ts";
 import { toolLoop } from "../tool-loop.ts";
-import { type AnthropicReply, anthropic, runCalls } from "./index.ts";
+import { type AnthropicReply, anthropic } from "./index.ts";
 
 const tools: readonly Tool[] = [
   {

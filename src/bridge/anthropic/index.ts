@@ -1,14 +1,14 @@
+/// <reference path="../../index.ts" preserve="true" />
 import type { CreateMessageParams } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { Toolkit, ToolkitOptions } from "../bridge.ts";
-import type { Turn } from "../conversation.ts";
-import { createToolkit } from "../create-toolkit.ts";
 import { type Lowering, plainLowering } from "../lower/lower.ts";
 import { createOffers, type Offer } from "../offers.ts";
+import type { Turn } from "../read-call.ts";
+import { createToolkit } from "../run-tool-calls.ts";
 import type { AnthropicFormat, AnthropicInputSchema, AnthropicRequest, AnthropicTool } from "./format.ts";
-import { toMessages } from "./messages.ts";
-import { rawCallsOf, toAnswer } from "./reply.ts";
+import { rawCallsOf, toAnswer, toMessages } from "./messages.ts";
 
 /*
  * What the Messages API asks for:
@@ -68,7 +68,14 @@ function toRequest(
 
 const choices = { auto: { type: "auto" }, required: { type: "any" }, none: { type: "none" } } as const;
 
-export type { NamedResult, SchemaNote, SkippedTool, ToolCall, Toolkit, ToolkitOptions } from "../bridge.ts";
-export { type RunTool, runCalls, toResult } from "../run-calls.ts";
-export { type Bridge, type Send, toModel } from "../to-model.ts";
+export type {
+  FaultyCall,
+  NamedResult,
+  ReadyCall,
+  SchemaNote,
+  SkippedTool,
+  ToolCall,
+  Toolkit,
+  ToolkitOptions,
+} from "../bridge.ts";
 export type * from "./format.ts";

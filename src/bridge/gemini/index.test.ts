@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../model/tool.ts";
-import { type GeminiReply, gemini, type OpenApiSchema, runCalls } from "./index.ts";
+import { runCalls } from "../run-tool-calls.ts";
+import { type GeminiReply, gemini, type OpenApiSchema } from "./index.ts";
 
 const tools: readonly Tool[] = [
   {

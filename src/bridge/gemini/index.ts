@@ -1,14 +1,14 @@
+/// <reference path="../../index.ts" preserve="true" />
 import type { CreateMessageParams } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { Toolkit, ToolkitOptions } from "../bridge.ts";
-import type { Turn } from "../conversation.ts";
-import { createToolkit } from "../create-toolkit.ts";
 import { jsonSchemaLowering, type Lowering, openApiLowering } from "../lower/lower.ts";
 import { createOffers, type Offer } from "../offers.ts";
-import { toContents } from "./contents.ts";
+import type { Turn } from "../read-call.ts";
+import { createToolkit } from "../run-tool-calls.ts";
+import { geminiCallsOf, toContents, toGeminiAnswer } from "./contents.ts";
 import type { GeminiContent, GeminiFormat, GeminiFunction, GeminiRequest } from "./format.ts";
-import { geminiCallsOf, toGeminiAnswer } from "./reply.ts";
 
 /*
  * What the API of Gemini asks for:
@@ -29,12 +29,12 @@ export interface GeminiOptions extends ToolkitOptions {
    * How arguments are told: in the schema that all versions of the API know, or in
    * JSON Schema, of which newer ones know a part. Default `openapi`.
    */
-  readonly schema?: "openapi" | "json-schema";
+  readonly schema?: "openapi" | "json-schema" | undefined;
   /**
    * Has Gemini accept calls of which no signature is known, such as those of
    * another provider, or of a conversation that was stored. Default false.
    */
-  readonly skipSignatures?: boolean;
+  readonly skipSignatures?: boolean | undefined;
 }
 
 const functionNames: NameRule = { safe: /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, unsafe: /[^A-Za-z0-9_-]/g, maxLength: 64 };
@@ -54,7 +54,12 @@ const lowerings: Readonly<Record<"openapi" | "json-schema", Lowering<object>>> =
 /** Tools for the API of Gemini. */
 export function gemini(tools: readonly Tool[], options: GeminiOptions = {}): Toolkit<GeminiFormat> {
   const { validate = true, schema = "openapi", skipSignatures = false, ...limits } = options;
-  const offers = createOffers(tools, { maxTools, ...limits, lowering: lowerings[schema], names: functionNames });
+  const offers = createOffers(tools, {
+    ...limits,
+    maxTools: limits.maxTools ?? maxTools,
+    lowering: lowerings[schema],
+    names: functionNames,
+  });
   const declarations = offers.list.map((offer) => toFunction(offer, schema));
   const contentsOf = (turns: readonly Turn[]): GeminiContent[] =>
     toContents(turns, { aliasOf: offers.aliasOf, ...(skipSignatures && { unsigned: noSignature }) });
@@ -93,8 +98,15 @@ function toRequest(params: CreateMessageParams, tools: GeminiFunction[], content
 
 const modes = { auto: "AUTO", required: "ANY", none: "NONE" } as const;
 
-export type { NamedResult, SchemaNote, SkippedTool, ToolCall, Toolkit, ToolkitOptions } from "../bridge.ts";
+export type {
+  FaultyCall,
+  NamedResult,
+  ReadyCall,
+  SchemaNote,
+  SkippedTool,
+  ToolCall,
+  Toolkit,
+  ToolkitOptions,
+} from "../bridge.ts";
 export type { OpenApiSchema } from "../lower/emit-openapi.ts";
-export { type RunTool, runCalls, toResult } from "../run-calls.ts";
-export { type Bridge, type Send, toModel } from "../to-model.ts";
 export type * from "./format.ts";

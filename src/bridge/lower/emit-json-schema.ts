@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../json/json.ts";
-import { inclusiveLimits, limitHints } from "./inclusive-limits.ts";
 import { describe, hintsFor, type Notes } from "./notes.ts";
-import type { ArrayOption, Described, Further, ObjectOption, Option, Shape } from "./shape.ts";
+import type { ArrayOption, Described, Further, NumberOption, ObjectOption, Option, Shape } from "./shape.ts";
 
 /** Arguments without references, in the part of JSON Schema that Gemini reads. */
 export function emitJsonSchema(root: ObjectOption, notes: Notes): JsonObject {
@@ -83,4 +82,36 @@ function emitArray({ prefix, items, minItems, maxItems }: ArrayOption, notes: No
     ...(minItems !== undefined && { minItems }),
     ...(most !== undefined && { maxItems: most }),
   };
+}
+
+/**
+ * The limits of a number where only inclusive ones can be said. Integers have
+ * nothing between them, so for those it is exact.
+ */
+export function inclusiveLimits(option: NumberOption): { readonly minimum?: number; readonly maximum?: number } {
+  const { kind, minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below } = option;
+  const isWhole = kind === "integer";
+  const lowest = [minimum, above !== undefined && isWhole ? Math.floor(above) + 1 : above];
+  const highest = [maximum, below !== undefined && isWhole ? Math.ceil(below) - 1 : below];
+  return { ...limit("minimum", lowest, Math.max), ...limit("maximum", highest, Math.min) };
+}
+
+function limit(
+  keyword: "minimum" | "maximum",
+  values: readonly (number | undefined)[],
+  choose: (...values: number[]) => number,
+): { readonly minimum?: number; readonly maximum?: number } {
+  const said = values.filter((value) => value !== undefined);
+  return said.length === 0 ? {} : { [keyword]: choose(...said) };
+}
+
+/** What is lost by that, and what has no word at all. */
+export function limitHints(option: NumberOption, notes: Notes): readonly string[] {
+  const { at, kind, exclusiveMinimum, exclusiveMaximum, multipleOf } = option;
+  const isWhole = kind === "integer";
+  return hintsFor(at, notes, [
+    ["exclusiveMinimum", isWhole ? undefined : exclusiveMinimum],
+    ["exclusiveMaximum", isWhole ? undefined : exclusiveMaximum],
+    ["multipleOf", multipleOf],
+  ]);
 }

@@ -1,8 +1,15 @@
-import { inclusiveLimits, limitHints } from "./inclusive-limits.ts";
+import { inclusiveLimits, limitHints } from "./emit-json-schema.ts";
 import { describe, hintsFor, type Notes } from "./notes.ts";
-import { isPortablePattern } from "./portable-pattern.ts";
-import type { ArrayOption, Described, ObjectOption, Option, Shape, StringOption } from "./shape.ts";
-import { unite } from "./shape.ts";
+import { isPortablePattern } from "./rewrite.ts";
+import {
+  type ArrayOption,
+  type Described,
+  type ObjectOption,
+  type Option,
+  type Shape,
+  type StringOption,
+  unite,
+} from "./shape.ts";
 
 /** What Gemini calls a schema: a subset of OpenAPI 3.0, in which counts are texts. */
 export interface OpenApiSchema {

@@ -1,19 +1,19 @@
 import type { JsonObject } from "../../json/json.ts";
-import { entries } from "../../schema/entries.ts";
 import { inspectSchema } from "../../schema/inspect.ts";
+import { resolveSchema } from "../../schema/resolve.ts";
+import { entries } from "../../schema/vocabulary.ts";
 import type { NameRule } from "../alias.ts";
 import { emitJsonSchema } from "./emit-json-schema.ts";
 import { emitOpenApi, type OpenApiSchema } from "./emit-openapi.ts";
-import { emitStrict } from "./emit-strict.ts";
-import { liftStrict } from "./lift-strict.ts";
+import { emitStrict, strictObstacle } from "./emit-strict.ts";
 import { createNotes, type Note, type Notes } from "./notes.ts";
-import { maxWork, own, type Source } from "./place.ts";
 import { lowerPlain } from "./plain.ts";
 import { createRenames, renameOption, renameRoot, unrename } from "./rename.ts";
+import { liftStrict } from "./restore-strict.ts";
 import type { PlainDialect } from "./rewrite.ts";
+import { maxWork, own, type Source } from "./schema-place.ts";
 import type { ObjectOption } from "./shape.ts";
-import { strictObstacle } from "./strict-obstacle.ts";
-import { toOutline } from "./to-outline.ts";
+import { toOutline } from "./to-shape.ts";
 import { shallowly, unroll } from "./unroll.ts";
 
 /**
@@ -122,6 +122,7 @@ const maxLength = 200_000;
 /** The schema must have been read before; one that cannot be read has no references. */
 function sourceOf(root: JsonObject): Source {
   const inspection = inspectSchema(root);
-  const targets = inspection.ok ? inspection.value.targets : new Map();
+  const resolution = inspection.ok ? resolveSchema(inspection.value) : inspection;
+  const targets = resolution.ok ? resolution.value.targets : new Map();
   return { root, targets, notes: createNotes(), work: { left: maxWork } };
 }

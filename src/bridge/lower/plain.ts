@@ -1,14 +1,11 @@
 import { canonicalText } from "../../json/canonical.ts";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { entries } from "../../schema/entries.ts";
-import { token } from "../../schema/pointer.ts";
-import { createDefinitionNames } from "./definition-names.ts";
-import { createExactness } from "./exactness.ts";
+import { entries, token } from "../../schema/vocabulary.ts";
 import { createNotes, describe } from "./notes.ts";
-import { own, type Place, type Source, type Variant, variantsOf } from "./place.ts";
-import { type PlainDialect, type RewriteContext, rewrite } from "./rewrite.ts";
-import { oneForAll, toOutline } from "./to-outline.ts";
-import { typesOf } from "./types-of.ts";
+import { createExactness, type PlainDialect, type RewriteContext, rewrite } from "./rewrite.ts";
+import { createDefinitionNames, own, type Place, type Source, type Variant, variantsOf } from "./schema-place.ts";
+import { typesOf } from "./shape-options.ts";
+import { oneForAll, toOutline } from "./to-shape.ts";
 
 /**
  * A schema for arguments as an object at the root, without composition there, and

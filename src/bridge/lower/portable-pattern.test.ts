@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPortablePattern } from "./portable-pattern.ts";
+import { isPortablePattern } from "./rewrite.ts";
 
 describe("isPortablePattern", () => {
   it.each(["^[a-z0-9_-]+$", "\\d{3}\\.\\w*\\s", "(?:a|b)+", "\\\\p", "a\\/b\\-c", "[^\\]]", "\\x41", "\\\\\\d", "é"])(

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../model/tool.ts";
-import { type OpenAiChatReply, openaiChat, runCalls } from "./index.ts";
+import { runCalls } from "../run-tool-calls.ts";
+import { type OpenAiChatReply, openaiChat } from "./index.ts";
 
 const tools: readonly Tool[] = [
   {

@@ -1,3 +1,8 @@
+import type { JsonObject } from "../../json/json.ts";
+import type { ToolResultContent } from "../../model/input.ts";
+import type { NameRule } from "../alias.ts";
+import type { ToolkitOptions } from "../bridge.ts";
+import { type Lowering, plainLowering, strictLowering } from "../lower/lower.ts";
 import type { MediaPart } from "../result-parts.ts";
 
 /** A picture as a URL that holds it. Undefined for what is no picture that OpenAI takes. */
@@ -19,3 +24,40 @@ const audioFormats: ReadonlyMap<string, "wav" | "mp3"> = new Map([
   ["audio/mpeg", "mp3"],
   ["audio/mp3", "mp3"],
 ]);
+
+/** The text of a result. Neither API has another way to say that a call has failed. */
+export function errorText(text: string, { isError }: ToolResultContent): string {
+  return isError === true ? `Error: ${text}` : text;
+}
+
+/*
+ * What both APIs of OpenAI ask for:
+ *
+ * names of tools        [a-zA-Z0-9_-]{1,64}, and at most 128 tools
+ * parameters            an object at the root, without oneOf, anyOf, allOf, enum, not there; arrays with `items`
+ * patterns              as Python reads them, without lookaround
+ * strict                every property required, no others, null instead of absent;
+ *                       types, enum, anyOf, $ref without anything beside it, some formats, limits of numbers and arrays;
+ *                       not allOf, oneOf, not, if, dependent…, minLength, maxLength, uniqueItems, patternProperties, default
+ */
+
+export interface OpenAiOptions extends ToolkitOptions {
+  /**
+   * Has OpenAI hold the model to the schemas. A tool whose arguments cannot be
+   * told so is offered without it, which is noted. Default false.
+   */
+  readonly strict?: boolean | undefined;
+}
+
+/** OpenAI takes no more. */
+export const maxTools = 128;
+
+const argumentNames: NameRule = { safe: /^[A-Za-z0-9_.-]{1,64}$/, unsafe: /[^A-Za-z0-9_.-]/g, maxLength: 64 };
+
+const plain: Lowering<JsonObject> = plainLowering({ portablePatterns: true, itemsRequired: true }, argumentNames);
+
+const strictly: Lowering<JsonObject> = strictLowering(plain, argumentNames);
+
+export function loweringFor(strict: boolean): Lowering<JsonObject> {
+  return strict ? strictly : plain;
+}

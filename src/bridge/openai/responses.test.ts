@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../model/tool.ts";
-import { type OpenAiResponsesReply, openaiResponses, runCalls } from "./index.ts";
+import { runCalls } from "../run-tool-calls.ts";
+import { type OpenAiResponsesReply, openaiResponses } from "./index.ts";
 
 const buy: Tool = {
   name: "shop:buy",

@@ -27,12 +27,20 @@ export function decodeFailure({ code: number, message, data }: ErrorObject, meth
   return code === undefined ? { code: "application", message, number, ...told } : { code, message, ...told };
 }
 
+/** Reasons that callers act on, and that have no number of their own. */
+const reasons: ReadonlyMap<unknown, ErrorCode> = new Map([
+  ["connection-closed", "connection-closed"],
+  ["limit-reached", "limit-reached"],
+]);
+
 /**
- * What invalid params really are: 2026-07-28 reports a missing resource so, and
+ * What an internal error says of its reason, and what invalid params really are: 2026-07-28 reports a missing resource so, and
  * names it; before, there was no number for a capability that the client lacks.
  */
 function toldByData(number: number, data: Json | undefined, method: string | undefined): ErrorCode | undefined {
-  if (number !== rpcCodes.invalidParams || !isObject(data)) return undefined;
+  if (!isObject(data)) return undefined;
+  if (number === rpcCodes.internal || number === rpcCodes.connectionClosed) return reasons.get(data.reason);
+  if (number !== rpcCodes.invalidParams) return undefined;
   if (method === "resources/read" && typeof data.uri === "string") return "resource-not-found";
   return isObject(data.requiredCapabilities) ? "missing-capability" : undefined;
 }

@@ -1,25 +1,26 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
 import { metaKeys, metaOf } from "../../model/meta.ts";
 import { type Method, methodRow } from "../../model/methods.ts";
-import type { Outcome } from "../../model/service.ts";
+import type { Outcome, OutcomeOf } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
 import type { Decoded } from "../codec.ts";
-import { type Change, inOrder, without, withoutMeta } from "./change.ts";
 import { decodeQuestions } from "./decode-question.ts";
 import { readDetails, readLegacyDetails, readLegacyTask, readTask } from "./decode-task.ts";
-import { nobody, readImplementation, readServerCapabilities } from "./peer.ts";
-import { mendResult, resultProblem } from "./results.ts";
+import { type Change, inOrder, without, withoutMeta } from "./dialect.ts";
+import { nobody, readImplementation } from "./envelope.ts";
+import { mendResult, resultProblem, safeIcons } from "./results.ts";
+import { readServerCapabilities } from "./server-capabilities.ts";
 import { asResult } from "./unchecked.ts";
 
 /** Reads a result that is the whole answer. Of the wrong shape it is an `invalid-response`. */
-export function decodeComplete<M extends Method>(method: M, result: JsonObject): Outcome<M> {
+export function decodeComplete<M extends Method>(method: M, result: JsonObject): OutcomeOf<M> {
   const mended = mendResult(method, result);
   const problem = resultProblem(method, mended);
   return problem === undefined ? { kind: "complete", result: asResult<M>(mended) } : invalid(problem);
 }
 
 /** Reads a result that says how the call ended. One that does not say it is complete. */
-export function decodeModernResult<M extends Method>(method: M, result: JsonObject): Outcome<M> {
+export function decodeModernResult<M extends Method>(method: M, result: JsonObject): OutcomeOf<M> {
   const { resultType = "complete" } = result;
   switch (resultType) {
     case "complete":
@@ -36,7 +37,7 @@ export function decodeModernResult<M extends Method>(method: M, result: JsonObje
 }
 
 /** Reads a result in a revision that does not say how a call ended: one of a tool may be a task to follow. */
-export function decodeLegacyResult<M extends Method>(method: M, result: JsonObject): Outcome<M> {
+export function decodeLegacyResult<M extends Method>(method: M, result: JsonObject): OutcomeOf<M> {
   switch (method) {
     case "tools/call":
       return isObject(result.task) && isNothingElse(result)
@@ -63,24 +64,23 @@ function isNothingElse({ content, structuredContent }: JsonObject): boolean {
   return content === undefined && structuredContent === undefined;
 }
 
-function decodeTasks<M extends Method>(method: M, result: JsonObject): Outcome<M> {
+function decodeTasks<M extends Method>(method: M, result: JsonObject): OutcomeOf<M> {
   const outcome = decodeComplete(method, result);
   if (outcome.kind !== "complete" || !Array.isArray(result.tasks)) return outcome;
-  const tasks: JsonObject[] = [];
-  for (const [index, wire] of result.tasks.entries()) {
-    const task = readLegacyTask(wire);
-    if (!task.ok) return invalid(`${method} result.tasks[${index}]${task.failure.message}`);
-    tasks.push(asJson(task.value));
-  }
+  // One that cannot be read stays as it is: its reader leaves it out.
+  const tasks = result.tasks.map((wire: Json) => {
+    const task = isObject(wire) ? readLegacyTask(wire) : undefined;
+    return task?.ok === true ? asJson(task.value) : wire;
+  });
   return { kind: "complete", result: asResult<M>({ ...asJson(outcome.result), tasks }) };
 }
 
-function decodeTask<M extends Method>(method: M, task: Decoded<Task>): Outcome<M> {
+function decodeTask<M extends Method>(method: M, task: Decoded<Task>): OutcomeOf<M> {
   return task.ok ? { kind: "task", task: task.value } : invalid(`${method} result${task.failure.message}`);
 }
 
 /** A task that is the whole answer. */
-function decodeRead<M extends Method>(method: M, task: Decoded<Task>): Outcome<M> {
+function decodeRead<M extends Method>(method: M, task: Decoded<Task>): OutcomeOf<M> {
   if (!task.ok) return invalid(`${method} result${task.failure.message}`);
   return { kind: "complete", result: asResult<M>(asJson(task.value)) };
 }
@@ -96,11 +96,11 @@ function discovered(result: JsonObject): JsonObject {
   return {
     ...plain(result),
     ...(isObject(capabilities) && { capabilities: asJson(readServerCapabilities(capabilities)) }),
-    serverInfo: asJson(serverInfo),
+    serverInfo: safeIcons(asJson(serverInfo)),
   };
 }
 
-function decodeInputRequired<M extends Method>(method: M, result: JsonObject): Outcome<M> {
+function decodeInputRequired<M extends Method>(method: M, result: JsonObject): OutcomeOf<M> {
   const { inputRequests = {}, requestState } = result;
   const where = `${method} result`;
   if (methodRow(method).asks !== true) return invalid(`${where}.resultType must not be input_required`);

@@ -1,10 +1,10 @@
+import { aNumber, anObject, aString, type Check, oneOf } from "../../json/check.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { DetailedTask, Task } from "../../model/task.ts";
 import type { Decoded } from "../codec.ts";
-import { type Change, without } from "./change.ts";
-import { aNumber, anObject, aString, type Check, oneOf } from "./check.ts";
 import { decodeFailure } from "./decode-failure.ts";
 import { decodeQuestions } from "./decode-question.ts";
+import { type Change, without } from "./dialect.ts";
 import { type Refusal, refuse } from "./refuse.ts";
 import { mendResult, resultProblem } from "./results.ts";
 import { asDetails, asErrorObject, asTask } from "./unchecked.ts";

@@ -3,13 +3,13 @@ import { codecFor } from "../../../test/support/codecs.ts";
 import { toText } from "../../json/text.ts";
 import type { Question } from "../../model/input.ts";
 import type { Method } from "../../model/methods.ts";
-import type { Outcome } from "../../model/service.ts";
+import type { Outcome, OutcomeOf } from "../../model/service.ts";
 
 const codec = codecFor("2026-07-28");
 const serverInfo = "io.modelcontextprotocol/serverInfo";
 const server = { name: "shop", version: "1" };
 
-function encode<M extends Method>(method: M, outcome: Outcome<M>, signer = undefined as typeof server | undefined) {
+function encode<M extends Method>(method: M, outcome: OutcomeOf<M>, signer = undefined as typeof server | undefined) {
   const result = codec.encodeOutcome(method, outcome, signer);
   if (!result.ok) throw new Error(result.failure.message);
   return result.value;

@@ -1,17 +1,13 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
 import { keepText } from "../../json/text.ts";
-import type { Id } from "../../jsonrpc/message.ts";
+import { type Id, isId } from "../../jsonrpc/message.ts";
 import { isLogLevel, type LogLevel } from "../../model/logging.ts";
-import { metaKeys } from "../../model/meta.ts";
-import type { Peer } from "../../model/peer.ts";
-import type { Revision } from "../../model/revision.ts";
-import type { Call } from "../../model/service.ts";
+import { changeKeys, metaKeys } from "../../model/meta.ts";
+import type { ClientCapabilities, Implementation, Peer } from "../../model/peer.ts";
+import { type Revision, revisions } from "../../model/revision.ts";
+import type { CallOf } from "../../model/service.ts";
 import type { Decoded, WireCall } from "../codec.ts";
-import { supportedRevisions } from "../supported.ts";
-import type { Dialect } from "./dialect.ts";
-import type { Draft } from "./draft.ts";
-import { ownMeta, readProgressToken } from "./meta.ts";
-import { readClientCapabilities, readImplementation } from "./peer.ts";
+import { type Change, type Dialect, without } from "./dialect.ts";
 import { type Refusal, refuse } from "./refuse.ts";
 
 /** What every modern request states about itself in `_meta`. */
@@ -51,7 +47,7 @@ function unsupported(requested: string): Refusal {
 }
 
 /** Makes the `_meta` of a call. */
-export type EnvelopeWriter = (call: Call, progressToken: Id | undefined) => JsonObject;
+export type EnvelopeWriter = (call: CallOf, progressToken: Id | undefined) => JsonObject;
 
 /**
  * Like {@link writeEnvelope}, for calls that mostly come from one peer: what
@@ -78,7 +74,7 @@ function isEmpty(meta: JsonObject): boolean {
 }
 
 /** The `_meta` of a call: what this revision must state, and what the caller put there for itself. */
-export function writeEnvelope(dialect: Dialect, call: Call, progressToken: Id | undefined): JsonObject {
+export function writeEnvelope(dialect: Dialect, call: CallOf, progressToken: Id | undefined): JsonObject {
   const { info, capabilities } = call.peer;
   const meta: Draft = {
     [metaKeys.protocolVersion]: dialect.revision,
@@ -90,3 +86,74 @@ export function writeEnvelope(dialect: Dialect, call: Call, progressToken: Id | 
   if (progressToken !== undefined) meta[metaKeys.progressToken] = progressToken;
   return meta;
 }
+
+/** The keys of `_meta` by which the parts of a server tell each other what was said when. No peer hears of them. */
+export const insideKeys: readonly string[] = Object.values(changeKeys);
+
+/** What a peer cannot mean is not heard from it. */
+export const dropInside: Change = without(...insideKeys);
+
+/** Leaves in `_meta` what is the caller's own: reserved keys are written by codecs alone, and ours stay inside. */
+export const ownMeta: Change = (meta) => without(...Object.keys(meta).filter(isReserved))(meta);
+
+function isReserved(key: string): boolean {
+  return reserved.has(key);
+}
+
+const reserved: ReadonlySet<string> = new Set([...Object.values(metaKeys), ...insideKeys]);
+
+/** The progress token of a request, with its JSON type. */
+export function readProgressToken(meta: JsonObject): Decoded<Id | undefined> {
+  const token = meta[metaKeys.progressToken];
+  if (token === undefined || isId(token)) return { ok: true, value: token };
+  return refuse("invalid-params", "params._meta.progressToken must be a string or an integer");
+}
+
+/** Stands for a program that did not say who it is. */
+export const nobody: Implementation = { name: "unknown", version: "" };
+
+/** What a program says of itself, with a name and a version in any case. Undefined when it says nothing. */
+export function readImplementation(value: Json | undefined): Implementation | undefined {
+  if (!isObject(value)) return undefined;
+  if (isImplementation(value)) return value;
+  const { name, version } = value;
+  return {
+    ...value,
+    name: typeof name === "string" ? name : nobody.name,
+    version: typeof version === "string" ? version : nobody.version,
+  };
+}
+
+function isImplementation(value: JsonObject): value is JsonObject & Implementation {
+  return typeof value.name === "string" && typeof value.version === "string";
+}
+
+/** The capabilities of a client. One that is not an object does not count; unknown ones are kept. */
+export function readClientCapabilities(value: Json | undefined): ClientCapabilities {
+  return isObject(value) ? withoutNonObjects(value, clientFlags) : {};
+}
+
+const clientFlags: readonly (keyof ClientCapabilities)[] = [
+  "experimental",
+  "roots",
+  "sampling",
+  "elicitation",
+  "extensions",
+];
+
+/** Leaves out members that are there and not objects. */
+export function withoutNonObjects(value: JsonObject, flags: readonly string[]): JsonObject {
+  const broken = flags.filter((flag) => value[flag] !== undefined && !isObject(value[flag]));
+  return broken.length === 0 ? value : without(...broken)(value);
+}
+
+/**
+ * A message in the making, on paths where every call passes.
+ *
+ * Its own members come first and a foreign object is spread after them: the
+ * engine copies onto an object twenty times faster than it adds to a copy.
+ */
+export type Draft = Record<string, Json | undefined>;
+
+/** The revisions spoken here, newest first: what servers advertise and what refusals list. */
+const supportedRevisions: readonly Revision[] = [...revisions].reverse();

@@ -1,9 +1,12 @@
+import { anObject, aString, optional } from "../../json/check.ts";
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
 import type { DiscoverResult } from "../../model/methods.ts";
 import type { Decoded, Hello } from "../codec.ts";
 import type { Dialect } from "./dialect.ts";
-import { nobody, readClientCapabilities, readImplementation, readServerCapabilities } from "./peer.ts";
+import { nobody, readClientCapabilities, readImplementation } from "./envelope.ts";
 import { refuse } from "./refuse.ts";
+import { safeIcons } from "./results.ts";
+import { readServerCapabilities } from "./server-capabilities.ts";
 
 /** Params of `initialize`. */
 export function encodeHello(dialect: Dialect, { info, capabilities }: Hello): JsonObject {
@@ -14,14 +17,33 @@ export function encodeHello(dialect: Dialect, { info, capabilities }: Hello): Js
   };
 }
 
-/** Reads params of `initialize`. Capabilities that the revision does not have do not count. */
-export function decodeHello(dialect: Dialect, params: JsonObject): Hello {
-  const stated = asJson(readClientCapabilities(params.capabilities));
+/** Reads params of `initialize`, of which nothing may be missing. Capabilities that the revision does not have do not count. */
+export function decodeHello(dialect: Dialect, params: JsonObject): Decoded<Hello> {
+  const problem = helloProblem(params);
+  if (problem !== undefined) return refuse("invalid-params", `params${problem}`);
   return {
-    info: readImplementation(params.clientInfo) ?? nobody,
-    capabilities: dialect.clientCapabilities(stated),
+    ok: true,
+    value: {
+      info: readImplementation(params.clientInfo) ?? nobody,
+      capabilities: dialect.clientCapabilities(asJson(readClientCapabilities(params.capabilities))),
+    },
   };
 }
+
+const capability = optional(anObject());
+
+const helloProblem = anObject({
+  protocolVersion: aString,
+  capabilities: anObject({
+    experimental: capability,
+    roots: capability,
+    sampling: capability,
+    elicitation: capability,
+    tasks: capability,
+    extensions: capability,
+  }),
+  clientInfo: anObject({ name: aString, version: aString }),
+});
 
 /** The result of `initialize`. */
 export function encodeWelcome(dialect: Dialect, server: DiscoverResult): JsonObject {
@@ -45,7 +67,7 @@ export function decodeWelcome(dialect: Dialect, result: JsonObject): Decoded<Dis
     value: {
       supportedVersions: [protocolVersion],
       capabilities: dialect.impliedCapabilities(asJson(readServerCapabilities(capabilities))),
-      serverInfo: readImplementation(serverInfo) ?? nobody,
+      serverInfo: readImplementation(isObject(serverInfo) ? safeIcons(serverInfo) : serverInfo) ?? nobody,
       ...(typeof instructions === "string" && { instructions }),
       ...(isObject(_meta) && { _meta }),
     },

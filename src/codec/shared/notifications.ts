@@ -2,10 +2,9 @@ import { asJson, type JsonObject } from "../../json/json.ts";
 import { metaKeys } from "../../model/meta.ts";
 import type { DetailedTask } from "../../model/task.ts";
 import type { Decoded, NotificationScope, Told } from "../codec.ts";
-import { type Change, inOrder, without, withoutMeta } from "./change.ts";
 import { readDetails, readLegacyDetails } from "./decode-task.ts";
-import type { Dialect } from "./dialect.ts";
-import type { TaskWriter } from "./encode-task.ts";
+import { type Change, type Dialect, inOrder, without, withoutMeta } from "./dialect.ts";
+import type { TaskWriter } from "./encode-outcome.ts";
 
 /** Params of a notification as a dialect says them, or undefined when it has no such notification. */
 type WriteNotification = (method: string, params: JsonObject, scope?: NotificationScope) => JsonObject | undefined;

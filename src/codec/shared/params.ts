@@ -1,5 +1,3 @@
-import type { JsonObject } from "../../json/json.ts";
-import type { Method, Params } from "../../model/methods.ts";
 import {
   aBoolean,
   aListOf,
@@ -10,7 +8,10 @@ import {
   type Members,
   optional,
   type Problem,
-} from "./check.ts";
+} from "../../json/check.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { type MethodRow, methodRow, type Params, type WireMethod } from "../../model/methods.ts";
+import { isSince, type Revision } from "../../model/revision.ts";
 
 /**
  * What is wrong with the params of a request, naming the member, or undefined.
@@ -31,7 +32,7 @@ const aReference = byType({
   "ref/resource": anObject({ uri: aString }),
 });
 
-const members: { readonly [M in Method]: Members<Params<M>> } = {
+const members: { readonly [M in WireMethod]: Members<Params<M>> } = {
   "server/discover": {},
   "tools/list": page,
   "tools/call": { name: aString, arguments: optional(anObject()) },
@@ -52,6 +53,7 @@ const members: { readonly [M in Method]: Members<Params<M>> } = {
       resourcesListChanged: optional(aBoolean),
       resourceSubscriptions: optional(aListOf(aString)),
       taskIds: optional(aListOf(aString)),
+      elicitationIds: optional(aListOf(aString)),
     } satisfies Members<Params<"subscriptions/listen">["notifications"]>),
   },
   "tasks/get": aTask,
@@ -62,3 +64,14 @@ const members: { readonly [M in Method]: Members<Params<M>> } = {
 };
 
 const checks = new Map(Object.entries(members).map(([method, row]) => [method, anObject(row)]));
+
+/** True unless the method is one of the protocol that this revision does not have yet, or does not have any more. */
+export function isKnown(method: string, revision: Revision): boolean {
+  return isIn(methodRow(method), revision);
+}
+
+/** The same, for who has looked up the row. */
+export function isIn({ since, until, inside }: MethodRow, revision: Revision): boolean {
+  if (inside === true) return false;
+  return (since === undefined || isSince(revision, since)) && (until === undefined || isSince(until, revision));
+}

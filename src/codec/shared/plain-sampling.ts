@@ -1,7 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { type Change, dropMeta, inEach, inOrder } from "./change.ts";
-import type { Attempt } from "./dialect.ts";
-import { refuseFor } from "./refuse.ts";
+import { type Attempt, type Change, dropMeta, inEach, inOrder } from "./dialect.ts";
+import { refuseFor } from "./refuse-for.ts";
 
 /**
  * Asks for a sample without tools, each message in one block, as it was before

@@ -4,12 +4,9 @@ import { mendResult, resultProblem } from "./results.ts";
 describe("resultProblem", () => {
   it.each([
     ["tools/list", {}, ".tools must be an array"],
-    ["tools/list", { tools: [{ name: "a" }, null] }, ".tools[1] must be an object"],
-    ["tools/list", { tools: [{ name: 1 }] }, ".tools[0].name must be a string"],
     ["tools/list", { tools: [], nextCursor: 1 }, ".nextCursor must be a string"],
     ["tools/call", { content: "hi" }, ".content must be an array"],
     ["tools/call", { content: [{}] }, ".content[0].type must be a string"],
-    ["resources/list", { resources: [{ name: "a" }] }, ".resources[0].uri must be a string"],
     ["resources/templates/list", { resources: [] }, ".resourceTemplates must be an array"],
     ["resources/read", { contents: [{ uri: "a" }] }, ".contents[0] must have a text or a blob"],
     ["resources/read", { contents: [{ uri: "a", text: 1, blob: null }] }, ".contents[0] must have a text or a blob"],
@@ -23,7 +20,7 @@ describe("resultProblem", () => {
   });
 
   it.each([
-    ["tools/list", { tools: [{ name: "a", unknown: 1 }], nextCursor: "" }],
+    ["tools/list", { tools: [{ name: "a", unknown: 1 }, { name: 1 }, null], nextCursor: "" }],
     [
       "resources/read",
       {
@@ -45,6 +42,7 @@ describe("mendResult", () => {
   it.each([
     ["tools/list", { tools: [], nextCursor: null }, { tools: [] }],
     ["tools/list", { tools: [], ttlMs: "1" }, { tools: [] }],
+    ["prompts/list", { prompts: [{ name: "p", title: null, other: null }] }, { prompts: [{ name: "p", other: null }] }],
     ["resources/read", { contents: [], ttlMs: 1, cacheScope: "all" }, { contents: [] }],
     ["tools/call", { structuredContent: 1 }, { structuredContent: 1, content: [] }],
   ])("puts %s %j right", (method, result, mended) => {

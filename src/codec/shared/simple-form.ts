@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../json/json.ts";
-import { type Change, inEveryMember, inMember, inOrder, same, without } from "./change.ts";
-import type { Attempt } from "./dialect.ts";
-import { refuseFor } from "./refuse.ts";
+import { type Attempt, type Change, inMember, inOrder, same, without } from "./dialect.ts";
+import { inEveryMember } from "./in-every-member.ts";
+import { refuseFor } from "./refuse-for.ts";
 
 /**
  * Asks with a form as 2025-06-18 had it: one choice of an enumeration with

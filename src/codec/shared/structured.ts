@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../../json/json.ts";
 import { withMeta } from "../../model/meta.ts";
-import { without } from "./change.ts";
+import { without } from "./dialect.ts";
 
 /**
  * The result of a tool without `structuredContent`, for a peer that cannot take

@@ -1,42 +1,11 @@
-import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { methodRow } from "../../model/methods.ts";
+import { isObject } from "../../json/json.ts";
 import type { ClientCapabilities } from "../../model/peer.ts";
-import type { Revision } from "../../model/revision.ts";
 import { type TaskTerms, tasksExtension } from "../../model/task.ts";
-import type { Decoded } from "../codec.ts";
-import { anObject, type Check, optional } from "./check.ts";
-import { hasTasks } from "./known.ts";
-import { refuse } from "./refuse.ts";
 
-const able: TaskTerms = { wanted: false };
+/** Of a caller that can follow a task, and leaves it to the server whether there is one. */
+export const able: TaskTerms = { wanted: false };
 
 /** Since 2026-07-28 a client says on every request whether it can follow a task, and the server decides. */
 export function statedTerms({ extensions }: ClientCapabilities): TaskTerms | undefined {
   return isObject(extensions?.[tasksExtension]) ? able : undefined;
-}
-
-/** In 2025-11-25 the client decided, for every call of a tool. Before, there were no tasks. */
-export function askedTerms(revision: Revision, method: string, params: JsonObject): Decoded<TaskTerms | undefined> {
-  if (!hasTasks(revision)) return none;
-  if (method !== "tools/call") return methodRow(method).extension === tasksExtension ? { ok: true, value: able } : none;
-  if (params.task === undefined) return none;
-  const problem = aWish(params.task);
-  return problem === undefined
-    ? { ok: true, value: { wanted: true, ...ttlOf(params.task) } }
-    : refuse("invalid-params", `params.task${problem}`);
-}
-
-const none: Decoded<undefined> = { ok: true, value: undefined };
-
-/** `null` is for ever, and so no wish that a server could be held to. */
-const aTtl: Check = (value) => (value === null || typeof value === "number" ? undefined : " must be a number");
-const aWish = anObject({ ttl: optional(aTtl) });
-
-function ttlOf(wish: Json): Pick<TaskTerms, "ttlMs"> {
-  return isObject(wish) && typeof wish.ttl === "number" ? { ttlMs: wish.ttl } : {};
-}
-
-/** How a client of 2025-11-25 asks for a task. */
-export function writeTerms({ ttlMs }: TaskTerms): JsonObject {
-  return ttlMs === undefined ? {} : { ttl: Math.max(0, Math.trunc(ttlMs)) };
 }

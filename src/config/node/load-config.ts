@@ -1,16 +1,17 @@
+import { access, open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve, sep } from "node:path";
 import { McpError } from "../../model/errors.ts";
-import type { DialectName } from "../dialect.ts";
+import { defined, type OrUndefined } from "../../std/defined.ts";
+import type { DialectName } from "../dialects.ts";
+import { type Machine, type Surroundings, type WellKnownConfig, wellKnownConfigs } from "../environment.ts";
 import { type ParsedConfig, parseConfig } from "../parse-config.ts";
 import { invalidConfig } from "../problem.ts";
 import { type Config, resolveConfig } from "../resolve-config.ts";
-import type { Surroundings } from "../surroundings.ts";
-import { wellKnownConfigs } from "../well-known.ts";
-import { readTextFile } from "./read-text.ts";
+import { limits } from "../tree.ts";
 
 /** A file to read: its path, or its path and whose it is. */
-export type ConfigSource = string | { readonly path: string; readonly dialect?: DialectName };
+export type ConfigSource = string | { readonly path: string; readonly dialect?: DialectName | undefined };
 
 /** What is not given is taken from this process. */
 export type LoadConfigOptions = Surroundings;
@@ -66,7 +67,7 @@ async function readOrExplain(path: string): Promise<string> {
 }
 
 function surroundingsOf(options: LoadConfigOptions): Surroundings {
-  return { readText: readTextFile, pathSeparator: sep, env: process.env, userHome: homedir(), ...options };
+  return { readText: readTextFile, pathSeparator: sep, env: process.env, userHome: homedir(), ...defined(options) };
 }
 
 /** Files that are for every project: the folder of work is then the one that this process runs in. */
@@ -77,4 +78,54 @@ function userFiles({ env = {}, userHome: home = homedir() }: Surroundings): Read
 
 function isList(sources: ConfigSource | readonly ConfigSource[]): sources is readonly ConfigSource[] {
   return Array.isArray(sources);
+}
+
+/** The text of a file, or undefined when there is none. Rejects when it is too long, no UTF-8, or cannot be read. */
+async function readTextFile(path: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path, "r");
+    const info = await file.stat();
+    if (!info.isFile()) throw new Error("this is no file");
+    if (info.size > limits.maxTextLength * maxBytesPerCharacter) throw new Error("the file is too long");
+    return decoder.decode(await file.readFile());
+  } catch (error) {
+    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+const maxBytesPerCharacter = 3;
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * The configuration files of all known programs that exist here, from the general
+ * to the particular, so that `loadConfig` can be given them as they come. What is
+ * not given is that of this process.
+ *
+ * Files of a project may have been written by somebody else. Ask before their
+ * servers are started.
+ */
+export async function findConfigs(machine: OrUndefined<Partial<Machine>> = {}): Promise<readonly WellKnownConfig[]> {
+  const { cwd = process.cwd(), home = homedir(), platform = process.platform, env = process.env } = machine;
+  const known = wellKnownConfigs({ cwd, home, platform, env });
+  const paths = new Set<string>();
+  const found: WellKnownConfig[] = [];
+  for (const config of known) {
+    const path = resolve(config.path);
+    if (paths.has(path) || !(await exists(path))) continue;
+    paths.add(path);
+    found.push({ ...config, path });
+  }
+  return found;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,36 +1,43 @@
-import { configOf } from "../../config/config-of.ts";
+import type { Surroundings } from "../../config/environment.ts";
 import { loadConfig } from "../../config/node/load-config.ts";
 import { type ConfigEvent, watchConfig } from "../../config/node/watch-config.ts";
 import { formatProblem } from "../../config/problem.ts";
-import type { Config } from "../../config/resolve-config.ts";
-import type { Surroundings } from "../../config/surroundings.ts";
-import { dial } from "../../connect/connect.ts";
+import { type Config, configOf } from "../../config/resolve-config.ts";
+import { dial, locate } from "../../connect/connect.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { readLock } from "../../lock/node/lock-file.ts";
 import { McpError } from "../../model/errors.ts";
-import { type AuthFor, createSpecs } from "../from-config.ts";
-import { createHost, type Host } from "../host.ts";
-import type { HostOptions } from "../options.ts";
-import { type Servers, toSpecs } from "../servers.ts";
-import type { ServerSpec } from "../spec.ts";
+import { checkOptionNames, type OptionNames } from "../../model/option-names.ts";
+import { createHost, type Host, type HostOptions, hostOptionNames } from "../host.ts";
+import { type Servers, toSpecs } from "../server-registry.ts";
+import { type AuthFor, createSpecs, type ServerSpec } from "../spec.ts";
 
 export interface OpenHostOptions extends Omit<HostOptions, "lock"> {
   /** For variables and inputs of files. Default: the environment of this process, and nobody to ask. */
-  readonly config?: Surroundings;
+  readonly config?: Surroundings | undefined;
   /** Shows servers of files who the host is. */
-  readonly auth?: AuthFor;
+  readonly auth?: AuthFor | undefined;
   /**
    * True lets files say which tools need no approval, as some dialects do. A file
    * that comes with a project would approve its own servers. Default false.
    */
-  readonly believesApprovals?: boolean;
+  readonly believesApprovals?: boolean | undefined;
   /** True reads files again whenever they change, and touches only the servers that did. */
-  readonly watch?: boolean;
+  readonly watch?: boolean | undefined;
   /** Hears of what is wrong with files, beside the servers that are `off` for it. */
-  readonly onConfigProblem?: (message: string) => void;
+  readonly onConfigProblem?: ((message: string) => void) | undefined;
   /** What was approved: the path of a `plugbay.lock`, or what one says. */
-  readonly lock?: Lock | string;
+  readonly lock?: Lock | string | undefined;
 }
+
+const openHostOptionNames: OptionNames<OpenHostOptions> = {
+  ...hostOptionNames,
+  config: true,
+  auth: true,
+  believesApprovals: true,
+  watch: true,
+  onConfigProblem: true,
+};
 
 /** What a config file has at its top. */
 export type ConfigObject =
@@ -50,6 +57,7 @@ export async function openHost(
   source: string | readonly string[] | ConfigObject | Servers,
   options: OpenHostOptions = {},
 ): Promise<Host> {
+  checkOptionNames("openHost", options, openHostOptionNames);
   const {
     lock: given,
     config: surroundings,
@@ -61,7 +69,7 @@ export async function openHost(
   } = options;
   const lock = typeof given === "string" ? await lockAt(given) : given;
   const hostOptions = { ...rest, ...(lock && { lock }) };
-  if (!isConfig(source)) return createHost(toSpecs(source), hostOptions, { dial });
+  if (!isConfig(source)) return createHost(toSpecs(source), hostOptions, { dial, locate });
 
   const specsOf = createSpecs({ auth, believesApprovals });
   const take = (config: Config): Readonly<Record<string, ServerSpec>> => {
@@ -72,11 +80,11 @@ export async function openHost(
   };
   const files = filesOf(source);
   if (files === undefined) {
-    const config = await configOf(source as ConfigObject, { env: process.env, ...surroundings });
-    return createHost(take(config), hostOptions, { dial });
+    const config = await configOf(source as ConfigObject, { ...surroundings, env: surroundings?.env ?? process.env });
+    return createHost(take(config), hostOptions, { dial, locate });
   }
   const over = new AbortController();
-  const parts = { dial, onClose: () => over.abort() };
+  const parts = { dial, locate, onClose: () => over.abort() };
   const host = createHost(take(await loadConfig(files, surroundings)), hostOptions, parts);
   if (watch)
     void followFiles(watchConfig(files, { ...surroundings, signal: over.signal }), { host, take, onConfigProblem });

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createLock } from "../create-lock.ts";
+import { createLock } from "../approve.ts";
 import { formatLock } from "../format-lock.ts";
 import { readLock, writeLock } from "./lock-file.ts";
 

@@ -17,6 +17,10 @@ export async function readLock(path: string): Promise<Lock | undefined> {
  */
 export async function writeLock(path: string, lock: Lock): Promise<void> {
   const text = formatLock(lock);
+  if (text.length > maxLockChars) {
+    const problem = `the lock has ${text.length} characters, more than the ${maxLockChars} of a lock file: approve fewer servers`;
+    throw new McpError("limit-reached", `${path}: ${problem}`);
+  }
   if ((await readText(path)) === text) return;
   const file = (await unlessMissing(realpath(path))) ?? path;
   const { mode = 0o644 } = (await unlessMissing(stat(file))) ?? {};

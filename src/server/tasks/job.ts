@@ -1,5 +1,5 @@
 import type { Outcome } from "../../model/service.ts";
-import { type Execution, isThenable, type Job } from "../execution.ts";
+import { type Execution, isThenable, type Job } from "../runs/execution.ts";
 import type { ReadyTool } from "../tools.ts";
 
 /** A job that may go on as a task. */

@@ -1,7 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { askedBy, failureOf, makeCall, resultOf } from "../../../test/support/direct.ts";
+import { eventually } from "../../../test/support/patience.ts";
 import { gate } from "../../../test/support/served.ts";
 import {
   form,
@@ -18,9 +19,9 @@ import type { Call, Outcome } from "../../model/service.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Environment } from "../environment.ts";
-import { Execution, type Job } from "../execution.ts";
+import { Execution, type Job } from "../runs/execution.ts";
 import type { TaskJob } from "./job.ts";
-import { createPromotion } from "./promotion.ts";
+import { createPromotion } from "./task-manager.ts";
 
 /** A call that lasts, while the store takes its time to keep the task that it becomes. */
 async function beingPromoted(run: Run) {
@@ -152,7 +153,7 @@ describe("a call that becomes a task", () => {
     const { run, promotion } = await suspended();
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc");
-    await vi.waitFor(() => {
+    await eventually(() => {
       collect();
       expect(run.deref() === undefined).toBe(true);
     });

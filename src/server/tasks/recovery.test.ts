@@ -16,7 +16,7 @@ import {
 import type { Outcome } from "../../model/service.ts";
 import type { DetailedTask } from "../../model/task.ts";
 import { StoreError } from "../../store/store.ts";
-import { tool } from "../define-tool.ts";
+import { tool } from "../tool.ts";
 
 /** Two questions and three steps, with what was done on the way. */
 function trip() {
@@ -57,6 +57,42 @@ async function drive(run: Run, options: ClusterOptions = {}) {
   }
   throw new Error("the task does not end");
 }
+
+describe("the progress of a task whose process ends", () => {
+  it("never runs backwards while another process runs the handler again (X2)", async () => {
+    const { opened, open } = gate();
+    const { begin, node, get, clock, until } = taskCluster(async ({ step, progress }, name) => {
+      for (let n = 1; n <= 5; n++) {
+        progress(n, 10, `${n} of 10`);
+        await step(`part ${n}`, () => n);
+      }
+      if (name === "a") await never();
+      await opened;
+      progress(6, 10, "6 of 10");
+      return never();
+    });
+    const id = await begin("a");
+    const told: number[] = [];
+    const seen = async (name: string) => {
+      const { statusMessage = "0" } = await get(id, name);
+      const n = Number.parseInt(statusMessage, 10);
+      if (n !== told.at(-1)) told.push(n);
+      return n;
+    };
+    await until(async () => ((await seen("a")) >= 1 ? true : undefined));
+    await clock.advanceAsync(1_000);
+    expect(await seen("a")).toBe(5);
+    node("a").process.kill();
+    // The other one takes over when the lease has run out.
+    for (let passed = 0; passed < 40; passed++) {
+      await clock.advanceAsync(500);
+      await seen("b");
+    }
+    open();
+    await until(async () => ((await seen("b")) === 6 ? true : undefined));
+    expect(told).toEqual(told.toSorted((one, other) => one - other));
+  });
+});
 
 describe("a process that ends at any moment", () => {
   it("is replaced by another, which repeats no step that was kept", async () => {

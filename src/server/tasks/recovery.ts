@@ -1,12 +1,13 @@
 import type { Failure } from "../../model/errors.ts";
 import type { CallToolParams } from "../../model/tool.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
 import { type Lease, StoreError } from "../../store/store.ts";
-import type { Recollection } from "../dialogue.ts";
-import { readJournal } from "../journal.ts";
-import type { TaskDesk } from "./desk.ts";
+import type { Recollection } from "../runs/input-state.ts";
+import { readJournal } from "../runs/journal.ts";
 import type { Prepared, TaskJob } from "./job.ts";
-import { endOf, type TaskEvent, type TaskRecord } from "./record.ts";
-import { nameOf } from "./records.ts";
+import type { TaskDesk } from "./task-events.ts";
+import { endOf, type TaskEvent, type TaskRecord } from "./task-record.ts";
+import { nameOf } from "./task-store.ts";
 
 export interface RecoveryOptions {
   readonly desk: TaskDesk;
@@ -14,8 +15,15 @@ export interface RecoveryOptions {
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
   /** Whether this process runs the task, or can run no more. */
   isTaken(id: string): boolean;
-  /** Goes on with a task that nobody runs. */
-  takeUp(found: Found): void;
+  /** Goes on with a task that nobody runs, where it is so in the request that found it. */
+  takeUp(found: Found, http: HttpFacts | undefined): void;
+}
+
+export interface Recovery {
+  /** Looks once for tasks whose processes have died, and goes on with them or ends them. Never rejects. */
+  recover(): Promise<void>;
+  /** Looks at one task, on behalf of a request. Never rejects. */
+  adopt(id: string, http: HttpFacts | undefined): Promise<void>;
 }
 
 /** A task that nobody runs, and what it takes to go on with it. */
@@ -31,8 +39,9 @@ const noStep: Failure = {
   message: "the process that ran it ended, and there is no step to go on from",
 };
 
-/** Looks once for tasks whose processes have died, and goes on with them or ends them. Never rejects. */
-export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptions): () => Promise<void> {
+const noAnswer: Failure = { code: "timeout", message: "no answer came in time" };
+
+export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptions): Recovery {
   const { store, records, news, env, limits } = desk;
 
   const end = async (id: string, event: TaskEvent, lease: Lease): Promise<void> => {
@@ -41,11 +50,22 @@ export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptio
     if (kind !== "fenced") await records.tidy(id);
   };
 
+  /** Where a handler cannot wait between requests, a task that waits for its client is left alone until its time is over. */
+  const isParked = ({ state }: TaskRecord): boolean =>
+    env.clock.requestBound === true &&
+    state.stage === "open" &&
+    Object.keys(state.questions).length > 0 &&
+    Object.keys(state.answers).length === 0;
+
   /** True when the lease is still needed. */
-  const inspect = async (id: string, lease: Lease): Promise<boolean> => {
+  const inspect = async (id: string, lease: Lease, http: HttpFacts | undefined): Promise<boolean> => {
     const record = await records.read(id);
     if (record?.state.stage !== "open") {
       await records.tidy(id);
+      return false;
+    }
+    if (isParked(record)) {
+      if (isPast(record, env.now())) await end(id, { type: "fail", failure: noAnswer }, lease);
       return false;
     }
     const { questions, answers } = record.state;
@@ -62,30 +82,35 @@ export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptio
       await end(id, endOf(prepared.outcome), lease);
       return false;
     }
-    takeUp({ record, lease, job: prepared.job, past });
+    takeUp({ record, lease, job: prepared.job, past }, http);
     return true;
   };
 
-  const visit = async (id: string): Promise<void> => {
+  const visit = async (id: string, http?: HttpFacts): Promise<void> => {
     if (isTaken(id)) return;
     const lease = await store.leases.acquire(nameOf(id), limits.leaseMs);
     if (lease === undefined) return;
     let isNeeded = false;
     try {
-      isNeeded = await inspect(id, lease);
+      isNeeded = await inspect(id, lease, http);
     } finally {
       if (!isNeeded) await lease.release();
     }
   };
 
-  return async () => {
-    try {
-      for (let ids = await records.open(); ids.length > 0; ids = await records.open(ids.at(-1))) {
-        for (const id of ids) await visit(id);
-      }
-    } catch (error) {
-      if (!(error instanceof StoreError)) env.faults.failureOf(error, "tools/call");
+  const visitAll = async (): Promise<void> => {
+    for (let ids = await records.open(); ids.length > 0; ids = await records.open(ids.at(-1))) {
+      for (const id of ids) await visit(id);
     }
+  };
+
+  const report = (error: unknown): void => {
+    if (!(error instanceof StoreError)) env.faults.failureOf(error, "tools/call");
+  };
+
+  return {
+    recover: () => visitAll().catch(report),
+    adopt: (id, http) => visit(id, http).catch(report),
   };
 }
 

@@ -3,10 +3,10 @@ import { McpError, toFailure } from "../../model/errors.ts";
 import type { Answer, Question } from "../../model/input.ts";
 import { metaKeys, withMeta } from "../../model/meta.ts";
 import { type Ask, abortReason, type Call, type Outcome, onAbort } from "../../model/service.ts";
-import { isAbort } from "../faults.ts";
-import type { TaskDesk } from "./desk.ts";
-import { answerTask, findTask, type Local } from "./methods.ts";
-import { openQuestions, type TaskRecord } from "./record.ts";
+import { isAbort } from "../error-reporter.ts";
+import type { TaskDesk } from "./task-events.ts";
+import { answerTask, findTask, type Local } from "./task-methods.ts";
+import { openQuestions, type TaskRecord } from "./task-record.ts";
 
 type ResultOutcome = Outcome<"tasks/result">;
 
@@ -52,7 +52,11 @@ export function createTaskResult(desk: TaskDesk, local: Local): (call: Call<"tas
     await findTask(desk, call, taskId);
     const bell = createBell();
     const asked = new Set<string>();
-    const stops = [news.watch(taskId, bell.ring), onAbort(call, bell.ring)];
+    const unwatch = news.watch(taskId, bell.ring);
+    const unlisten = onAbort(call, () => {
+      unwatch();
+      bell.ring();
+    });
     try {
       for (;;) {
         if (abortReason(call) !== undefined) return cancelled("the call was cancelled");
@@ -61,12 +65,21 @@ export function createTaskResult(desk: TaskDesk, local: Local): (call: Call<"tas
         const outcome = outcomeOf(record);
         if (outcome !== undefined) return outcome;
         askOpen(call, record, asked);
-        await rung;
+        await desk.adopt?.(taskId, call);
+        await (desk.adopt === undefined ? rung : within(desk, rung, bell.ring));
       }
     } finally {
-      for (const stop of stops) stop();
+      unwatch();
+      unlisten();
     }
   };
+}
+
+/** Waits no longer than until it is time to look again. */
+async function within({ env, limits }: TaskDesk, rung: Promise<void>, ring: () => void): Promise<void> {
+  const disarm = env.clock.after(limits.pollIntervalMs, ring);
+  await rung;
+  disarm();
 }
 
 function outcomeOf({ id, state }: TaskRecord): ResultOutcome | undefined {

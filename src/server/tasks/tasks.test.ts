@@ -17,8 +17,8 @@ import {
 } from "../../../test/support/task-cluster.ts";
 import { fail } from "../../model/errors.ts";
 import { tasksExtension } from "../../model/task.ts";
-import { tool } from "../define-tool.ts";
 import { createServer } from "../server.ts";
+import { tool } from "../tool.ts";
 
 const missing = {
   code: "missing-capability",

@@ -1,11 +1,11 @@
 import { unreachable } from "../../std/unreachable.ts";
-import { readAddress } from "../address.ts";
 import { memoryStore } from "../memory-store.ts";
+import { readAddress } from "../open-store.ts";
 import type { Store } from "../store.ts";
 
 export interface OpenStoreOptions {
   /** What all keys in Redis start with. A file, or memory, has no need for it: it belongs to one application. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
 }
 
 /**

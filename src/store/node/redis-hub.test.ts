@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Subscription } from "../store.ts";
-import { createHub, type TopicMessage, type TopicPage } from "./redis-hub.ts";
+import { createHub, type TopicMessage, type TopicPage } from "./redis-topics.ts";
 
 const PAGE = 3;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createKeys, decodeName, decodeText, encodeName, encodeText } from "./redis-names.ts";
+import { createKeys, decodeName, decodeText, encodeName, encodeText } from "./redis-scripts.ts";
 
 /** Any text, also with half characters. */
 const anyText = fc.oneof(

@@ -1,18 +1,25 @@
-import { type Store, StoreError } from "../store.ts";
+import { checkName, checkTtl } from "../check.ts";
+import { type Lease, type Leases, type Store, StoreError } from "../store.ts";
 import { parseRedisUrl, type RedisTls } from "./redis-address.ts";
-import { clientFactory, within } from "./redis-client.ts";
-import { createTeller } from "./redis-failure.ts";
-import { redisLeases } from "./redis-leases.ts";
-import { createLink, type Link, type LinkEvents } from "./redis-link.ts";
-import { createKeys } from "./redis-names.ts";
-import { redisParts } from "./redis-parts.ts";
+import {
+  clientFactory,
+  createLink,
+  createTeller,
+  type Link,
+  type LinkEvents,
+  type RedisParts,
+  redisParts,
+  ttlText,
+  within,
+} from "./redis-connection.ts";
+import { createKeys } from "./redis-scripts.ts";
 import { redisStreams } from "./redis-streams.ts";
 import { redisTopics } from "./redis-topics.ts";
 import { redisValues } from "./redis-values.ts";
 
 export interface RedisStoreOptions {
   /** What all keys start with; "plugbay" when left out. Stores with different prefixes do not see each other. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** How long a call waits for Redis before it rejects with `unavailable`: 5,000 ms when left out. */
   readonly waitMs?: number;
   /** How many calls may wait for a connection; more reject at once. 10,000 when left out. */
@@ -111,6 +118,33 @@ function createWork(): Work {
     async end() {
       ended = true;
       await Promise.allSettled(calls);
+    },
+  };
+}
+
+/** Leases whose tokens are times. The last one is remembered for 30 days after its lease ended. */
+function redisLeases({ keys, commands, change }: RedisParts): Leases {
+  const leaseOf = (name: string, token: string, ttl: string): Lease => ({
+    name,
+    token: Number(token),
+    async renew() {
+      return (await commands.script("renew", [keys(name, "lease"), keys(name, "fence"), token, ttl])) === 1;
+    },
+    async release() {
+      await commands.script("release", [keys(name, "lease"), token]);
+    },
+  });
+
+  return {
+    async acquire(name, ttl) {
+      checkName(name);
+      checkTtl(ttl);
+      const token = await change("acquire", { name, keys: ["lease", "fence"], args: [ttlText(ttl)] });
+      return token === "-" ? undefined : leaseOf(name, token, ttlText(ttl));
+    },
+    async held(name) {
+      checkName(name);
+      return (await commands.run((redis) => redis.exists(keys(name, "lease")))) === 1;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { checkAppend, checkCount, checkName } from "../check.ts";
 import type { Reading, Streams } from "../store.ts";
-import { decodeText, encodeText } from "./redis-names.ts";
-import { type RedisParts, ttlText } from "./redis-parts.ts";
+import { type RedisParts, ttlText } from "./redis-connection.ts";
+import { decodeText, encodeText } from "./redis-scripts.ts";
 
 const READ_MAX = 1_000;
 

@@ -2,8 +2,6 @@ import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../std/clock.ts";
 import { StoreError } from "../store.ts";
-import { prepareSchema } from "./sqlite-schema.ts";
-import type { SqliteConnection, SqliteModule, SqliteParam, SqliteStatement } from "./sqlite-types.ts";
 
 /** One connection to the file. Rows are trusted to be what the caller says: only this folder writes them. */
 export interface SqliteDatabase {
@@ -150,4 +148,106 @@ function isBusy(error: unknown): boolean {
 function codeOf(error: unknown): number | undefined {
   if (!(error instanceof Error) || !("errcode" in error)) return undefined;
   return Number(error.errcode) & 0xff;
+}
+
+/** Marks the files that are ours. */
+const APPLICATION = 0x706c6267;
+const VERSION = 1;
+
+/**
+ * Times are those of the day, in milliseconds; `due` is null for what stays. `counter` has what only ever grows:
+ * `version` and `token` the last ones given, `forgotten` the largest token that is not known any more, `trimmed` the last
+ * message that was dropped.
+ */
+const schema = `
+  CREATE TABLE value (name BLOB PRIMARY KEY NOT NULL, text BLOB NOT NULL, version INTEGER NOT NULL, due REAL, grp BLOB);
+  CREATE INDEX value_group ON value (grp, name) WHERE grp IS NOT NULL;
+  CREATE INDEX value_due ON value (due) WHERE due IS NOT NULL;
+
+  CREATE TABLE number (name BLOB PRIMARY KEY NOT NULL, sum INTEGER NOT NULL, due REAL NOT NULL) WITHOUT ROWID;
+  CREATE INDEX number_due ON number (due);
+
+  CREATE TABLE stream (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, name BLOB UNIQUE NOT NULL,
+    dropped INTEGER NOT NULL, last INTEGER NOT NULL, due REAL
+  );
+  CREATE INDEX stream_due ON stream (due) WHERE due IS NOT NULL;
+  CREATE TABLE event (
+    stream INTEGER NOT NULL, position INTEGER NOT NULL, text BLOB NOT NULL, PRIMARY KEY (stream, position)
+  ) WITHOUT ROWID;
+
+  CREATE TABLE lease (name BLOB PRIMARY KEY NOT NULL, token INTEGER NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
+  CREATE INDEX lease_until ON lease (until);
+
+  CREATE TABLE message (id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, topic BLOB NOT NULL, text BLOB NOT NULL);
+
+  CREATE TABLE counter (name TEXT PRIMARY KEY NOT NULL, count INTEGER NOT NULL) WITHOUT ROWID;
+  INSERT INTO counter VALUES ('version', 0), ('token', 0), ('forgotten', 0), ('trimmed', 0);
+
+  PRAGMA application_id = ${APPLICATION};
+  PRAGMA user_version = ${VERSION};
+`;
+
+/**
+ * Makes the tables in a new file. Throws `invalid` for a file of somebody else, or of a later version. Must be called in a
+ * transaction, for other processes may open the same new file.
+ */
+function prepareSchema(connection: SqliteConnection, path: string): void {
+  const read = (sql: string): number => Number(Object.values(connection.prepare(sql).get() as object)[0]);
+  const [application, version] = [read("PRAGMA application_id"), read("PRAGMA user_version")];
+  if (application === APPLICATION && version === VERSION) return;
+  if (application === APPLICATION) {
+    throw new StoreError("invalid", `sqlite: ${path} has version ${version} of the format, only ${VERSION} is known`);
+  }
+  if (application !== 0 || read("SELECT count(*) FROM sqlite_schema") > 0) {
+    throw new StoreError("invalid", `sqlite: ${path} is not a store but another database`);
+  }
+  connection.exec(schema);
+}
+
+/** The part of `node:sqlite` that is used here. Older Nodes have neither the module nor its types. */
+export interface SqliteModule {
+  readonly DatabaseSync: new (path: string) => SqliteConnection;
+}
+
+export interface SqliteConnection {
+  exec(sql: string): void;
+  prepare(sql: string): SqliteStatement;
+  close(): void;
+}
+
+interface SqliteStatement {
+  get(...params: readonly SqliteParam[]): unknown;
+  all(...params: readonly SqliteParam[]): unknown[];
+  run(...params: readonly SqliteParam[]): { readonly changes: number | bigint };
+}
+
+type SqliteParam = string | number | null | Uint8Array;
+
+/** A text as SQLite keeps it. */
+export type Stored = string | Uint8Array;
+
+/** Reading a text ends at its first NUL, so that one that has a NUL is kept as bytes. */
+export function storedText(text: string): Stored {
+  return text.includes("\0") ? Buffer.from(text) : text;
+}
+
+export function textOf(stored: Stored): string {
+  return typeof stored === "string" ? stored : bufferOf(stored).toString();
+}
+
+/**
+ * A name as bytes that sort like its UTF-16 units. The empty one is an empty text, which sorts before all bytes: empty bytes
+ * might be taken for null.
+ */
+export function storedName(name: string): Stored {
+  return name === "" ? "" : Buffer.from(name, "utf16le").swap16();
+}
+
+export function nameOf(stored: Stored): string {
+  return typeof stored === "string" ? stored : Buffer.from(stored).swap16().toString("utf16le");
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -1,7 +1,6 @@
 import { checkName, checkTtl } from "../check.ts";
 import type { Lease, Leases } from "../store.ts";
-import type { SqliteDatabase } from "./sqlite-database.ts";
-import { storedName } from "./sqlite-text.ts";
+import { type SqliteDatabase, storedName } from "./sqlite-database.ts";
 
 interface Held {
   readonly token: number;
@@ -24,18 +23,18 @@ export function sqliteLeases(db: SqliteDatabase): Leases {
   const leaseOf = (name: string, token: number, ttl: number): Lease => ({
     name,
     token,
-    async renew() {
+    renew() {
       db.ensureOpen();
       return move(name, token, db.clock.now() + ttl);
     },
-    async release() {
+    release() {
       db.ensureOpen();
       move(name, token, db.clock.now());
     },
   });
 
   return {
-    async acquire(name, ttl) {
+    acquire(name, ttl) {
       db.ensureOpen();
       checkName(name);
       checkTtl(ttl);
@@ -47,7 +46,7 @@ export function sqliteLeases(db: SqliteDatabase): Leases {
       });
       return token === undefined ? undefined : leaseOf(name, token, ttl);
     },
-    async held(name) {
+    held(name) {
       db.ensureOpen();
       checkName(name);
       return db.read(() => isHeld(newest(name)));

@@ -1,8 +1,7 @@
 import { checkAppend, checkCount, checkName } from "../check.ts";
 import type { AppendOptions, Reading, Streams } from "../store.ts";
-import type { SqliteDatabase } from "./sqlite-database.ts";
+import { type SqliteDatabase, type Stored, storedName, storedText, textOf } from "./sqlite-database.ts";
 import { allows } from "./sqlite-leases.ts";
-import { type Stored, storedName, storedText, textOf } from "./sqlite-text.ts";
 
 interface Row {
   readonly id: number;
@@ -15,19 +14,19 @@ const READ_MAX = 1_000;
 
 export function sqliteStreams(db: SqliteDatabase): Streams {
   return {
-    async append(name, texts, options = {}) {
+    append(name, texts, options = {}) {
       db.ensureOpen();
       checkAppend(name, options);
       return db.write(() => (allows(db, name, options.fence) ? append(db, name, texts, options) : undefined));
     },
-    async read(name, after, limit = READ_MAX) {
+    read(name, after, limit = READ_MAX) {
       db.ensureOpen();
       checkName(name);
       checkCount("a position", after, 0);
       checkCount("a limit", limit, 1);
       return db.read(() => read(db, find(db, name), after, limit));
     },
-    async trim(name, through) {
+    trim(name, through) {
       db.ensureOpen();
       checkName(name);
       checkCount("a position", through, 0);
@@ -36,7 +35,7 @@ export function sqliteStreams(db: SqliteDatabase): Streams {
         if (stream !== undefined) drop(db, stream, through);
       });
     },
-    async delete(name) {
+    delete(name) {
       db.ensureOpen();
       checkName(name);
       db.write(() => forget(db, name));

@@ -1,8 +1,7 @@
 import { checkName } from "../check.ts";
-import { createInbox, type Inbox } from "../inbox.ts";
 import type { Topics } from "../store.ts";
-import type { SqliteDatabase } from "./sqlite-database.ts";
-import { nameOf, type Stored, storedName, storedText, textOf } from "./sqlite-text.ts";
+import { createInbox, type Inbox } from "../subscription-queue.ts";
+import { nameOf, type SqliteDatabase, type Stored, storedName, storedText, textOf } from "./sqlite-database.ts";
 
 export interface SqliteTopics extends Topics {
   /** Ends all subscriptions. */
@@ -48,7 +47,7 @@ export function sqliteTopics(db: SqliteDatabase): SqliteTopics {
   };
 
   return {
-    async publish(topic, text) {
+    publish(topic, text) {
       db.ensureOpen();
       checkName(topic);
       const sql = "INSERT INTO message (at, topic, text) VALUES (?, ?, ?)";

@@ -1,8 +1,7 @@
 import { checkAmount, checkList, checkName, checkPut, checkTtl } from "../check.ts";
 import type { Conditions, ListOptions, NamedValue, PutOptions, Value, Values } from "../store.ts";
-import type { SqliteDatabase } from "./sqlite-database.ts";
+import { nameOf, type SqliteDatabase, type Stored, storedName, storedText, textOf } from "./sqlite-database.ts";
 import { allows, count } from "./sqlite-leases.ts";
-import { nameOf, type Stored, storedName, storedText, textOf } from "./sqlite-text.ts";
 
 interface Row {
   readonly name: Stored;
@@ -14,17 +13,17 @@ const LIST_MAX = 100;
 
 export function sqliteValues(db: SqliteDatabase): Values {
   return {
-    async get(name) {
+    get(name) {
       db.ensureOpen();
       checkName(name);
       return db.read(() => find(db, name));
     },
-    async put(name, text, options = {}) {
+    put(name, text, options = {}) {
       db.ensureOpen();
       checkPut(name, options);
       return db.write(() => (isMet(db, name, options) ? put(db, name, text, options) : undefined));
     },
-    async touch(name, ttl) {
+    touch(name, ttl) {
       db.ensureOpen();
       checkName(name);
       checkTtl(ttl);
@@ -32,17 +31,17 @@ export function sqliteValues(db: SqliteDatabase): Values {
       const now = db.clock.now();
       return db.write(() => db.run(sql, now + ttl, storedName(name), now) > 0);
     },
-    async delete(name, options = {}) {
+    delete(name, options = {}) {
       db.ensureOpen();
       checkName(name);
       return db.write(() => isMet(db, name, options) && remove(db, name));
     },
-    async list(group, options = {}) {
+    list(group, options = {}) {
       db.ensureOpen();
       checkList(group, options);
       return db.read(() => list(db, group, options));
     },
-    async add(name, amount, ttl) {
+    add(name, amount, ttl) {
       db.ensureOpen();
       checkName(name);
       checkAmount(amount);

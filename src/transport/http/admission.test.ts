@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type AdmissionOptions, createAdmission } from "./admission.ts";
+import { type AdmissionOptions, corsHeaders, createAdmission, plainHeaders } from "./admission.ts";
 import { loopbackHosts } from "./allowed-hosts.ts";
-import { corsHeaders, plainHeaders } from "./cors.ts";
 import type { HttpAnswer, HttpHead } from "./http-message.ts";
 
 type Headers = Readonly<Record<string, string | undefined>>;
@@ -198,7 +197,7 @@ describe("refusals by header", () => {
     expect(messageOf(answer)).toBe(message);
   });
 
-  it("V29: names the encoding to use", () => {
+  it("names the encoding to use", () => {
     expect(answerTo(post({ "content-encoding": "gzip" })).headers["accept-encoding"]).toBe("identity");
   });
 

@@ -1,9 +1,15 @@
 import { McpError } from "../../model/errors.ts";
-import { createHostCheck } from "./allowed-hosts.ts";
-import { createOriginCheck } from "./allowed-origins.ts";
-import { corsHeaders, plainHeaders, preflight } from "./cors.ts";
-import { type HttpAnswer, type HttpHead, type HttpHeaders, pathOf, quote, refusal } from "./http-message.ts";
-import { accepts, isJsonType } from "./media-type.ts";
+import { quote } from "../../std/text.ts";
+import { createHostCheck, createOriginCheck } from "./allowed-hosts.ts";
+import {
+  accepts,
+  type HttpAnswer,
+  type HttpHead,
+  type HttpHeaders,
+  isJsonType,
+  pathOf,
+  refusal,
+} from "./http-message.ts";
 
 export interface AdmissionOptions {
   /** The endpoint, such as `/mcp`; one slash may follow it. Absent where paths are somebody else's business. */
@@ -15,6 +21,8 @@ export interface AdmissionOptions {
   readonly maxBodyBytes: number;
   /** Whether GET and DELETE are served. */
   readonly get: boolean;
+  /** Headers with credentials, which pages may send. */
+  readonly credentials?: readonly string[] | undefined;
 }
 
 /** A request that may go on, with the headers that every answer to it needs; or the answer that ends it. */
@@ -22,7 +30,7 @@ export type Admitted =
   | { readonly ok: true; readonly cors: HttpHeaders }
   | { readonly ok: false; readonly answer: HttpAnswer };
 
-export interface Admission {
+interface Admission {
   /** Judges a request by its head. A body of a length that is not announced has to be limited by who reads it. */
   admit(head: HttpHead): Admitted;
 }
@@ -39,6 +47,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const checkOrigin = createOriginCheck(options.origins);
   const isEndpoint = createPathCheck(options.path);
   const allow = options.get ? "GET, POST, DELETE, OPTIONS" : "POST, OPTIONS";
+  const headers = allowedHeaders(options.credentials ?? []);
   const plain = Object.freeze({ ok: true as const, cors: plainHeaders });
   let page = { origin: "", admitted: plain };
 
@@ -49,7 +58,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
   };
 
   const answerOptions = (head: HttpHead, origin: string | undefined): HttpAnswer =>
-    origin === undefined ? { status: 204, headers: { ...plainHeaders, allow }, body: "" } : preflight(origin, head);
+    origin === undefined
+      ? { status: 204, headers: { ...plainHeaders, allow }, body: "" }
+      : preflight(origin, head, headers);
 
   const checkMethod = (head: HttpHead, cors: HttpHeaders): HttpAnswer | undefined => {
     if (head.method === "POST") return checkType(head, cors) ?? checkLength(head, cors, options.maxBodyBytes);
@@ -130,4 +141,67 @@ function checkStream(head: HttpHead, cors: HttpHeaders): HttpAnswer | undefined 
   const accept = head.header("accept");
   if (accepts(accept, "text/event-stream")) return undefined;
   return refusal(406, `accept ${quote(accept)} must list text/event-stream`, cors);
+}
+
+/** Headers of every answer to a request that is not from a listed origin. Caches must not mix it with answers to one that is. */
+export const plainHeaders: HttpHeaders = Object.freeze({ vary: "origin" });
+
+const exposed = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after, dpop-nonce";
+
+/** Headers of every answer to a request from an origin that is listed. */
+export function corsHeaders(origin: string): HttpHeaders {
+  return Object.freeze({
+    ...plainHeaders,
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": exposed,
+  });
+}
+
+/** Headers of the protocol and of its clients. */
+const protocolHeaders = [
+  "content-type",
+  "accept",
+  "authorization",
+  "last-event-id",
+  "mcp-session-id",
+  "mcp-protocol-version",
+  "mcp-method",
+  "mcp-name",
+  "traceparent",
+  "tracestate",
+  "baggage",
+  "dpop",
+];
+
+/** Tools may name headers of this form for their arguments. */
+const paramHeader = /^mcp-param-[!#$%&'*+.^_`|~\w-]+$/;
+
+/** The headers that pages may send: those of the protocol, and those in which the authenticator looks for credentials. */
+export function allowedHeaders(credentials: readonly string[]): readonly string[] {
+  return [...new Set([...protocolHeaders, ...credentials.map((name) => name.toLowerCase())])];
+}
+
+/**
+ * The answer to a browser that asks what a page of a listed origin may send.
+ *
+ * Methods are those of the protocol, served or not: a page can read a 405, but
+ * not why its browser sent nothing. No cookies, never `*`.
+ */
+export function preflight(origin: string, head: HttpHead, allowed: readonly string[]): HttpAnswer {
+  const wanted = (head.header("access-control-request-headers") ?? "").toLowerCase().split(",");
+  const params = wanted.map((name) => name.trim()).filter((name) => paramHeader.test(name));
+  return {
+    status: 204,
+    headers: {
+      ...plainHeaders,
+      "access-control-allow-origin": origin,
+      "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
+      "access-control-allow-headers": [...allowed, ...params].join(", "),
+      "access-control-max-age": "600",
+      ...(head.header("access-control-request-private-network") === "true" && {
+        "access-control-allow-private-network": "true",
+      }),
+    },
+    body: "",
+  };
 }

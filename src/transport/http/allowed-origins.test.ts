@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createOriginCheck } from "./allowed-origins.ts";
+import { createOriginCheck } from "./allowed-hosts.ts";
 
 const entries = [
   "https://app.example",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { challengeHeader } from "./challenge.ts";
+import { challengeHeader } from "./authentication.ts";
 
 const metadataUrl = "https://shop.example/.well-known/oauth-protected-resource/mcp";
 

@@ -1,23 +1,27 @@
-import type { JsonLimits } from "../../json/parse.ts";
-import type { Service } from "../../model/service.ts";
+import type { CallOrigin, Service } from "../../model/service.ts";
 import { systemClock } from "../../std/clock.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import { holding } from "../../std/hold.ts";
 import type { Store } from "../../store/store.ts";
 import { describeService } from "../describe-service.ts";
-import { createSessions, type LegacyDoor, type SessionsOptions } from "./legacy/sessions.ts";
-import { createSharedSessions } from "./legacy/shared/shared-sessions.ts";
-import { createSseDoor, type SseDoor } from "./legacy/sse-door.ts";
-import { createStatelessDoor } from "./legacy/stateless.ts";
-import { createModernDoor, type ModernDoor, type ModernDoorOptions } from "./modern-door.ts";
+import { createPulse } from "./heartbeat.ts";
+import {
+  createSessionHandler,
+  createSseHandler,
+  createStatelessHandler,
+  type LegacyHandler,
+  type LegacyHandlerOptions,
+  type SseHandler,
+} from "./legacy-handlers.ts";
+import { createModernDoor, type ModernDoor, type ModernDoorOptions } from "./modern-handler.ts";
 import type { HttpOptions, HttpWarning } from "./options.ts";
-import { createPulse } from "./pulse.ts";
 
 /** The ways into one service, by what clients speak. */
 export interface Doors {
   readonly modern: ModernDoor;
-  readonly legacy: LegacyDoor | undefined;
-  readonly sse: SseDoor | undefined;
+  readonly legacy: LegacyHandler | undefined;
+  /** With the paths of its own that it serves. */
+  readonly sse: (SseHandler & { readonly paths: readonly string[] }) | undefined;
   /** Answers what is open, for a while, and ends the rest. */
   close(): Promise<void>;
 }
@@ -27,19 +31,19 @@ const MIB = 1_048_576;
 export function createDoors(service: Service, options: HttpOptions): Doors {
   const settings = toSettings(service, options);
   const modern = createModernDoor(settings);
-  const legacy = options.legacy === false ? undefined : createLegacyDoor(settings, options);
+  const legacy = options.legacy === false ? undefined : createLegacy(settings, options);
   const sse = createSse(settings, options);
   return {
     modern,
     legacy,
     sse,
     async close() {
-      await Promise.all([modern.close(), legacy?.drain(), sse?.drain()]);
+      await holding(settings.clock, Promise.all([modern.close(), legacy?.drain(), sse?.drain()]));
     },
   };
 }
 
-type Settings = SessionsOptions & ModernDoorOptions & { readonly jsonLimits?: JsonLimits | undefined };
+type Settings = LegacyHandlerOptions & ModernDoorOptions;
 
 function toSettings(service: Service, options: HttpOptions): Settings {
   const { clock = systemClock, onWarning } = options;
@@ -48,13 +52,14 @@ function toSettings(service: Service, options: HttpOptions): Settings {
     clock,
     deadlines: createDeadlines(clock),
     pulse: createPulse(clock, options.keepAliveMs ?? 15_000),
-    discover: (http?: HttpFacts) => describeService(service, http),
+    discover: (client?: CallOrigin) => describeService(service, client),
     dropped: (message) => warn(onWarning, { kind: "client-dropped", message }),
     jsonLimits: options.jsonLimits,
     alwaysStream: options.respondWith === "sse",
     drainMs: options.drainMs ?? 5_000,
     askTimeoutMs: options.askTimeoutMs ?? 300_000,
-    maxConcurrent: options.maxConcurrent ?? 256,
+    // A place could not be given back by a request that ends without a word.
+    maxConcurrent: clock.requestBound === true ? 0 : (options.maxConcurrent ?? 256),
     maxQueued: options.maxQueued ?? 1_024,
     maxOpen: options.maxOpen ?? 1_024,
     maxListeners: options.maxListeners ?? 10_000,
@@ -77,10 +82,13 @@ export function warn(onWarning: HttpOptions["onWarning"], warning: HttpWarning):
   }
 }
 
-function createLegacyDoor(settings: Settings, { sessions = true, store }: HttpOptions): LegacyDoor {
-  if (!sessions) return createStatelessDoor(settings);
-  const shared = store ?? storeOf(settings.service);
-  return shared === undefined ? createSessions(settings) : createSharedSessions({ ...settings, store: shared });
+function createLegacy(settings: Settings, { sessions = true, store }: HttpOptions): LegacyHandler {
+  if (!sessions) return createStatelessHandler(settings);
+  // Sessions on a store are looked after between requests.
+  const shared = settings.clock.requestBound === true ? undefined : (store ?? storeOf(settings.service));
+  // Whoever needs it hears of it.
+  if (shared instanceof Promise) shared.catch(() => {});
+  return createSessionHandler({ ...settings, store: shared });
 }
 
 /** The store of a service that shares one with other processes. */
@@ -89,8 +97,8 @@ function storeOf(service: Service): Promise<Store> | undefined {
   return store?.();
 }
 
-function createSse(settings: Settings, { sse = false }: HttpOptions): SseDoor | undefined {
+function createSse(settings: Settings, { sse = false }: HttpOptions): Doors["sse"] {
   if (sse === false) return undefined;
   const { path = "/sse", messagesPath = "/messages" } = sse === true ? {} : sse;
-  return createSseDoor({ ...settings, path, messagesPath });
+  return { ...createSseHandler({ ...settings, path, messagesPath }), paths: [path, messagesPath] };
 }

@@ -103,11 +103,28 @@ describe("which era a message belongs to", () => {
 
   it.each<readonly [string, unknown, number]>([
     ["a notification", notification("notifications/cancelled", { requestId: 1 }), 202],
-    ["an answer", { jsonrpc: "2.0", id: 1, result: {} }, 202],
     ["a batch", [request(1, "ping")], 400],
   ])("takes %s under the modern version", (_, message, status) => {
     for (const options of [{}, { legacy: false }]) {
       expect(serve(options).post(message, modernHeader).sent?.status).toBe(status);
+    }
+  });
+
+  it.each([
+    ["result", { jsonrpc: "2.0", id: 1, result: {} }],
+    ["error", { jsonrpc: "2.0", id: 1, error: { code: -1, message: "no" } }],
+  ])("refuses a response with a %s under the modern version, also in a session (B4)", async (_, message) => {
+    const { post, open } = serve();
+    const replies = [post(message, modernHeader), post(message, { ...(await open()), ...modernHeader })];
+    for (const options of [{ legacy: false }, { sessions: false }]) {
+      replies.push(serve(options).post(message, modernHeader));
+    }
+    for (const { sent } of replies) {
+      expect(sent?.status).toBe(400);
+      expect(JSON.parse(sent?.body ?? "")).toEqual({
+        jsonrpc: "2.0",
+        error: { code: -32600, message: expect.stringContaining("send no responses") },
+      });
     }
   });
 });
@@ -173,10 +190,12 @@ describe("C100: what is no message", () => {
     expect(messagesOf(post(request(9, "ping"), session))).toEqual([{ jsonrpc: "2.0", id: 9, result: {} }]);
   });
 
-  it("V23: limits on the JSON are those that were given", () => {
+  it("limits on the JSON are those that were given", () => {
     const { request: send } = serve({ jsonLimits: { maxDepth: 3, maxWidth: 100 } });
     const reply = send("POST", '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{"b":{}}}}');
-    expect(messagesOf(reply)).toEqual([{ ...refused("parse error: nested deeper than 3 levels", -32700), id: 1 }]);
+    expect(messagesOf(reply)).toEqual([
+      { ...refused("parse error: nested deeper than 3 levels (maxDepth)", -32700), id: 1 },
+    ]);
   });
 });
 
@@ -202,7 +221,7 @@ describe("where it is served", () => {
   });
 });
 
-describe("R-18: an endpoint that is closing", () => {
+describe("an endpoint that is closing", () => {
   const busy = { status: 503, headers: { "retry-after": "1", connection: "close" } };
 
   it("answers what is open, and takes nothing new", async () => {
@@ -238,7 +257,7 @@ describe("R-18: an endpoint that is closing", () => {
     expect(messagesOf(call).at(-1)).toMatchObject({ id: 1, result: { content: [{ text: "who: me" }] } });
   });
 
-  it("R-19: ends what takes too long, with an error", async () => {
+  it("ends what takes too long, with an error", async () => {
     const { post, open, endpoint, holding, clock, held } = serve({ drainMs: 1_000 });
     const session = await open();
     const one = modernCall(1, "hold");

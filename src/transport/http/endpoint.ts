@@ -1,14 +1,6 @@
 import { modernServer } from "../../codec/modern-server.ts";
 import { isObject } from "../../json/json.ts";
-import {
-  type ErrorObject,
-  encodeMessage,
-  type Id,
-  type Malformed,
-  type Parsed,
-  parseText,
-  type Request,
-} from "../../jsonrpc/message.ts";
+import { type Malformed, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
 import { AuthenticatedHttp } from "../../model/authenticator.ts";
 import { metaKeys } from "../../model/meta.ts";
 import { methodRow } from "../../model/methods.ts";
@@ -16,10 +8,18 @@ import { isLegacy, isRevision, newest, revisions } from "../../model/revision.ts
 import type { Service } from "../../model/service.ts";
 import { type Admitted, createAdmission } from "./admission.ts";
 import { loopbackHosts } from "./allowed-hosts.ts";
+import { createGuard, type Guard, type Identified } from "./authentication.ts";
 import { createDoors, warn } from "./doors.ts";
-import { createGuard, type Guard, type Identified } from "./guard.ts";
-import { type HttpAnswer, type HttpHead, type HttpHeaders, pathOf, refusal } from "./http-message.ts";
-import { type HttpReply, jsonHeaders, sendAnswer } from "./http-reply.ts";
+import {
+  errorAnswer,
+  type HttpAnswer,
+  type HttpHead,
+  type HttpHeaders,
+  type HttpReply,
+  pathOf,
+  refusal,
+  sendAnswer,
+} from "./http-message.ts";
 import type { HttpOptions, HttpWarning } from "./options.ts";
 
 /**
@@ -39,6 +39,8 @@ export interface HttpEndpoint {
   readonly maxBodyBytes: number;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent. */
   close(): Promise<void>;
+  /** True once it is being closed: whoever is answered should come back by another connection. */
+  readonly isClosing: boolean;
 }
 
 /** Throws `invalid-definition` when an option cannot be used. */
@@ -46,7 +48,7 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
   const { path, allowedHosts = loopbackHosts, allowedOrigins = [], maxBodyBytes = 4_194_304, jsonLimits } = options;
   const guard = guardOf(options);
   const { modern, legacy, sse, close } = createDoors(guard?.around(service) ?? service, options);
-  const limits = { hosts: allowedHosts, origins: allowedOrigins, maxBodyBytes };
+  const limits = { hosts: allowedHosts, origins: allowedOrigins, maxBodyBytes, credentials: options.auth?.credentials };
   const admission = createAdmission({ ...limits, path, get: legacy !== undefined });
   const besides = new Map(
     (sse?.paths ?? []).map((beside) => [beside, createAdmission({ ...limits, path: beside, get: true })]),
@@ -55,9 +57,15 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
 
   /** The answer to what no door takes. */
   const turnAway = (message: Parsed, stated: string | undefined): HttpAnswer | undefined => {
-    if (isRevision(stated) && !isLegacy(stated)) return message.kind === "batch" ? noBatch : accepted;
+    if (isRevision(stated) && !isLegacy(stated)) return message.kind === "batch" ? noBatch : noResponse;
     if (stated !== undefined && !isRevision(stated)) return unsupported(message, stated, revisions);
     return legacy === undefined ? unsupported(message, stated, [newest]) : undefined;
+  };
+
+  const postModern = (message: Request | Notification, head: HttpHead, reply: HttpReply): void => {
+    if (message.kind === "request") return void modern.post(message, head, reply);
+    modern.notification(message, head);
+    sendAnswer(reply, accepted);
   };
 
   const post = (head: HttpHead, body: string, direct: HttpReply): void => {
@@ -67,7 +75,7 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
     const reply = isGuarded ? guard.replyTo(message.id, head, direct) : direct;
     if (closing !== undefined && isWork(message)) return void sendAnswer(reply, busy);
     const stated = head.header("mcp-protocol-version");
-    if (message.kind === "request" && isModern(message, stated)) return void modern.post(message, head, reply);
+    if (isModern(message, stated)) return void postModern(message, head, reply);
     const away = turnAway(message, stated);
     if (away === undefined) legacy?.post(message, head, reply);
     else sendAnswer(reply, away);
@@ -82,6 +90,12 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
     else legacy?.delete(head, reply);
   };
 
+  /** Streams of 2024-11-05, and what is posted for them: open calls may wait for that. */
+  const beside = (head: HttpHead, body: string, reply: HttpReply): void => {
+    if (closing !== undefined && head.method === "GET") sendAnswer(reply, busy);
+    else sse?.handle(head, body, reply);
+  };
+
   return {
     maxBodyBytes,
     identify: guard?.identify,
@@ -92,13 +106,16 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
     },
     handle(head, body, reply) {
       if (guard !== undefined && !(head instanceof AuthenticatedHttp)) return sendAnswer(reply, unidentified);
-      if (besides.size > 0 && besides.has(pathOf(head.url))) return sse?.handle(head, body, reply);
+      if (besides.size > 0 && besides.has(pathOf(head.url))) return beside(head, body, reply);
       if (head.method === "POST") post(head, body, reply);
       else other(head, reply);
     },
     close() {
       closing ??= close();
       return closing;
+    },
+    get isClosing() {
+      return closing !== undefined;
     },
   };
 }
@@ -118,6 +135,7 @@ function guardOf({ auth, path, allowedHosts = loopbackHosts, onWarning }: HttpOp
 const unidentified: HttpAnswer = refusal(401, "authentication is needed");
 const busy: HttpAnswer = refusal(503, "the server is closing", { "retry-after": "1", connection: "close" });
 const accepted: HttpAnswer = { status: 202, headers: {}, body: "" };
+const noResponse: HttpAnswer = refusal(400, `clients of ${newest} send no responses: put them into the next request`);
 const noBatch: HttpAnswer = refusal(400, "batches are not supported; send one message a request");
 
 /** Calls that are open may wait for anything else. */
@@ -126,7 +144,9 @@ function isWork({ kind }: Parsed): boolean {
 }
 
 /** Says who sends it, or is of a kind that only modern clients send. */
-function isModern({ method, params }: Request, stated: string | undefined): boolean {
+function isModern(message: Parsed, stated: string | undefined): message is Request | Notification {
+  if (message.kind !== "request" && message.kind !== "notification") return false;
+  const { method, params } = message;
   const { _meta: meta } = params;
   if (isObject(meta) && (metaKeys.protocolVersion in meta || metaKeys.clientCapabilities in meta)) return true;
   if (stated !== undefined) return isRevision(stated) && !isLegacy(stated);
@@ -135,11 +155,7 @@ function isModern({ method, params }: Request, stated: string | undefined): bool
 
 /** Nobody waits for an answer to an answer: under its id, it would be taken for one to something else. */
 function malformed({ id, error, answerable }: Malformed): HttpAnswer {
-  return { status: 400, headers: jsonHeaders, body: errorText(answerable ? id : null, error) };
-}
-
-function errorText(id: Id | null, error: ErrorObject): string {
-  return id === null ? JSON.stringify({ jsonrpc: "2.0", error }) : encodeMessage({ kind: "failure", id, error });
+  return errorAnswer(400, answerable ? id : null, error);
 }
 
 /** The answer to a client that speaks none of these. Names them, in a way that both eras understand. */
@@ -150,5 +166,5 @@ function unsupported(message: Parsed | undefined, requested = "none", supported:
     message: `unsupported protocol version; use ${supported.join(", ")}`,
     data: { supported, requested },
   });
-  return { status: 400, headers: jsonHeaders, body: errorText(id, error) };
+  return errorAnswer(400, id, error);
 }

@@ -85,7 +85,7 @@ describe("a handler of the Fetch standard", () => {
     expect((await serve().handle(deleted)).status).toBe(404);
   });
 
-  it("V1, V3: checks host and origin, and answers pages that may read it", async () => {
+  it("checks host and origin, and answers pages that may read it", async () => {
     const { handle, post, open } = serve({ allowedOrigins: [page] });
     expect((await handle(new Request("http://evil.example/mcp", { method: "POST" }))).status).toBe(403);
     const foreign = await post(request(1, "ping"), { origin: "https://evil.example" });
@@ -117,7 +117,7 @@ describe("a handler of the Fetch standard", () => {
     expect(response.status).toBe(200);
   });
 
-  it("R-18: answers what is open, then closes", async () => {
+  it("answers what is open, then closes", async () => {
     const { modern, handle, holding, release } = serve();
     const answer = modern(modernCall(1, "hold"));
     const listen = await modern(listening);
@@ -345,7 +345,7 @@ describe("C111: a client that does not read", () => {
   });
 });
 
-it("R-33: tells 1,000 listeners of one change, each once, and ends them all", async () => {
+it("tells 1,000 listeners of one change, each once, and ends them all", async () => {
   const { modern, server, handle } = serve();
   const responses = await Promise.all(Array.from({ length: 1_000 }, () => modern(listening)));
   server.tools.remove("bump");

@@ -1,14 +1,17 @@
+import { checkOptionNames, checkService } from "../../model/option-names.ts";
 import type { Service } from "../../model/service.ts";
+import { systemClock } from "../../std/clock.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { createEndpoint } from "./endpoint.ts";
-import { type HttpAnswer, type HttpHeaders, refusal } from "./http-message.ts";
-import type { EventSink, HttpReply } from "./http-reply.ts";
-import type { HttpOptions } from "./options.ts";
-import { readText } from "./read-text.ts";
+import { FetchReply, toResponse } from "./fetch-reply.ts";
+import { consumedBody, type HttpAnswer, refusal } from "./http-message.ts";
+import { createLiveRequests, type LiveRequest } from "./live-requests.ts";
+import { type HttpOptions, httpOptionNames } from "./options.ts";
 
 /** Serves the requests of platforms that speak in terms of the Fetch standard. */
 export interface FetchHandler {
-  (request: Request): Promise<Response>;
+  /** What the platform passes besides is used for the `waitUntil` of Cloudflare Workers. */
+  (request: Request, ...platformArguments: readonly unknown[]): Promise<Response>;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent. */
   close(): Promise<void>;
 }
@@ -24,9 +27,13 @@ export interface FetchHandler {
  * export default { fetch: toFetchHandler(shop, { allowedHosts: ["shop.example.com"] }) };
  */
 export function toFetchHandler(service: Service, options: HttpOptions = {}): FetchHandler {
+  checkService("toFetchHandler", service);
+  checkOptionNames("toFetchHandler", options, httpOptionNames);
   const endpoint = createEndpoint(service, options);
+  const { clock = systemClock } = options;
+  const live = clock.requestBound === true ? createLiveRequests(clock) : undefined;
 
-  const handle = async (request: Request): Promise<Response> => {
+  const handle = async (request: Request, ...platformArguments: readonly unknown[]): Promise<Response> => {
     const head = new FetchHead(request);
     const admitted = endpoint.admit(head);
     if (!admitted.ok) return toResponse(admitted.answer);
@@ -34,18 +41,35 @@ export function toFetchHandler(service: Service, options: HttpOptions = {}): Fet
       endpoint.identify === undefined ? { ok: true as const, head } : await endpoint.identify(head, admitted.cors);
     if (!identified.ok) return toResponse(identified.answer);
     const body = request.method === "POST" ? await readText(request, endpoint.maxBodyBytes) : { text: "" };
-    if (!("text" in body)) return toResponse(refusal(body.status, body.problem, admitted.cors));
-    return new Promise((resolve) => {
-      endpoint.handle(identified.head, body.text, new FetchReply(request.signal, admitted.cors, resolve));
-    });
+    if (!("text" in body)) return toResponse({ ...body, headers: { ...body.headers, ...admitted.cors } });
+    const reply = new FetchReply(request.signal, admitted.cors);
+    if (live !== undefined)
+      head.waitUntil = holding(
+        live.add(reply.over, () => reply.lose()),
+        platformArguments,
+      );
+    endpoint.handle(identified.head, body.text, reply);
+    return reply.response();
   };
 
   return Object.assign(handle, { close: endpoint.close });
 }
 
+/** Lets work of a request go on, and so the request hears that its client has left. Undefined without the context of it. */
+function holding({ over, holdFor }: LiveRequest, platformArguments: readonly unknown[]): HttpFacts["waitUntil"] {
+  const context = platformArguments.find(isContext);
+  context?.waitUntil(over);
+  return context && ((work) => context.waitUntil(holdFor(work)));
+}
+
+function isContext(value: unknown): value is { waitUntil(work: Promise<unknown>): void } {
+  return typeof value === "object" && value !== null && "waitUntil" in value && typeof value.waitUntil === "function";
+}
+
 class FetchHead implements HttpFacts {
   readonly method: string;
   readonly url: string;
+  waitUntil: HttpFacts["waitUntil"] = undefined;
   readonly #headers: Headers;
   readonly #host: string;
 
@@ -63,126 +87,30 @@ class FetchHead implements HttpFacts {
   }
 }
 
-class FetchReply implements HttpReply {
-  readonly #signal: AbortSignal;
-  readonly #always: HttpHeaders;
-  readonly #resolve: (response: Response) => void;
-  readonly #listeners: (() => void)[] = [];
-  #phase: "waiting" | "answered" | "gone" = "waiting";
+/** The text of a body, or the answer that refuses it. */
+type ReadText = { readonly text: string } | HttpAnswer;
 
-  constructor(signal: AbortSignal, always: HttpHeaders, resolve: (response: Response) => void) {
-    this.#signal = signal;
-    this.#always = always;
-    this.#resolve = resolve;
-    if (signal.aborted) this.#leave();
-    else signal.addEventListener("abort", this.#leave, { once: true });
-  }
-
-  send(status: number, headers: HttpHeaders, body: string): void {
-    if (this.#phase !== "waiting") return;
-    this.#finish();
-    this.#resolve(toResponse({ status, headers: { ...headers, ...this.#always }, body }));
-  }
-
-  open(headers: HttpHeaders): EventSink {
-    const sink = new FetchSink(this.#leave, () => this.#finish());
-    this.#resolve(new Response(sink.body, { status: 200, headers: { ...headers, ...this.#always } }));
-    return sink;
-  }
-
-  onGone(listener: () => void): void {
-    if (this.#phase === "gone") listener();
-    else this.#listeners.push(listener);
-  }
-
-  #finish(): void {
-    this.#phase = "answered";
-    this.#signal.removeEventListener("abort", this.#leave);
-  }
-
-  readonly #leave = (): void => {
-    if (this.#phase !== "waiting") return;
-    this.#phase = "gone";
-    this.#signal.removeEventListener("abort", this.#leave);
-    for (const listener of this.#listeners) listener();
-    this.#resolve(new Response(null, { status: 499 }));
-  };
-}
-
-/** More unread bytes than this make `write` return a promise. */
-const HIGH_WATER = 65_536;
-
-class FetchSink implements EventSink {
-  readonly body: ReadableStream<Uint8Array>;
-  readonly #encoder = new TextEncoder();
-  readonly #gone: () => void;
-  readonly #done: () => void;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #room: { readonly wait: Promise<void>; readonly release: () => void } | undefined;
-
-  constructor(gone: () => void, done: () => void) {
-    this.#gone = gone;
-    this.#done = done;
-    this.body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-        },
-        pull: () => this.#release(),
-        cancel: () => {
-          this.#controller = undefined;
-          this.#release();
-          gone();
-        },
-      },
-      { highWaterMark: HIGH_WATER, size: (chunk) => chunk.byteLength },
-    );
-  }
-
-  write(text: string): Promise<void> | undefined {
-    if (this.#controller === undefined) return undefined;
-    this.#controller.enqueue(this.#encoder.encode(text));
-    if ((this.#controller.desiredSize ?? 0) > 0) return undefined;
-    this.#room ??= createRoom();
-    return this.#room.wait;
-  }
-
-  end(text?: string): void {
-    if (this.#controller === undefined) return;
-    if (text !== undefined) this.#controller.enqueue(this.#encoder.encode(text));
-    this.#controller.close();
-    this.#controller = undefined;
-    this.#release();
-    this.#done();
-  }
-
-  destroy(): void {
-    if (this.#controller === undefined) return;
-    this.#controller.error(new Error("the client does not read"));
-    this.#controller = undefined;
-    this.#release();
-    // As with sockets, who writes right now hears of it later.
-    queueMicrotask(this.#gone);
-  }
-
-  get backlog(): number {
-    return HIGH_WATER - (this.#controller?.desiredSize ?? HIGH_WATER);
-  }
-
-  #release(): void {
-    this.#room?.release();
-    this.#room = undefined;
+/** Reads the body of a request of the Fetch standard, within a limit. */
+async function readText(request: Request, maxBytes: number): Promise<ReadText> {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  if (request.bodyUsed || request.body?.locked) return consumed;
+  const reader = request.body?.getReader();
+  if (reader === undefined) return { text: "" };
+  let text = "";
+  let size = 0;
+  try {
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      size += chunk.value.byteLength;
+      if (size > maxBytes) {
+        reader.cancel().catch(() => {});
+        return refusal(413, `the body is too large; send at most ${maxBytes} bytes`);
+      }
+      text += decoder.decode(chunk.value, { stream: true });
+    }
+    return { text: text + decoder.decode() };
+  } catch {
+    return refusal(400, "the body cannot be read as UTF-8");
   }
 }
 
-function createRoom(): { readonly wait: Promise<void>; readonly release: () => void } {
-  let release = (): void => {};
-  const wait = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  return { wait, release };
-}
-
-function toResponse({ status, headers, body }: HttpAnswer): Response {
-  return new Response(body === "" ? null : body, { status, headers });
-}
+const consumed = consumedBody("toFetchHandler; read request.clone() instead, or hand on a new Request with the text");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AnswerType, accepts, isJsonType } from "./media-type.ts";
+import { type AnswerType, accepts, isJsonType } from "./http-message.ts";
 
 describe("isJsonType", () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fakeHead } from "../../../test/support/fake-reply.ts";
-import { createMetadataDesk, type MetadataOptions } from "./resource-metadata.ts";
+import { createMetadataDesk, type MetadataOptions } from "./authentication.ts";
 
 const issuer = "https://login.example";
 const wellKnown = "/.well-known/oauth-protected-resource";

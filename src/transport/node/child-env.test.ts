@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { childEnv } from "./child-env.ts";
+import { childEnv } from "./program.ts";
 
 const ours = {
   HOME: "/home/me",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeExit } from "./child-exit.ts";
+import { describeExit } from "./spawn.ts";
 
 describe("describeExit", () => {
   it("names the command, the exit code and what was said", () => {
@@ -16,9 +16,13 @@ describe("describeExit", () => {
   });
 
   it("says why there never was a server", () => {
-    const report = { kind: "not-started", reason: "command not found" } as const;
+    const report = {
+      kind: "not-started",
+      problem: { reason: "program-not-found", text: "command not found" },
+    } as const;
     expect(describeExit(report, { command: "run", answered: false })).toEqual({
       message: 'cannot start "run": command not found',
+      data: { reason: "program-not-found" },
     });
   });
 

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import type { Clock } from "../../std/clock.ts";
 
-export interface ExitSignalOptions {
+interface ExitSignalOptions {
   readonly clock: Clock;
   /** How long the work may take to end before the process exits anyway. */
   readonly drainMs: number;
@@ -9,7 +9,7 @@ export interface ExitSignalOptions {
   onSignal(): void;
 }
 
-export interface ExitSignals {
+interface ExitSignals {
   /**
    * Says that the work is done. If a signal has come, the process has a second
    * to end by itself and is then exited with 0; else signals are left to others.
@@ -48,3 +48,49 @@ export function exitOnSignals({ clock, drainMs, onSignal }: ExitSignalOptions): 
 
 const exitSignals = ["SIGTERM", "SIGINT"] as const;
 const lingerMs = 1000;
+
+/** The parts of a process that tell whether its parent lives. */
+interface Family {
+  readonly ppid: number;
+  on(event: "disconnect", listener: () => void): unknown;
+  off(event: "disconnect", listener: () => void): unknown;
+}
+
+/**
+ * Calls `onDeath` once when the parent of this process has died. Returns how to
+ * stop watching.
+ *
+ * Needed where the end of stdin does not tell, because another process holds
+ * the same pipe. On Windows a process keeps the number of its dead parent, so
+ * there only stdin tells.
+ */
+export function watchParent(clock: Clock, onDeath: () => void, family: Family = process): () => void {
+  const parent = family.ppid;
+  let cancel: (() => void) | undefined;
+
+  const look = (): void => {
+    if (family.ppid === parent) {
+      wait(lookMs);
+      return;
+    }
+    stop();
+    onDeath();
+  };
+  const wait = (ms: number): void => {
+    cancel?.();
+    cancel = clock.after(ms, look);
+  };
+  // A parent that dies closes its channel first, and only then is somebody else the parent.
+  const lookSoon = (): void => wait(soonMs);
+  const stop = (): void => {
+    cancel?.();
+    family.off("disconnect", lookSoon);
+  };
+
+  family.on("disconnect", lookSoon);
+  wait(lookMs);
+  return stop;
+}
+
+const lookMs = 3000;
+const soonMs = 100;

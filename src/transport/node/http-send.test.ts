@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it } from "vitest";
 import { LazyAbort } from "../../std/lazy-abort.ts";
-import type { OutgoingRequest } from "../http/http-send.ts";
+import type { OutgoingRequest } from "../http/http-message.ts";
 import { nodeSend } from "./http-send.ts";
 
 const open: (() => void)[] = [];
@@ -141,7 +141,7 @@ describe("a request over a socket", () => {
     await expect(response.read(() => undefined)).rejects.toThrow();
   });
 
-  it("R-07: stops at the limit, and lets go of the rest", async () => {
+  it("stops at the limit, and lets go of the rest", async () => {
     const { go, sockets } = await serving((_, response) => {
       const fill = () => {
         while (response.write("x".repeat(65_536)));

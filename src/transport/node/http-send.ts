@@ -1,32 +1,42 @@
 import { isUtf8 } from "node:buffer";
 import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from "node:http";
 import * as http from "node:http";
+import type { Socket } from "node:net";
 import { McpError } from "../../model/errors.ts";
-import type { HttpSend, IncomingResponse } from "../http/http-send.ts";
-import { type Ending, endings } from "./end-of-turn.ts";
-import { sweepIdle } from "./idle-sockets.ts";
+import { guardedLookup } from "../../std/node/guarded-lookup.ts";
+import { type AddressGuard, addressRefusal } from "../http/client/address-guard.ts";
+import { tooLarge } from "../http/client/http-errors.ts";
+import type { HttpSend, IncomingResponse } from "../http/http-message.ts";
+import { type Ending, endings } from "./write-batch.ts";
 
-/** Sends requests by the platform's own client. Connections are kept and shared by all of a process. */
-export async function nodeSend(protocol: string): Promise<HttpSend> {
-  senders.http ??= senderOf(http);
-  if (protocol !== "https:") return senders.http;
+/**
+ * Sends requests by the platform's own client. Connections are kept and shared
+ * by all of a process, but none that was not guarded by those that are.
+ */
+export async function nodeSend(protocol: string, guard?: AddressGuard): Promise<HttpSend> {
+  const key = `${protocol} ${guard?.key}`;
+  const known = senders.get(key);
+  if (known !== undefined) return known;
   // Only who needs TLS loads it.
-  senders.https ??= senderOf(await import("node:https"));
-  return senders.https;
+  const made = senderOf(protocol === "https:" ? await import("node:https") : http, guard);
+  senders.set(key, made);
+  return made;
 }
 
-/** One a process, so that every client finds the connections of the others. */
-const senders: { http?: HttpSend; https?: HttpSend } = {};
+/** One a process and guard, so that every client finds the connections of the others. */
+const senders = new Map<string, HttpSend>();
 
 interface Platform {
   readonly Agent: new (options: AgentOptions) => Agent;
   readonly request: typeof http.request;
 }
 
-function senderOf({ Agent, request }: Platform): HttpSend {
+function senderOf({ Agent, request }: Platform, guard: AddressGuard | undefined): HttpSend {
+  // A proxy would resolve names by itself, out of sight of the guard.
+  const way = guard === undefined ? proxy : { lookup: guardedLookup(guard.allows, addressRefusal) };
   // A connection that is not in use keeps no process alive.
-  const agent = new Agent({ keepAlive: true, ...proxy });
-  const toHeaders = proxy === undefined ? fieldsOf : tableOf;
+  const agent = new Agent({ keepAlive: true, ...way });
+  const toHeaders = guard !== undefined || proxy === undefined ? fieldsOf : tableOf;
   const sweep = sweepIdle(agent);
   const places = new WeakMap<URL, Place>();
 
@@ -146,7 +156,7 @@ class NodeResponse implements IncomingResponse {
     let size = 0;
     const keep = (chunk: Uint8Array): undefined => {
       size += chunk.length;
-      if (size > maxBytes) throw new McpError("limit-reached", `the answer is longer than ${maxBytes} bytes`);
+      if (size > maxBytes) throw tooLarge("the response", maxBytes);
       if (first === undefined) first = chunk;
       else if (rest === undefined) rest = [first, chunk];
       else rest.push(chunk);
@@ -156,7 +166,7 @@ class NodeResponse implements IncomingResponse {
         const bytes = rest === undefined ? (first as Buffer | undefined) : Buffer.concat(rest, size);
         if (bytes === undefined) resolve("");
         else if (isUtf8(bytes)) resolve(bytes.toString("utf8"));
-        else reject(new McpError("invalid-response", "the answer is not valid UTF-8"));
+        else reject(new McpError("invalid-response", "the response is not valid UTF-8"));
       };
       this.#listen(keep, finish, reject);
     });
@@ -176,7 +186,7 @@ class NodeResponse implements IncomingResponse {
     };
     incoming.on("error", giveUp);
     if (encoding !== undefined && encoding !== "identity") {
-      return giveUp(new McpError("invalid-response", "the answer is compressed, which was not asked for"));
+      return giveUp(new McpError("invalid-response", "the response is compressed, which was not asked for"));
     }
     incoming.on("data", (chunk: Uint8Array) => {
       try {
@@ -210,4 +220,36 @@ const cheapBytes = 65_536;
 /** Answers that have no body, or should have none. */
 function isEmpty(status: number): boolean {
   return status === 202 || status === 204 || status === 304;
+}
+
+/** How often idle connections are looked at. One is closed after it was idle for one to two of these. */
+const sweepMs = 2_000;
+
+/**
+ * Closes connections that nobody has used for a while, before their servers do:
+ * whoever sends on one that is just being closed gets no answer.
+ *
+ * Call what is returned after every request; it is free. A timer per connection
+ * is not.
+ */
+export function sweepIdle(agent: Agent): () => void {
+  let seen = new Map<Socket, number>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const sweep = (): void => {
+    const idle = Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []);
+    const [stale, fresh] = [
+      idle.filter((socket) => seen.get(socket) === socket.bytesWritten),
+      idle.filter((socket) => seen.get(socket) !== socket.bytesWritten),
+    ];
+    for (const socket of stale) socket.destroy();
+    seen = new Map(fresh.map((socket) => [socket, socket.bytesWritten]));
+    if (fresh.length > 0 || Object.keys(agent.sockets).length > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  return () => {
+    timer ??= setInterval(sweep, sweepMs).unref();
+  };
 }

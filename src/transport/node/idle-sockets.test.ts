@@ -1,6 +1,6 @@
 import type { Agent } from "node:http";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { sweepIdle } from "./idle-sockets.ts";
+import { sweepIdle } from "./http-send.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,15 +1,17 @@
+// biome-ignore lint/suspicious/noTsIgnore: here the types are there, for users they need not be
+/** @ts-ignore Without `@types/node` these are `any`. */
 import { finished, type Readable, type Writable } from "node:stream";
 import type { JsonLimits } from "../../json/parse.ts";
 import type { Channel } from "../../jsonrpc/channel.ts";
-import { encodeMessage, type Incoming, type Message, parseText, unreadable } from "../../jsonrpc/message.ts";
+import { encodeMessage, type Id, type Incoming, type Message, parseText, unreadable } from "../../jsonrpc/message.ts";
 import { McpError } from "../../model/errors.ts";
 import { asyncQueue } from "../../std/async-queue.ts";
 import { createLineSplitter, defaultMaxLineBytes, type LineFault } from "../../std/lines.ts";
 
 export interface LineChannelOptions {
   /** Bytes of one incoming line, 16 MiB unless given; 0 is no limit. A longer line is malformed and the next is read. */
-  readonly maxLineBytes?: number;
-  readonly jsonLimits?: JsonLimits;
+  readonly maxLineBytes?: number | undefined;
+  readonly jsonLimits?: JsonLimits | undefined;
 }
 
 /** A {@link Channel} over two streams, whose directions can be ended one by one. */
@@ -27,13 +29,19 @@ export interface LineChannel extends Channel {
  * tick share a write, up to {@link flushMessages} of them. A write that fails is not an error: the peer is
  * gone, messages to it are dropped, and the end of `incoming` tells.
  */
-export function lineChannel(readable: Readable, writable: Writable, options: LineChannelOptions = {}): LineChannel {
-  const input = openInput(readable, options);
+export function lineChannel(
+  readable: Readable,
+  writable: Writable,
+  options: LineChannelOptions = {},
+  parse: typeof parseText = parseText,
+): LineChannel {
+  const input = openInput(readable, options, parse);
   const output = openOutput(writable);
 
   return {
     incoming: input.incoming,
     send: output.send,
+    unsent: output.unsent,
     endInput: input.end,
     endOutput: output.end,
     async close() {
@@ -49,7 +57,7 @@ interface Input {
   end(): void;
 }
 
-function openInput(readable: Readable, options: LineChannelOptions): Input {
+function openInput(readable: Readable, options: LineChannelOptions, parse: typeof parseText): Input {
   const { maxLineBytes = defaultMaxLineBytes, jsonLimits } = options;
   const splitter = createLineSplitter({ maxBytes: maxLineBytes });
   const batches = asyncQueue<readonly Incoming[]>();
@@ -67,7 +75,7 @@ function openInput(readable: Readable, options: LineChannelOptions): Input {
     const lines = splitter.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
     if (lines.length === 0) return;
     batches.push(
-      lines.map((line) => (typeof line === "string" ? parseText(line, jsonLimits) : refused(line, maxLineBytes))),
+      lines.map((line) => (typeof line === "string" ? parse(line, jsonLimits) : refused(line, maxLineBytes))),
     );
     if (batches.size >= maxBatches) readable.pause();
   });
@@ -102,6 +110,7 @@ function isHangUp(error: NodeJS.ErrnoException): boolean {
 
 interface Output {
   send(message: Message): Promise<void> | undefined;
+  unsent(): Iterable<Id>;
   end(): Promise<void>;
 }
 
@@ -110,12 +119,16 @@ function openOutput(writable: Writable): Output {
   let outbox = "";
   let waiting = 0;
   let scheduled = false;
+  /** The requests in the outbox, and those that never left it. */
+  const requests: Id[] = [];
 
   const flush = (): void => {
     const text = outbox;
     outbox = "";
     waiting = 0;
     if (text !== "" && writable.writable) writable.write(text);
+    // A write that fails at once has written nothing. One that fails later may have written a part.
+    if (writable.writable) requests.length = 0;
   };
 
   const flushRest = (): void => {
@@ -126,7 +139,9 @@ function openOutput(writable: Writable): Output {
   for (const event of ["drain", "finish", "close", "error"]) writable.on(event, room.open);
 
   return {
+    unsent: () => requests,
     send(message) {
+      if (message.kind === "request") requests.push(message.id);
       if (!writable.writable) return undefined;
       outbox += `${encodeMessage(message)}\n`;
       if (++waiting >= flushMessages || outbox.length >= flushChars) {

@@ -1,26 +1,33 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { HttpHeaders } from "../http/http-message.ts";
-import type { EventSink, HttpReply } from "../http/http-reply.ts";
-import { type Ending, endings } from "./end-of-turn.ts";
+import type { EventSink, HttpHeaders, HttpReply } from "../http/http-message.ts";
+import { type Ending, endings } from "./write-batch.ts";
+
+/** A server that may be about to close. */
+interface Closing {
+  readonly isClosing: boolean;
+}
 
 /** Writes an answer straight to Node's response. */
 export class NodeReply implements HttpReply, Ending {
   readonly #response: ServerResponse;
   readonly #always: HttpHeaders;
+  readonly #server: Closing;
   #listeners: (() => void) | (() => void)[] | undefined;
   #body = "";
 
-  /** `always` goes with every answer. */
-  constructor(response: ServerResponse, always: HttpHeaders) {
+  /** `always` goes with every answer. The last answer of a server that closes says so, and its connection ends with it. */
+  constructor(response: ServerResponse, always: HttpHeaders, server: Closing) {
     this.#response = response;
     this.#always = always;
+    this.#server = server;
   }
 
   send(status: number, headers: HttpHeaders, body: string): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
     const fields = fieldsOf(headers, this.#always);
+    if (this.#server.isClosing) response.shouldKeepAlive = false;
     if (status !== 204) fields.push("content-length", String(Buffer.byteLength(body)));
     response.writeHead(status, fields);
     if (body === "") return void response.end();
@@ -38,6 +45,7 @@ export class NodeReply implements HttpReply, Ending {
 
   open(headers: HttpHeaders): EventSink {
     const response = this.#response;
+    if (this.#server.isClosing) response.shouldKeepAlive = false;
     if (!response.headersSent) openStream(response, fieldsOf(headers, this.#always));
     return new NodeSink(response);
   }

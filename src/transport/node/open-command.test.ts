@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { script } from "../../../test/fixtures/children/processes.ts";
 import type { Opening } from "../../model/connection.ts";
 import { systemClock } from "../../std/clock.ts";
-import { openCommand } from "./open-command.ts";
+import { openCommand } from "./spawn-channel.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -35,6 +35,27 @@ function command() {
 }
 
 describe("openCommand", () => {
+  it("notes that a server which does not answer writes something else to stdout", async () => {
+    const ends = new AbortController();
+    const noted: string[] = [];
+    const opening: Opening = {
+      info: { name: "tester", version: "1" },
+      capabilities: {},
+      answer: () => Promise.reject(new Error("nobody asks")),
+      notified() {},
+      trying: (what) => (answer) => {
+        noted.push(`${what}: ${answer}`);
+        ends.abort();
+      },
+      timeoutMs: 20_000,
+      clock: systemClock,
+      signal: ends.signal,
+    };
+    const args = ["-e", "console.log('listening on stdio'); process.stdin.resume();"];
+    await expect(openCommand({ command: process.execPath, args }, opening, { probeMs: 20_000 })).rejects.toThrow();
+    expect(noted[0]).toMatch(/^server\/discover: no answer; its stdout has lines that are not JSON-RPC; /);
+  });
+
   it("remembers that a command is legacy, and does not probe it again", async () => {
     const { become, open } = command();
     become("legacy");

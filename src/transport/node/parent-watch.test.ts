@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createManualClock } from "../../testing/clock.ts";
-import { watchParent } from "./parent-watch.ts";
+import { watchParent } from "./exit-signals.ts";
 
 describe("watchParent", () => {
   it("tells once when the parent has changed", () => {

@@ -1,17 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { PassThrough, type Readable, type Writable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+import type { JsonObject } from "../../json/json.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
+import { maskText } from "../../std/secrets.ts";
 import type { Command } from "../command.ts";
-import { childEnv } from "./child-env.ts";
-import type { ExitReport } from "./child-exit.ts";
-import { startProblem, toProgram } from "./command.ts";
-import { hideSecretValues } from "./hide-secrets.ts";
 import { endGroup, processGroup } from "./process-group.ts";
-import { createTextTail } from "./text-tail.ts";
+import { childEnv, commandMask, toProgram } from "./program.ts";
+import { type StartProblem, startProblem } from "./start-problem.ts";
 
 /** A running program, or one that could not be started: then `exited` says why and the streams are closed. */
-export interface Subprocess {
+interface Subprocess {
   readonly pid: number | undefined;
   readonly stdin: Writable;
   readonly stdout: Readable;
@@ -34,7 +34,7 @@ export interface Subprocess {
  */
 export function spawnProcess(command: Command, clock: Clock = systemClock): Subprocess {
   const child = start(command);
-  if (child instanceof Error) return deadProcess(startProblem(command, child));
+  if (child instanceof Error) return deadProcess(problemOf(command, child));
 
   const { pid, stdin, stdout, stderr } = child;
   const stderrTail = keepTail(stderr, command);
@@ -71,12 +71,17 @@ function start(command: Command): ChildProcess | Error {
   }
 }
 
-function deadProcess(reason: string): Subprocess {
+function problemOf(command: Command, error: Error): StartProblem {
+  const { reason, text } = startProblem(command, error);
+  return { reason, text: commandMask(command)(text) };
+}
+
+function deadProcess(problem: StartProblem): Subprocess {
   return {
     pid: undefined,
     stdin: closedStream(),
     stdout: closedStream(),
-    exited: Promise.resolve({ kind: "not-started", reason }),
+    exited: Promise.resolve({ kind: "not-started", problem }),
     stderrTail: () => "",
     stop: async () => {},
   };
@@ -88,7 +93,7 @@ function closedStream(): PassThrough {
 
 /** Reads all of stderr, so that the child never waits for us, and remembers the end of it. */
 function keepTail(stderr: Readable | null, command: Command): () => string {
-  const tail = createTextTail({ maxChars: 8192, maxLines: 64 });
+  const tail = createTextTail({ maxChars: 8192, maxLines: 64, mask: commandMask(command) });
   const decoder = new TextDecoder();
   const report = typeof command.stderr === "function" ? command.stderr : undefined;
   stderr?.on("data", (chunk: Uint8Array) => {
@@ -97,18 +102,18 @@ function keepTail(stderr: Readable | null, command: Command): () => string {
     report?.(text);
   });
   stderr?.on("error", () => {});
-  return () => hideSecretValues(tail.text(), command.env ?? {});
+  return () => maskText(tail.text());
 }
 
 type End =
   | { readonly kind: "exited"; readonly exitCode: number | null; readonly signal: string | null }
-  | { readonly kind: "not-started"; readonly reason: string };
+  | { readonly kind: "not-started"; readonly problem: StartProblem };
 
 function whenEnded(child: ChildProcess, command: Command): Promise<End> {
   return new Promise((resolve) => {
     child.on("exit", (exitCode, signal) => resolve({ kind: "exited", exitCode, signal }));
     child.on("error", (error) => {
-      if (child.pid === undefined) resolve({ kind: "not-started", reason: startProblem(command, error) });
+      if (child.pid === undefined) resolve({ kind: "not-started", problem: problemOf(command, error) });
     });
   });
 }
@@ -162,3 +167,104 @@ function closeWhenQuiet(stream: Readable | null, clock: Clock): void {
 }
 
 const quietMs = 100;
+
+/** How the life of a child ended. */
+export type ExitReport =
+  | {
+      readonly kind: "exited";
+      readonly exitCode: number | null;
+      /** The signal that killed it. */
+      readonly signal: string | null;
+      /** The last lines it wrote to stderr. */
+      readonly stderr: string;
+    }
+  | { readonly kind: "not-started"; readonly problem: StartProblem };
+
+export interface ExitContext {
+  /** The command, as it may be shown. */
+  readonly command: string;
+  /** Whether the child ever sent a message. */
+  readonly answered: boolean;
+  /** Whether the child wrote something else to stdout before its first message. */
+  readonly strayed?: boolean;
+}
+
+/** What to tell whoever waits for an answer of a child that is gone. */
+export function describeExit(report: ExitReport, { command, answered, strayed = false }: ExitContext): ExitDescription {
+  if (report.kind === "not-started") {
+    const { text, reason } = report.problem;
+    return { message: `cannot start "${command}": ${text}`, data: { reason } };
+  }
+  const { exitCode, signal, stderr } = report;
+  const how = signal === null ? `exited with code ${exitCode}` : `was killed by ${signal}`;
+  const said = lastChars(printable(stderr), maxMessageChars);
+  const before = answered ? "" : ` before answering${strayed ? `; ${strayOutput}` : ""}`;
+  return {
+    message: `server "${command}" ${how}${before}${said && `; stderr: ${said}`}`,
+    data: { exitCode, signal, stderr },
+  };
+}
+
+interface ExitDescription {
+  readonly message: string;
+  readonly data?: JsonObject;
+}
+
+/** What to tell of a server that has written to stdout and has not answered. */
+export const strayOutput =
+  "its stdout has lines that are not JSON-RPC; is it an MCP server, and do its logs go to stderr?";
+
+const maxMessageChars = 1024;
+
+/** Text that cannot move the cursor of whoever prints it. */
+function printable(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/[^\P{Cc}\n\t]/gu, "")
+    .trim();
+}
+
+/** The end of a long text, in bounded memory. */
+interface TextTail {
+  append(text: string): void;
+  /** The last lines. Never begins in the middle of a character. */
+  text(): string;
+}
+
+interface TailLimits {
+  readonly maxChars: number;
+  readonly maxLines: number;
+  /** Hides secrets, also where the text is cut. Must leave alone the beginning of a secret whose end is missing. */
+  readonly mask?: (text: string) => string;
+}
+
+export function createTextTail({ maxChars, maxLines, mask = (text) => text }: TailLimits): TextTail {
+  let kept = "";
+
+  return {
+    append(text) {
+      kept += text;
+      // Cutting once per `maxChars` keeps a flood of tiny writes cheap.
+      if (kept.length > 2 * maxChars) kept = lastChars(mask(kept), maxChars);
+    },
+    text: () => lastLines(lastChars(mask(kept), maxChars), maxLines),
+  };
+}
+
+/** The last `count` UTF-16 units of a text, one less if that would halve a character. */
+function lastChars(text: string, count: number): string {
+  if (text.length <= count) return text;
+  const start = text.length - count;
+  return text.slice(isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start);
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+function lastLines(text: string, count: number): string {
+  const afterLast = text.endsWith("\n") ? 1 : 0;
+  return text
+    .split("\n")
+    .slice(-(count + afterLast))
+    .join("\n");
+}

@@ -4,7 +4,7 @@ import { PassThrough, Writable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { isRunning, script, typedScript, until } from "../../../test/fixtures/children/processes.ts";
 import type { Message } from "../../jsonrpc/message.ts";
-import { openStdio } from "./stdio-server.ts";
+import { openStdio } from "./serve-stdio.ts";
 
 const started: ChildProcess[] = [];
 afterEach(() => {

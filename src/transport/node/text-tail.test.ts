@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createTextTail } from "./text-tail.ts";
+import { createTextTail } from "./spawn.ts";
 
 describe("createTextTail", () => {
   it.each<[text: string, kept: string]>([
@@ -16,6 +16,15 @@ describe("createTextTail", () => {
     const tail = createTextTail({ maxChars: 10, maxLines: 3 });
     tail.append(text);
     expect(tail.text()).toBe(kept);
+  });
+
+  it("hides what it is to hide also where the text is cut (S12)", () => {
+    const secret = "s".repeat(100);
+    for (let length = 0; length < 300; length += 7) {
+      const tail = createTextTail({ maxChars: 150, maxLines: 3, mask: (text) => text.replaceAll(secret, "***") });
+      for (let count = 0; count < 50; count++) tail.append(`${secret}${"x".repeat(length)}`);
+      expect(tail.text()).not.toContain("s");
+    }
   });
 
   it("keeps the same end however the text is cut", () => {

@@ -22,6 +22,8 @@ declare module "oidc-provider" {
     callback(): (request: IncomingMessage, response: ServerResponse) => void;
     on(event: string, listener: (context: Context) => void): this;
     readonly AccessToken: { find(token: string): Promise<AccessToken | undefined> };
+    readonly Client: { find(id: string): Promise<object | undefined> };
+    readonly RefreshToken: { find(token: string): Promise<AccessToken | undefined> };
     readonly ClientCredentials: { find(token: string): Promise<AccessToken | undefined> };
   }
 }

@@ -16,6 +16,8 @@ export interface ProtectedServer extends AsyncDisposable {
    * Says so when as many requests as are given have come with it.
    */
   block(token: string, together?: number): void;
+  /** Takes tokens of another authorization server from now on. */
+  moveTo(issuer: AuthorizationServer): void;
 }
 
 const service = createServer({
@@ -24,7 +26,16 @@ const service = createServer({
   tools: { read: tool({ run: () => "read" }), write: tool({ run: () => "written" }) },
 });
 
-export async function startProtected({ issuer, provider }: AuthorizationServer): Promise<ProtectedServer> {
+export interface ProtectedOptions {
+  /** Whether its metadata names the scopes it knows. Default true. */
+  readonly namesScopes?: boolean;
+}
+
+export async function startProtected(
+  first: AuthorizationServer,
+  { namesScopes = true }: ProtectedOptions = {},
+): Promise<ProtectedServer> {
+  let { issuer, provider } = first;
   const handle = nodeHandler(service);
   const server = createHttpServer();
   const origin = await listen(server);
@@ -61,13 +72,17 @@ export async function startProtected({ issuer, provider }: AuthorizationServer):
     if (request.url === "/mcp") return void judge(request, response);
     const isMetadata = request.url === "/.well-known/oauth-protected-resource/mcp";
     response.writeHead(isMetadata ? 200 : 404, { "content-type": "application/json" });
-    response.end(JSON.stringify({ resource, authorization_servers: [issuer], scopes_supported: scopes }));
+    const named = namesScopes ? { scopes_supported: scopes } : {};
+    response.end(JSON.stringify({ resource, authorization_servers: [issuer], ...named }));
   });
 
   return {
     url: resource,
     taken,
     refused,
+    moveTo(next) {
+      ({ issuer, provider } = next);
+    },
     block: (token, together = 1) => blocked.set(token, barrier(together)),
     async [Symbol.asyncDispose]() {
       await handle.close();

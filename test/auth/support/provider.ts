@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Provider } from "oidc-provider";
 import { recordSecret, recordSecrets } from "../../support/secrets.ts";
@@ -10,6 +10,8 @@ export interface AuthorizationServer extends AsyncDisposable {
   readonly provider: Provider;
   /** Grant types of the token requests so far, in order. */
   readonly grants: string[];
+  /** Everything that anybody has sent to it: request lines, headers and bodies. */
+  heard(): string;
   /** Answers nobody who asks for its metadata until so many have. */
   gather(count: number): void;
 }
@@ -43,14 +45,17 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Auth
   }
   const handle = provider.callback();
   let wait = barrier(0);
+  const requests: unknown[] = [];
   server.on("request", async (request, response) => {
+    requests.push(request.method, request.url, request.rawHeaders, bodyOf(request));
     if (request.url?.startsWith("/.well-known/")) await wait();
     handle(request, response);
   });
   const gather = (count: number): void => {
     wait = barrier(count);
   };
-  return { issuer, provider, grants, gather, [Symbol.asyncDispose]: () => close(server) };
+  const heard = (): string => JSON.stringify(requests);
+  return { issuer, provider, grants, heard, gather, [Symbol.asyncDispose]: () => close(server) };
 }
 
 function configurationOf(options: ProviderOptions): object {
@@ -82,6 +87,7 @@ function configurationOf(options: ProviderOptions): object {
     features: {
       devInteractions: { enabled: true },
       registration: { enabled: true },
+      registrationManagement: { enabled: true, rotateRegistrationAccessToken: false },
       revocation: { enabled: true, allowedPolicy: () => true },
       introspection: { enabled: true, allowedPolicy: () => true },
       clientCredentials: { enabled: true },
@@ -98,6 +104,17 @@ function configurationOf(options: ProviderOptions): object {
       },
     },
   };
+}
+
+/** The texts that a body has so far. Whoever reads it does not notice. */
+function bodyOf(request: IncomingMessage): readonly string[] {
+  const chunks: string[] = [];
+  const { emit } = request;
+  request.emit = (name: string, ...values: unknown[]) => {
+    if (name === "data") chunks.push(String(values[0]));
+    return emit.call(request, name, ...values);
+  };
+  return chunks;
 }
 
 /** It warns of what no server but one for tests would do. */

@@ -1,6 +1,9 @@
+import type * as auth from "../../../src/auth/node/server.ts";
 import type * as client from "../../../src/connect/index.ts";
 import type * as host from "../../../src/host/index.ts";
+import type * as lock from "../../../src/lock/index.ts";
 import type { Service } from "../../../src/model/service.ts";
+import type * as server from "../../../src/server/index.ts";
 import type * as testing from "../../../src/testing/index.ts";
 import type * as http from "../../../src/transport/node/http.ts";
 
@@ -10,9 +13,12 @@ import type * as http from "../../../src/transport/node/http.ts";
 
 const publicName = (subpath: string): string => `plugbay/${subpath}`;
 
+export const { apiKey, firstOf }: typeof auth = await import(publicName("auth/server"));
 export const { connect, McpError }: typeof client = await import(publicName("client"));
-export const { createLock, openHost, writeLock }: typeof host = await import(publicName("host"));
+export const { openHost }: typeof host = await import(publicName("host"));
+export const { createLock, writeLock }: typeof lock = await import(publicName("lock"));
 export const { serveHttp, nodeHandler, toFetchHandler }: typeof http = await import(publicName("http"));
+export const { createServer, serveChannel, tool }: typeof server = await import(publicName("server"));
 export const { matrix }: typeof testing = await import(publicName("testing"));
 
 /** The server of the everything fixture, in this process. */

@@ -8,11 +8,12 @@ declare module "express" {
     all(path: string, handler: Handler): App;
     use(path: string, handler: Handler): App;
     use(handler: Handler): App;
+    listen(port: number, host: string): unknown;
   }
 
   function express(): App;
   namespace express {
-    function json(options: { limit: string }): Handler;
+    function json(options?: { limit: string }): Handler;
   }
   export = express;
 }

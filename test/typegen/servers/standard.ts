@@ -2,12 +2,12 @@ import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
 import * as v from "valibot";
 import { z } from "zod";
-import type { AnySchema } from "../../../src/schema/infer.ts";
-import { createServer, type ToolDefinition, tool } from "../../../src/server/index.ts";
+import type { AnySchema, InferIn, InferOut } from "../../../src/schema/infer.ts";
+import { createServer, type ToolDefinition } from "../../../src/server/index.ts";
 
 /** A tool that takes and gives the same. */
-function both<const S extends AnySchema>(schema: S): ToolDefinition<S, S> {
-  return tool({ input: schema, output: schema, run: (input) => input as never });
+function both<const S extends AnySchema>(schema: S): ToolDefinition<InferIn<S>, InferOut<S>> {
+  return { input: schema, output: schema, run: (input) => input };
 }
 
 const tree = z.object({

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
-import type { OutgoingRequest } from "../http-send.ts";
+import type { OutgoingRequest } from "../http-message.ts";
 import { fetchSend } from "./fetch-send.ts";
 
 const request: OutgoingRequest = {
@@ -58,7 +58,7 @@ describe("fetchSend", () => {
     expect(await (await answeredWith(null)).text(100)).toBe("");
   });
 
-  it("R-07: stops reading what is too long", async () => {
+  it("stops reading what is too long", async () => {
     let cancelled = false;
     const endless = new ReadableStream({
       pull: (controller) => controller.enqueue(new Uint8Array(10)),

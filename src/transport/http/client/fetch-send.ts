@@ -1,6 +1,6 @@
 import { McpError } from "../../../model/errors.ts";
 import type { LazyAbort } from "../../../std/lazy-abort.ts";
-import type { HttpSend, IncomingResponse } from "../http-send.ts";
+import type { HttpSend, IncomingResponse } from "../http-message.ts";
 import { tooLarge } from "./http-errors.ts";
 
 /** Sends requests by `fetch`. Each has an abort signal of its own, for a shared one collects listeners. */
@@ -16,9 +16,13 @@ export function fetchSend(fetch: typeof globalThis.fetch): HttpSend {
     });
     // A browser does not tell where a redirect leads, so it cannot be judged.
     if (response.type === "opaqueredirect") {
-      throw new McpError("http-error", "the server redirects, which cannot be followed here", {
-        data: { status: 302 },
-      });
+      throw new McpError(
+        "http-error",
+        "the server redirects, which cannot be followed here; connect to the URL that it redirects to",
+        {
+          data: { status: 302 },
+        },
+      );
     }
     return new FetchResponse(response, abort);
   };
@@ -45,7 +49,7 @@ class FetchResponse implements IncomingResponse {
     let size = 0;
     await this.read((chunk) => {
       size += chunk.length;
-      if (size > maxBytes) throw tooLarge("the answer", maxBytes);
+      if (size > maxBytes) throw tooLarge("the response", maxBytes);
       text += decode(decoder, chunk);
       return undefined;
     });
@@ -77,6 +81,6 @@ function decode(decoder: TextDecoder, chunk?: Uint8Array): string {
   try {
     return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
   } catch (cause) {
-    throw new McpError("invalid-response", "the answer is not valid UTF-8", { cause });
+    throw new McpError("invalid-response", "the response is not valid UTF-8", { cause });
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../../json/json.ts";
 import { McpError } from "../../../model/errors.ts";
-import { quote } from "../http-message.ts";
-import type { IncomingResponse } from "../http-send.ts";
+import { quote } from "../../../std/text.ts";
+import type { IncomingResponse } from "../http-message.ts";
 
 /** The error of a server that does not answer. Names its origin only: the rest of a URL may be secret. */
 export function networkError({ origin }: URL, cause: unknown): McpError {
@@ -22,10 +22,11 @@ function codeOf(error: unknown): string | undefined {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "the connection was refused",
+  ECONNREFUSED: "the connection was refused; is the server running?",
   ECONNRESET: "the connection broke off",
   EPIPE: "the connection broke off",
   UND_ERR_SOCKET: "the connection broke off",
+  EPROTO: "it does not speak TLS; is it an http: URL?",
   ENOTFOUND: "no such host",
   EAI_AGAIN: "the name of the host cannot be resolved now",
   ETIMEDOUT: "the connection timed out",
@@ -41,9 +42,28 @@ const reasons: Readonly<Record<string, string>> = {
 /** The error of an answer that says by its status that the request failed. `detail` is what its body says. */
 export function httpError(response: IncomingResponse, detail?: string): McpError {
   const { status } = response;
-  const told = detail === undefined || detail === "" ? "" : `: ${quote(detail)}`;
-  return new McpError("http-error", `the server answered ${statusText(status)}${told}`, { data: factsOf(response) });
+  const message = `${answered(response, detail)}${status === 401 ? signInHint : ""}`;
+  return new McpError("http-error", message, { data: factsOf(response) });
 }
+
+/** The same for a request that the server did not take: one too many is `limit-reached`, and says when to retry. */
+export function refusedError(response: IncomingResponse, detail?: string): McpError {
+  const { status } = response;
+  if (status !== 429) return httpError(response, detail);
+  const seconds = secondsOf(response.header("retry-after"));
+  const retry = seconds === undefined ? "retry later" : `retry in ${seconds} s`;
+  const data = { status, ...(seconds !== undefined && { retryAfterMs: seconds * 1_000 }) };
+  return new McpError("limit-reached", `${answered(response, detail)}; ${retry}`, { data });
+}
+
+function answered({ status }: IncomingResponse, detail: string | undefined): string {
+  const told = detail === undefined || detail === "" ? "" : `: ${quote(detail)}`;
+  return `the server answered ${statusText(status)}${told}`;
+}
+
+/** What to do about a 401 that no authorizer has seen to. */
+const signInHint =
+  "; sign in with connect(url, { auth: oauth() }), or send a token that the server accepts in headers.authorization";
 
 function factsOf(response: IncomingResponse): JsonObject {
   const { status } = response;
@@ -100,11 +120,18 @@ const names: Readonly<Record<number, string>> = {
 
 /** The error of an answer or an event that is longer than is allowed. */
 export function tooLarge(what: string, maxBytes: number): McpError {
-  return new McpError("limit-reached", `${what} is longer than ${maxBytes} bytes`);
+  const message = `${what} is longer than ${maxBytes} bytes (maxBodyBytes); raise maxBodyBytes of connect`;
+  return new McpError("limit-reached", message, {
+    data: { limit: "maxBodyBytes", max: maxBytes, scope: "connection" },
+  });
 }
 
 /** The error of a stream that is over while somebody still waits for what it was to bring. */
 export function brokenOff(method: string, cause?: unknown): McpError {
   const detail = cause instanceof Error ? `: ${cause.message}` : "";
-  return new McpError("connection-closed", `the stream ended before the answer to ${method}${detail}`, { cause });
+  return new McpError(
+    "connection-closed",
+    `the stream ended before the response to ${method}${detail}; the server may have done what was asked`,
+    { cause },
+  );
 }

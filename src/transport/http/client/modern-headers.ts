@@ -1,8 +1,7 @@
 import { calledName, standardHeaders } from "../../../codec/standard-headers.ts";
 import type { JsonObject } from "../../../json/json.ts";
 import { newest } from "../../../model/revision.ts";
-import { postHeaders } from "./parts.ts";
-import type { Headers } from "./user-headers.ts";
+import { type Headers, postHeaders } from "./http-endpoint.ts";
 
 /**
  * The headers that every modern POST has, with those that repeat what it calls.

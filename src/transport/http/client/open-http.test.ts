@@ -24,7 +24,7 @@ describe("a server at a URL that is asked what it is", () => {
     expect((await client).revision).toBe("2025-06-18");
   });
 
-  it("item 6: and answers 400 with -32022, stays modern", async () => {
+  it("and answers 400 with -32022, stays modern", async () => {
     const { http, client } = httpConnecting();
     const data = { supported: ["2026-07-28"], requested: "2026-07-28" };
     (await http.expect("server/discover")).error(-32022, "?", { status: 400, data });
@@ -33,10 +33,10 @@ describe("a server at a URL that is asked what it is", () => {
     expect(http.said()).toEqual(["server/discover", "server/discover"]);
   });
 
-  it.each([-32020, -32021])("item 6: and answers 400 with %i, fails with that", async (code) => {
+  it.each([-32020, -32021])("and answers 400 with %i, fails with that", async (code) => {
     const { http, client } = httpConnecting();
     (await http.expect("server/discover")).error(code, "?", { status: 400 });
-    await expect(client).rejects.toMatchObject({ message: "?" });
+    await expect(client).rejects.toMatchObject({ message: expect.stringContaining(": ?; tried server/discover") });
     expect(http.said()).toEqual(["server/discover"]);
   });
 
@@ -53,7 +53,7 @@ describe("a server at a URL that is asked what it is", () => {
     ["200 and -32601", (request) => request.error(-32601)],
     ["200 and -32601 on a stream", (request) => request.stream().say(methodNotFound(request))],
     ["202", (request) => request.reply(202)],
-  ])("item 6: and answers %s, is greeted", async (_what, answer) => {
+  ])("and answers %s, is greeted", async (_what, answer) => {
     const { http, client } = httpConnecting();
     answer(await http.expect("server/discover"));
     const hello = await http.expect("initialize");
@@ -63,18 +63,35 @@ describe("a server at a URL that is asked what it is", () => {
     expect((await client).revision).toBe("2025-11-25");
   });
 
-  it.each([401, 403, 408, 429, 500, 502, 503])("item 6: and answers %i, has not said what it is", async (status) => {
+  it.each([401, 403, 408, 429, 502, 503])("and answers %i, has not said what it is", async (status) => {
     const { http, client } = httpConnecting();
     (await http.expect("server/discover")).reply(status);
-    await expect(client).rejects.toMatchObject({ code: "http-error", data: { status } });
+    const code = status === 429 ? "limit-reached" : "http-error";
+    await expect(client).rejects.toMatchObject({ code, data: { status } });
     expect(http.said()).toEqual(["server/discover"]);
   });
 
-  it("and fails in its own words, has not said what it is", async () => {
+  it.each<[what: string, answer: (request: FakeRequest) => void]>([
+    ["500", (request) => request.reply(500)],
+    ["501", (request) => request.reply(501)],
+    ["500 and -32603", (request) => request.error(-32603, "down", { status: 500 })],
+  ])("and fails on that with %s, is greeted, and nothing is learned of it", async (_what, fail) => {
+    const url = freshUrl();
+    for (let n = 1; n <= 2; n++) {
+      const { http, client } = httpConnecting({}, { url });
+      fail(await http.expect("server/discover"));
+      (await http.expect("initialize")).result(welcome("2025-11-25"));
+      expect((await client).revision).toBe("2025-11-25");
+      expect(http.said().slice(0, 2)).toEqual(["server/discover", "initialize"]);
+    }
+  });
+
+  it("and fails on both, fails with what it said last", async () => {
     const { http, client } = httpConnecting();
     (await http.expect("server/discover")).error(-32603, "down", { status: 500 });
-    await expect(client).rejects.toMatchObject({ code: "internal", message: "down" });
-    expect(http.said()).toEqual(["server/discover"]);
+    (await http.expect("initialize")).error(-32603, "still down", { status: 500 });
+    await expect(client).rejects.toMatchObject({ code: "internal", message: expect.stringContaining("still down") });
+    expect(http.said()).toEqual(["server/discover", "initialize"]);
   });
 
   it("and is not there, has not said what it is", async () => {
@@ -84,13 +101,54 @@ describe("a server at a URL that is asked what it is", () => {
     expect(http.said()).toEqual(["server/discover"]);
   });
 
-  it("and stays silent, is never greeted", async () => {
+  it("and stays silent, is greeted too, and legacy if it takes that", async () => {
+    const { http, client, clock } = httpConnecting();
+    await http.expect("server/discover");
+    await clock.advanceAsync(3_000);
+    (await http.expect("initialize")).result(welcome("2025-11-25"), { "mcp-session-id": "a" });
+    const initialized = await http.expect("notifications/initialized");
+    expect(initialized.headers).toMatchObject({ "mcp-session-id": "a" });
+    expect((await client).revision).toBe("2025-11-25");
+  });
+
+  it("and answers late, is modern if it does not know initialize: calls say so", async () => {
+    const { http, client, clock } = httpConnecting();
+    const probe = await http.expect("server/discover");
+    await clock.advanceAsync(3_000);
+    (await http.expect("initialize")).error(-32601, "no", { status: 404 });
+    await clock.advanceAsync(10_000);
+    probe.result(discovered());
+    expect((await client).revision).toBe("2026-07-28");
+    void (await client).callTool("a").catch(() => {});
+    const { headers } = await http.expect("tools/call");
+    expect(headers).toMatchObject({ "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call" });
+  });
+
+  it("and answers late, is modern at once, whatever becomes of the greeting", async () => {
+    const { http, client, clock } = httpConnecting();
+    const probe = await http.expect("server/discover");
+    await clock.advanceAsync(3_000);
+    const hello = await http.expect("initialize");
+    probe.result(discovered());
+    expect((await client).revision).toBe("2026-07-28");
+    hello.result(welcome("2025-11-25"), { "mcp-session-id": "a" });
+    const call = (await client).callTool("a");
+    const { headers, result } = await http.expect("tools/call");
+    expect(headers).not.toHaveProperty("mcp-session-id");
+    result({ resultType: "complete", content: [] });
+    await call;
+    const closed = (await client).close();
+    (await http.expect("DELETE")).reply(200);
+    await closed;
+    expect(http.said()).toEqual(["server/discover", "initialize", "tools/call", "DELETE"]);
+  });
+
+  it("and stays silent on everything, is given up in time", async () => {
     const { http, client, clock } = httpConnecting({ connectTimeoutMs: 10_000 });
     const probe = await http.expect("server/discover");
-    await clock.advanceAsync(9_999);
-    expect(http.said()).toEqual(["server/discover"]);
-    await clock.advanceAsync(1);
+    await clock.advanceAsync(10_000);
     await expect(client).rejects.toMatchObject({ code: "timeout" });
+    expect(http.said()).toEqual(["server/discover", "initialize"]);
     expect(probe.aborted).toBe(true);
   });
 
@@ -112,7 +170,7 @@ describe("a server that does not take initialize either", () => {
     return connecting;
   };
 
-  it.each([400, 404, 405])("but says %i, is asked for the stream of 2024-11-05", async (status) => {
+  it.each([400, 404, 405, 406, 415, 422, 501])("but says %i, is asked for the stream of 2024-11-05", async (status) => {
     const { http, client, url } = await toInitialize(status);
     const get = await http.expect("GET");
     expect(get.url).toBe(url);
@@ -121,19 +179,45 @@ describe("a server that does not take initialize either", () => {
     stream.raw("event: endpoint\ndata: /messages?session=1\n\n");
     const hello = await http.expect("initialize");
     expect(hello.url.href).toBe("http://127.0.0.1:3000/messages?session=1");
-    expect(hello.message.params).toMatchObject({ protocolVersion: "2024-11-05" });
     hello.reply(202);
     stream.say({ jsonrpc: "2.0", id: hello.id, result: welcome("2025-03-26") });
     expect((await client).revision).toBe("2025-03-26");
   });
 
-  it("and has no stream, fails with the first error and says both", async () => {
+  it("is asked for the newest revision over HTTP+SSE, and speaks what it answers (I7)", async () => {
+    for (const revision of ["2025-11-25", "2024-11-05"]) {
+      const { http, client } = await toInitialize(405);
+      const stream = (await http.expect("GET")).stream();
+      stream.raw("event: endpoint\ndata: /messages\n\n");
+      const hello = await http.expect("initialize");
+      expect(hello.message.params).toMatchObject({ protocolVersion: "2025-11-25" });
+      hello.reply(202);
+      stream.say({ jsonrpc: "2.0", id: hello.id, result: welcome(revision) });
+      expect((await client).revision).toBe(revision);
+    }
+  });
+
+  it("and has no stream, fails with the first error and says what was tried (X15)", async () => {
     const { http, client } = await toInitialize(404);
     (await http.expect("GET")).reply(405);
     await expect(client).rejects.toMatchObject({
       code: "http-error",
-      message: expect.stringMatching(/404 Not Found; and over HTTP\+SSE, the older transport: .*405/),
-      data: { status: 404 },
+      message:
+        "cannot connect to the server: the server answered 404 Not Found; tried server/discover (0 ms: the server answered 404 " +
+        "Not Found), initialize 2025-11-25 (0 ms: the server answered 404 Not Found), initialize 2025-11-25 over HTTP+SSE " +
+        "(0 ms: the server answered 405 Method Not Allowed)",
+      data: {
+        status: 404,
+        attempts: [
+          { opening: "server/discover", answer: "the server answered 404 Not Found", ms: 0 },
+          { opening: "initialize 2025-11-25", answer: "the server answered 404 Not Found", ms: 0 },
+          {
+            opening: "initialize 2025-11-25 over HTTP+SSE",
+            answer: "the server answered 405 Method Not Allowed",
+            ms: 0,
+          },
+        ],
+      },
     });
   });
 
@@ -153,7 +237,7 @@ describe("a server that does not take initialize either", () => {
     const { http, client } = httpConnecting();
     (await http.expect("server/discover")).reply(404);
     (await http.expect("initialize")).error(code, "no", { status });
-    await expect(client).rejects.toMatchObject({ message: "no" });
+    await expect(client).rejects.toMatchObject({ message: expect.stringContaining(": no; tried server/discover") });
     expect(http.said()).toEqual(["server/discover", "initialize"]);
   });
 

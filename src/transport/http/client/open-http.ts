@@ -1,17 +1,21 @@
+import { closedFailure } from "../../../codec/send.ts";
 import type { JsonLimits } from "../../../json/parse.ts";
 import type { Reply } from "../../../jsonrpc/outbound.ts";
+import { type HttpChannel, httpChannel } from "../../../legacy/client/http-channel.ts";
+import { greet, linkLegacy, type SessionHooks } from "../../../legacy/client/initialize.ts";
+import { sseChannel } from "../../../legacy/client/sse-channel.ts";
 import type { Authorizer } from "../../../model/authorizer.ts";
-import type { Connection, Opening } from "../../../model/connection.ts";
-import { type ErrorCode, McpError } from "../../../model/errors.ts";
+import type { Connection, Ending, Opening } from "../../../model/connection.ts";
+import { type ErrorCode, McpError, toError } from "../../../model/errors.ts";
 import { eraOf } from "../../../model/revision.ts";
-import { modernCodes } from "../../negotiate.ts";
-import { openChannel } from "../../open-channel.ts";
-import type { HttpSend } from "../http-send.ts";
-import { createEndpoint, type Endpoint } from "./endpoint.ts";
-import { type HttpChannel, httpChannel, type LastAnswer } from "./http-channel.ts";
-import type { HttpWarn } from "./known-tools.ts";
-import { sseChannel } from "./sse-channel.ts";
-import type { HeaderSource } from "./user-headers.ts";
+import type { Negotiation } from "../../link.ts";
+import { createRemembered, modernCodes } from "../../negotiate.ts";
+import { createLine, openBy, openChannel } from "../../open-channel.ts";
+import type { HttpSend } from "../http-message.ts";
+import { createEndpoint, type Endpoint, type HeaderSource } from "./http-endpoint.ts";
+import { createHttpService } from "./http-service.ts";
+import { answerLimits } from "./read-response.ts";
+import type { HttpWarn } from "./tool-headers.ts";
 
 /** How to speak with a server behind a URL. */
 export interface HttpClientOptions {
@@ -23,6 +27,8 @@ export interface HttpClientOptions {
   readonly jsonLimits?: JsonLimits | undefined;
   /** Which of the two transports over HTTP to use: `streamable`, or `sse` of 2024-11-05. Default: whichever works. */
   readonly transport?: HttpTransport | undefined;
+  /** How long a server may stay silent on `server/discover` before `initialize` is tried too. Default 3 s. */
+  readonly probeMs?: number | undefined;
   readonly warn?: HttpWarn | undefined;
   /** Between 0 and 1. */
   readonly random?: (() => number) | undefined;
@@ -34,8 +40,7 @@ export type HttpTransport = "streamable" | "sse";
 type Verdict = "modern" | "legacy" | "sse";
 
 /** What servers spoke when this process last connected to them. */
-const verdicts = new Map<string, Verdict>();
-const maxVerdicts = 1_000;
+const verdicts = createRemembered<Verdict>();
 
 /** Connects to a server behind a URL: finds out what it speaks, and remembers it. */
 export async function openHttp(url: URL, opening: Opening, options: HttpClientOptions): Promise<Connection> {
@@ -45,20 +50,15 @@ export async function openHttp(url: URL, opening: Opening, options: HttpClientOp
   const { send, headers, auth } = options;
   const endpoint = createEndpoint({ url, send, headers, auth });
   try {
-    const { connection, verdict } = await openBy({ endpoint, opening, options, known });
+    const { connection, verdict, isSure } = await openAs({ endpoint, opening, options, known });
     // What was pinned says nothing of what the server would rather speak.
-    if (opening.revision === undefined && options.transport === undefined) remember(key, verdict);
-    return connection;
+    if (isSure && opening.revision === undefined && options.transport === undefined) verdicts.set(key, verdict);
+    return { ...connection, takesHeaders: true };
   } catch (error) {
     verdicts.delete(key);
     if (known === undefined || known === "modern" || opening.signal?.aborted || isAboutAuth(error)) throw error;
     return openHttp(url, { ...opening, era: "modern" }, options);
   }
-}
-
-function remember(key: string, verdict: Verdict): void {
-  verdicts.set(key, verdict);
-  if (verdicts.size > maxVerdicts) for (const oldest of verdicts.keys()) return void verdicts.delete(oldest);
 }
 
 interface Attempt {
@@ -71,35 +71,97 @@ interface Attempt {
 interface Opened {
   readonly connection: Connection;
   readonly verdict: Verdict;
+  /** False when the server may have failed only now to say what it is. */
+  readonly isSure: boolean;
 }
 
-async function openBy(attempt: Attempt): Promise<Opened> {
+async function openAs(attempt: Attempt): Promise<Opened> {
   const { options, known } = attempt;
   const { transport = known === "sse" ? "sse" : undefined } = options;
   if (transport === "sse") return openSse(attempt);
-  const channel = channelOf(attempt);
+  const steps = createHttpNegotiation(attempt);
   try {
-    return await openStreamable(channel, attempt);
+    return await openStreamable(steps, attempt);
   } catch (error) {
-    if (transport === "streamable" || !suggestsSse(channel.last, error)) throw error;
+    if (transport === "streamable" || !suggestsSse(steps.initializeStatus, error)) throw error;
     return openSse(attempt).catch((second: unknown) => {
-      throw bothFailed(error, second);
+      throw isCancelled(second) ? second : error;
     });
   }
 }
 
-function channelOf({ endpoint, opening, options }: Attempt): HttpChannel {
-  const { clock, timeoutMs } = opening;
-  const { warn = () => {}, maxBodyBytes, jsonLimits, random } = options;
-  return httpChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits, random });
+async function openStreamable(steps: HttpNegotiation, { options, known }: Attempt): Promise<Opened> {
+  const connection = await openBy(steps, {
+    probeMs: options.probeMs,
+    independent: true,
+    era: known === "legacy" ? "legacy" : undefined,
+    isLegacy: (reply) => decidesEra(reply, steps.discoverStatus),
+  });
+  return { connection, verdict: eraOf(connection.revision), isSure: !crashes.has(steps.discoverStatus) };
 }
 
-async function openStreamable(channel: HttpChannel, { opening, options, known }: Attempt): Promise<Opened> {
-  const { warn = () => {} } = options;
-  const connection = await openChannel(channel, opening, {
-    probeMs: Number.POSITIVE_INFINITY,
-    era: known === "legacy" ? "legacy" : undefined,
-    isLegacy: (reply) => decidesEra(reply, channel.last),
+/** Asks a server behind a URL by calls of their own, and by a session where it wants one. */
+interface HttpNegotiation extends Negotiation {
+  /** The status that the request was last answered with. */
+  readonly discoverStatus: number | undefined;
+  readonly initializeStatus: number | undefined;
+}
+
+function createHttpNegotiation({ endpoint, opening, options }: Attempt): HttpNegotiation {
+  const { clock, timeoutMs } = opening;
+  const { warn = () => {}, maxBodyBytes, jsonLimits, random } = options;
+  const service = createHttpService({ endpoint, opening, limits: answerLimits(maxBodyBytes, jsonLimits), warn });
+  let session: HttpSessionLine | undefined;
+  let closing: Promise<void> | undefined;
+  let end = (_ending: Ending): void => {};
+  const ended = new Promise<Ending>((resolve) => {
+    end = resolve;
+  });
+
+  const openSession = (): HttpSessionLine => {
+    const channel = httpChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits, random });
+    return { channel, ...createLine(channel, opening, service.nextId) };
+  };
+
+  const close = async (): Promise<void> => {
+    service.close();
+    const closed = session?.close();
+    end(undefined);
+    await closed;
+  };
+
+  return {
+    opening,
+    ended,
+    discover: service.discover,
+    connectModern: service.connect,
+    async initialize(revision) {
+      if (closing !== undefined) throw toError(closedFailure(undefined));
+      session ??= openSession();
+      const { channel, line } = session;
+      const welcome = await greet(line, revision);
+      return { connect: () => linkLegacy(line, welcome, sessionHooks(channel, warn)) };
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+    get discoverStatus() {
+      return service.lastStatus;
+    },
+    get initializeStatus() {
+      return session?.channel.lastStatus;
+    },
+  };
+}
+
+/** A session of an older revision, from `initialize` on. */
+interface HttpSessionLine extends ReturnType<typeof createLine> {
+  readonly channel: HttpChannel;
+}
+
+function sessionHooks(channel: HttpChannel, warn: HttpWarn): SessionHooks {
+  return {
     listening: channel.listening,
     onSession: (restore) =>
       channel.onRenewal(() => {
@@ -108,16 +170,16 @@ async function openStreamable(channel: HttpChannel, { opening, options, known }:
           warn({ kind: "not-honoured", message, cause });
         });
       }),
-  });
-  return { connection, verdict: eraOf(connection.revision) };
+  };
 }
 
 async function openSse({ endpoint, opening, options }: Attempt): Promise<Opened> {
   const { clock, timeoutMs } = opening;
   const { warn = () => {}, maxBodyBytes, jsonLimits } = options;
   const channel = sseChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits });
-  const connection = await openChannel(channel, opening, { era: "legacy", hello: "2024-11-05" });
-  return { connection, verdict: "sse" };
+  const trying = (what: string) => opening.trying?.(`${what} over HTTP+SSE`) ?? (() => {});
+  const connection = await openChannel(channel, { ...opening, trying }, { era: "legacy" });
+  return { connection, verdict: "sse", isSure: true };
 }
 
 /** What says nothing of the era: who may come in, and whether somebody is at home. */
@@ -137,27 +199,31 @@ function isAboutAuth(error: unknown): boolean {
   return error instanceof McpError && (error.code === "unauthorized" || error.code === "forbidden");
 }
 
-function decidesEra(reply: Reply, last: LastAnswer | undefined): boolean {
-  if (last === undefined || (reply.kind === "lost" && reply.reason !== "undelivered")) return false;
+/** A server that fails on what it does not know says nothing of the kind, and may still know the older opening. */
+const crashes: ReadonlySet<number | undefined> = new Set([500, 501]);
+
+function decidesEra(reply: Reply, status: number | undefined): boolean {
+  if (status === undefined || (reply.kind === "lost" && reply.reason !== "undelivered")) return false;
   const cause = reply.kind === "lost" ? reply.cause : undefined;
   if (cause instanceof McpError && undecidedCodes.has(cause.code)) return false;
-  return last.status >= 200 && last.status < 500 && !isRedirect(last.status) && !undecided.has(last.status);
+  if (crashes.has(status)) return true;
+  return status >= 200 && status < 500 && !isRedirect(status) && !undecided.has(status);
 }
 
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
+/** How servers refuse a POST where they take none. */
+const refusals: ReadonlySet<number> = new Set([400, 404, 405, 406, 415, 422, 501]);
+
 /** Whether the server may be one that answers on a stream of its own, as in 2024-11-05. */
-function suggestsSse(last: LastAnswer | undefined, error: unknown): boolean {
-  if (last?.method !== "initialize" || ![400, 404, 405].includes(last.status)) return false;
+function suggestsSse(status: number | undefined, error: unknown): boolean {
+  if (status === undefined || !refusals.has(status)) return false;
   if (!(error instanceof McpError) || modernCodes.has(error.code)) return false;
-  return error.code === "http-error" || !(last.status === 404 && error.code === "method-not-found");
+  return error.code === "http-error" || !(status === 404 && error.code === "method-not-found");
 }
 
-function bothFailed(error: unknown, second: unknown): unknown {
-  if (!(error instanceof McpError) || !(second instanceof McpError) || second.code === "cancelled") return second;
-  const { code, message, data } = error;
-  const text = `${message}; and over HTTP+SSE, the older transport: ${second.message}`;
-  return new McpError(code, text, { cause: error, ...(data !== undefined && { data }) });
+function isCancelled(error: unknown): boolean {
+  return error instanceof McpError && error.code === "cancelled";
 }

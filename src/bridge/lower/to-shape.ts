@@ -1,0 +1,201 @@
+import { entries } from "../../schema/vocabulary.ts";
+import { hintOf } from "./notes.ts";
+import { createDefinitionNames, own, type Place, placesOf, type Source, variantsOf } from "./schema-place.ts";
+import {
+  type Choice,
+  type Described,
+  type ObjectOption,
+  type Outline,
+  type Property,
+  type Shape,
+  unite,
+} from "./shape.ts";
+import { generalKeywords, leaveOut, type OptionMaker, objectOption, optionsOf } from "./shape-options.ts";
+
+/** More shapes than this are not made of one schema, nor deeper ones; what is left then counts as anything. */
+const maxShapes = 3000;
+const maxDepth = 64;
+
+/** The outline of a schema for arguments. Undefined when no object can be valid. */
+export function toOutline(source: Source): Outline | undefined {
+  const names = createDefinitionNames(source.targets);
+  const definitions = new Map<string, Shape>();
+  const keyOf = createKeys();
+  /** What is being made, with the name it got if it turned out to be inside of itself. */
+  const making = new Map<string, string | undefined>();
+  let made = 0;
+
+  const shapeOf = (places: readonly Place[]): Shape => {
+    const [{ at } = { at: "" }] = places;
+    const lone = loneReference(places, names.refer);
+    if (lone !== undefined) return lone;
+    const key = keyOf(places);
+    if (making.has(key)) {
+      const name = making.get(key) ?? names.invent();
+      making.set(key, name);
+      return referenceTo(name, at);
+    }
+    if (++made > maxShapes || making.size >= maxDepth) {
+      source.notes.add(at, "$ref", "left open: the schema is too large");
+      return { kind: "anything", at, hints: [] };
+    }
+    making.set(key, undefined);
+    const shape = composed(places, maker);
+    const name = making.get(key);
+    making.delete(key);
+    if (name !== undefined) definitions.set(name, shape);
+    return shape;
+  };
+  const maker: OptionMaker = { ...source, shapeOf };
+
+  const variants = rootVariants(maker);
+  const root = rootOf(variants, maker);
+  if (root === undefined) return undefined;
+  // Grows while it is read: what is referred to may refer to more.
+  for (const [target, { name, at }] of names.known) {
+    const places = placesOf([[at, target]]);
+    definitions.set(name, places === undefined ? { kind: "anything", at, hints: [] } : shapeOf(places));
+  }
+  return { root, variants, definitions };
+}
+
+/** The same text for the same schemas, whatever their order. */
+function createKeys(): (places: readonly Place[]) => string {
+  const numbers = new Map<Place["schema"], number>();
+  const numberOf = (schema: Place["schema"]): number => {
+    const number = numbers.get(schema) ?? numbers.size;
+    numbers.set(schema, number);
+    return number;
+  };
+  return (places) => [...new Set(places.map(({ schema }) => numberOf(schema)))].toSorted((a, b) => a - b).join();
+}
+
+function referenceTo(name: string, at: string): Choice {
+  return { kind: "choice", at, hints: [], options: [{ kind: "reference", name, at, hints: [] }], nullable: false };
+}
+
+function composed(places: readonly Place[], maker: OptionMaker): Shape {
+  const about = aboutOf(places);
+  const found = variantsOf(places, maker).map((variant) => optionsOf(variant, maker));
+  const choices = found.flatMap((made) => (made === "anything" || isEmpty(made) ? [] : [made]));
+  if (found.includes("anything")) return { ...about, kind: "anything" };
+  if (choices.length === 0) {
+    maker.notes.add(about.at, "type", "left out: nothing is valid");
+    return { ...about, kind: "anything" };
+  }
+  const shape = unite(
+    choices.map((choice) => ({ ...choice, kind: "choice" as const, at: about.at, hints: [] })),
+    about.at,
+  );
+  return { ...shape, ...about, hints: [...about.hints, ...shape.hints] };
+}
+
+function isEmpty({ options, nullable }: Pick<Choice, "options" | "nullable">): boolean {
+  return options.length === 0 && !nullable;
+}
+
+/** A schema that is nothing but a reference stays one. */
+function loneReference(places: readonly Place[], refer: (reference: string) => string): Shape | undefined {
+  const [place] = places;
+  if (place === undefined || places.length > 1) return undefined;
+  const reference = own(place.schema, "$ref") ?? own(place.schema, "$dynamicRef");
+  if (typeof reference !== "string") return undefined;
+  if (entries(place.schema).some(([keyword]) => !annotations.has(keyword))) return undefined;
+  const about = aboutOf(places);
+  return { ...referenceTo(refer(reference), place.at), ...about };
+}
+
+const annotations: ReadonlySet<string> = new Set([
+  ...["$ref", "$dynamicRef", "$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$comment"],
+  ...["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"],
+]);
+
+/** What is said about a schema for people to read. A title stands in for a description. */
+function aboutOf(places: readonly Place[]): Described {
+  const [first] = places;
+  const said = (keyword: string): string | undefined => {
+    const texts = places.map(({ schema }) => own(schema, keyword));
+    return texts.find((text) => typeof text === "string" && text !== "") as string | undefined;
+  };
+  const description = said("description") ?? said("title");
+  const defaults = places.flatMap(({ schema }) => {
+    const value = own(schema, "default");
+    return value === undefined ? [] : hintOf("default", value);
+  });
+  return { at: first?.at ?? "", ...(description !== undefined && { description }), hints: defaults.slice(0, 1) };
+}
+
+/** The objects that arguments can be. */
+function rootVariants(maker: OptionMaker): readonly ObjectOption[] {
+  return variantsOf(wholeOf(maker), maker).flatMap((variant) => {
+    const hints = leaveOut(variant.places, [...generalKeywords, "enum", "const"], maker.notes);
+    return objectOption({ ...variant, hints: [...variant.hints, ...hints] }, maker) ?? [];
+  });
+}
+
+function wholeOf({ root }: Source): readonly Place[] {
+  return [{ schema: root, at: "" }];
+}
+
+/**
+ * The one object that arguments are. Of several variants it has all properties,
+ * and requires what all of them do.
+ */
+function rootOf(variants: readonly ObjectOption[], maker: OptionMaker): ObjectOption | undefined {
+  const [only] = variants;
+  if (only === undefined) return undefined;
+  const about = aboutOf(wholeOf(maker));
+  if (variants.length === 1) return { ...only, ...about, hints: [...about.hints, ...only.hints] };
+  maker.notes.add("", "anyOf", oneForAll);
+  return {
+    ...mergedOption(variants),
+    ...about,
+    hints: [...about.hints, `either ${variants.map(outlined).join(" or ")}`],
+  };
+}
+
+/** How several variants of the arguments are said where there can be only one object. */
+export const oneForAll = "said as one object with the properties of all variants, as those that declare them have them";
+
+function mergedOption(options: readonly ObjectOption[]): Omit<ObjectOption, "at" | "hints"> {
+  const keys = new Set(options.flatMap(({ properties }) => [...properties.keys()]));
+  const properties = [...keys].map((key): readonly [string, Property] => {
+    const found = options.flatMap((option) => option.properties.get(key) ?? []);
+    const required = found.length === options.length && found.every((property) => property.required);
+    return [
+      key,
+      {
+        shape: unite(
+          found.map(({ shape }) => shape),
+          found[0]?.shape.at ?? "",
+        ),
+        required,
+      },
+    ];
+  });
+  return {
+    kind: "object",
+    properties: new Map(properties),
+    further: furtherOf(options),
+    undeclared: (options[0]?.undeclared ?? []).filter((key) => options.every((one) => one.undeclared.includes(key))),
+  };
+}
+
+function furtherOf(options: readonly ObjectOption[]): ObjectOption["further"] {
+  const kinds = options.map(({ further }) => further);
+  if (kinds.every((kind) => kind === "none")) return "none";
+  return kinds.every((kind) => kind === "none" || kind === "unsaid") ? "unsaid" : "some";
+}
+
+/** A variant in a few words: what it needs, and its tags. */
+function outlined({ properties, undeclared }: ObjectOption): string {
+  const needed = [...properties].filter(([, { required }]) => required);
+  const words = needed.map(([key, { shape }]) => key + tagOf(shape));
+  return `{ ${[...words, ...undeclared].join(", ")} }`;
+}
+
+function tagOf(shape: Shape): string {
+  const [option] = shape.kind === "choice" ? shape.options : [];
+  const values = option !== undefined && "values" in option ? option.values : undefined;
+  return values?.length === 1 ? ` ${JSON.stringify(values[0])}` : "";
+}

@@ -1,0 +1,54 @@
+import type { Tool } from "../model/tool.ts";
+
+/**
+ * The same tools in an order that does not depend on the one they came in, so
+ * that prompts begin alike and stay cached.
+ *
+ * Servers stand as in `servers`, those that are not in it after them by name;
+ * the tools of one stand by name. Names are compared by their code units. A tool
+ * that comes or goes leaves the others in their order.
+ */
+export function inStableOrder(tools: readonly CatalogTool[], servers: readonly string[] = []): readonly CatalogTool[] {
+  const places = new Map(servers.map((server, place) => [server, place]));
+  const placeOf = (server: string): number => places.get(server) ?? servers.length;
+  return tools.toSorted(
+    (a, b) =>
+      placeOf(a.server) - placeOf(b.server) ||
+      compareUnits(a.server, b.server) ||
+      compareUnits(a.tool.name, b.tool.name),
+  );
+}
+
+/** Compares texts by their code units: the same everywhere, in every language. */
+export function compareUnits(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** A tool of one of many servers. */
+export interface CatalogTool {
+  /** The host's name of the server. It has no `:`. */
+  readonly server: string;
+  readonly tool: Tool;
+}
+
+/** The name of a tool among those of all servers: `shop:buy`. */
+export function fullNameOf({ server, tool }: CatalogTool): string {
+  return `${server}:${tool.name}`;
+}
+
+/** A tool that a model may use, with the server it is from. */
+export interface SourceTool extends Tool {
+  readonly server: string;
+  /** What its server calls it. */
+  readonly localName: string;
+}
+
+/** Tools for the catalog: to be metered, searched or disclosed. */
+export function toCatalog(tools: readonly SourceTool[]): readonly CatalogTool[] {
+  return tools.map(({ server, localName, ...rest }) => {
+    // The alias of a host is no part of the tool.
+    const { alias: _, ...tool } = rest as typeof rest & { readonly alias?: string };
+    return { server, tool: { ...tool, name: localName } };
+  });
+}

@@ -1,0 +1,420 @@
+import type { JsonObject } from "../json/json.ts";
+import type { Connection } from "../model/connection.ts";
+import { McpError } from "../model/errors.ts";
+import type { Answer, Question } from "../model/input.ts";
+import type { Method, Result } from "../model/methods.ts";
+import { type Ask, type CallOf, createCall, type Notify, type Outcome, type OutcomeOf } from "../model/service.ts";
+import type { Task, TaskTerms } from "../model/task.ts";
+import type { Clock } from "../std/clock.ts";
+import type { Deadline, Deadlines } from "../std/deadlines.ts";
+import type { Hold } from "../std/hold.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
+import { type Linked, LinkedSet } from "../std/linked-set.ts";
+import { broken, callText, cancelled, failed, notSent, silent, tooLong } from "./call-errors.ts";
+import { isCounted, type OutgoingRequest, onSignal, type Route } from "./call-options.ts";
+import type { Follow } from "./follow.ts";
+import type { AnswerDesk } from "./request-handlers.ts";
+
+/** What the exchanges of one client share. */
+export interface Line {
+  readonly connection: Connection;
+  readonly desk: AnswerDesk;
+  readonly clock: RememberingClock;
+  readonly deadlines: Deadlines;
+  /** Keeps the process alive for those who wait for a result. */
+  readonly hold: Hold;
+  readonly maxRounds: number;
+  /** What every call states about tasks. */
+  readonly tasks: TaskTerms | undefined;
+  /** Waits for the end of a task. Absent where none may come. */
+  readonly follow: Follow | undefined;
+  readonly queue: CallQueue;
+}
+
+/** A clock that can be asked again for its last reading, at no cost. */
+export interface RememberingClock extends Clock {
+  readonly last: number;
+}
+
+/**
+ * Calls a service until there is a result, answering what the server asks.
+ *
+ * The promise settles exactly once: whichever of outcome, abort, time limit and
+ * end of the connection comes first. It does not wait for a service that
+ * ignores an abort, and what such a service says later is not heard.
+ */
+export function exchange<M extends Method>(line: Line, request: OutgoingRequest<M>): Promise<Result<M>> {
+  return new Promise((resolve, reject) => new Exchange(line, request, { resolve, reject }).begin());
+}
+
+interface Settle<M extends Method> {
+  resolve(result: Result<M>): void;
+  reject(error: McpError): void;
+}
+
+class Exchange<M extends Method> implements OpenExchange {
+  readonly method: M;
+  previous: OpenExchange | undefined;
+  next: OpenExchange | undefined;
+  readonly #line: Line;
+  readonly #request: OutgoingRequest<M>;
+  readonly #settle: Settle<M>;
+  readonly #notify: Notify;
+  readonly #startedAt: number;
+  readonly #unlisten: (() => void) | undefined;
+  #deadline: Deadline;
+  /** Ends what is under way now: a call, or the answering of questions. */
+  #abort = new LazyAbort();
+  #rounds = 0;
+  /** How many questions had been answered when the idle time last began. */
+  #served: number;
+  /** True while a task is followed and nothing is asked of the server. */
+  #resting = false;
+  #among: LinkedSet<OpenExchange>;
+  #settled = false;
+
+  constructor(line: Line, request: OutgoingRequest<M>, settle: Settle<M>) {
+    this.method = request.method;
+    this.#line = line;
+    this.#request = request;
+    this.#settle = settle;
+    this.#notify = request.hear === undefined ? ignore : (method, params) => this.#hear(method, params);
+    this.#served = line.desk.activity.served;
+    this.#deadline = line.deadlines.start(request.limits, () => this.#expire());
+    // Starting the deadline has just read the clock.
+    this.#startedAt = line.clock.last;
+    this.#unlisten = request.signal && this.#follow(request.signal);
+    this.#among = setFor(request.route, line.queue);
+    this.#among.add(this);
+    if (request.route.listens !== true) line.hold.take();
+  }
+
+  get what(): string {
+    return callText(this.method, this.#request.params, this.#line.connection.server);
+  }
+
+  begin(): void {
+    if (!this.#isWaiting) this.#call(firstRound);
+  }
+
+  start(): void {
+    this.#moveTo(this.#line.queue.open);
+    this.#deadline.touch();
+    this.#call(firstRound);
+  }
+
+  #call(round: Round): void {
+    try {
+      this.#request.service(this.#toCall(round)).then(
+        (outcome) => this.#take(outcome),
+        (error: unknown) => this.#reject(broken(this.what, error)),
+      );
+    } catch (error) {
+      this.#reject(broken(this.what, error));
+    }
+  }
+
+  fail(error: McpError, reason: unknown = error): void {
+    if (this.#reject(error)) this.#abort.abort(reason);
+  }
+
+  #toCall({ answers, state }: Round): CallOf<M> {
+    const { method, params, meta, headers, wantsProgress, logLevel, route } = this.#request;
+    const { connection, desk } = this.#line;
+    const tasks = route.tasks ?? this.#line.tasks;
+    const abort = this.#abort;
+    const ask: Ask | undefined = desk.isOpen ? (question) => desk.answer(question, abort.signal) : undefined;
+    const { peer } = connection;
+    const notify = this.#notify;
+    const asked = { answers, state, ask, tasks };
+    return createCall({ method, params, peer, abort, notify, meta, headers, wantsProgress, logLevel, ...asked });
+  }
+
+  #follow(signal: AbortSignal): () => void {
+    return onSignal(signal, () => this.fail(cancelled(this.what, signal), signal.reason));
+  }
+
+  #take(outcome: OutcomeOf<M>): void {
+    switch (outcome.kind) {
+      case "complete":
+        if (this.#close()) this.#settle.resolve(outcome.result);
+        return;
+      case "failed":
+        this.#reject(failed(this.what, outcome.failure));
+        return;
+      case "input-required":
+        void this.#answer(outcome);
+        return;
+      case "task":
+        this.#followTask(outcome.task);
+    }
+  }
+
+  /** What follows a task whose caller has gone does so only to end it. */
+  #followTask(task: Task): void {
+    const { follow, queue } = this.#line;
+    if (follow === undefined || this.method !== "tools/call") {
+      this.#reject(new McpError("invalid-response", `${this.what} ended as a task, which was not asked for`));
+      return;
+    }
+    const abort = new LazyAbort();
+    if (this.#settled) {
+      abort.abort(this.#abort.reason);
+    } else {
+      this.#moveTo(queue.aside);
+    }
+    this.#abort = abort;
+    const { onTask, route, headers } = this.#request;
+    follow(task, {
+      abort,
+      keeps: route.keeps === true,
+      headers,
+      tell: (state) => void (this.#settled || onTask?.(state)),
+      asks: () => this.#rest(false),
+      hears: () => this.#rest(true),
+    }).then(
+      // Only tools give tasks, and what these end with is what those give.
+      (result) => this.#close() && this.#settle.resolve(result as Result<M>),
+      (error: unknown) => this.fail(broken(this.what, error)),
+    );
+  }
+
+  get #isWaiting(): boolean {
+    return this.#among === this.#line.queue.waiting;
+  }
+
+  #moveTo(set: LinkedSet<OpenExchange>): void {
+    this.#leave();
+    this.#among = set;
+    set.add(this);
+  }
+
+  /** Gives its place to the next that waits. */
+  #leave(): void {
+    const { queue } = this.#line;
+    this.#among.delete(this);
+    if (queue.waiting.size > 0 && !this.#isWaiting) queue.startWaiting();
+  }
+
+  #rest(resting: boolean): void {
+    this.#resting = resting;
+    this.#deadline.touch();
+  }
+
+  async #answer(asked: InputRequired): Promise<void> {
+    if (this.#settled) return;
+    const { what } = this;
+    const { desk, clock, maxRounds } = this.#line;
+    const abort = new LazyAbort();
+    this.#abort = abort;
+    this.#deadline.touch();
+    try {
+      const next = await nextRound(asked, { what, desk, clock, abort, round: ++this.#rounds, maxRounds });
+      if (this.#settled) return;
+      this.#abort = new LazyAbort();
+      this.#deadline.touch();
+      this.#served = desk.activity.served;
+      this.#call(next);
+    } catch (error) {
+      this.fail(broken(what, error));
+    }
+  }
+
+  #hear(method: string, params: JsonObject): undefined {
+    if (this.#settled) return;
+    this.#deadline.touch();
+    this.#request.hear?.(method, params);
+  }
+
+  /**
+   * Silence of the server is no timeout while the user is being asked, and for
+   * one idle time after the answer, nor before a task has to be asked about.
+   */
+  #expire(): void {
+    const { limits } = this.#request;
+    const { clock, deadlines, desk } = this.#line;
+    const left = limits.totalMs > 0 ? this.#startedAt + limits.totalMs - clock.now() : Number.POSITIVE_INFINITY;
+    const { pending, served } = desk.activity;
+    if (left <= 0) {
+      const { totalMs } = limits;
+      this.fail(this.#isWaiting ? notSent(this.what, totalMs, "maxTotalMs") : tooLong(this.what, totalMs));
+    } else if (pending === 0 && served === this.#served && !this.#resting) {
+      const { idleMs } = limits;
+      this.fail(this.#isWaiting ? notSent(this.what, idleMs, "timeoutMs") : silent(this.what, idleMs));
+    } else {
+      this.#served = served;
+      const rest = { idleMs: limits.idleMs, totalMs: limits.totalMs > 0 ? left : 0 };
+      this.#deadline = deadlines.start(rest, () => this.#expire());
+    }
+  }
+
+  #reject(error: McpError): boolean {
+    if (!this.#close()) return false;
+    this.#settle.reject(error);
+    return true;
+  }
+
+  /** True for the first who asks: only that one may settle. */
+  #close(): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    this.#deadline.stop();
+    this.#unlisten?.();
+    if (this.#request.route.listens !== true) this.#line.hold.release();
+    this.#leave();
+    return true;
+  }
+}
+
+const firstRound: Round = { answers: undefined, state: undefined };
+
+function ignore(): undefined {}
+
+function setFor(route: Route, queue: CallQueue): LinkedSet<OpenExchange> {
+  if (!isCounted(route)) return queue.aside;
+  return queue.hasRoom() ? queue.open : queue.waiting;
+}
+
+export type InputRequired = Extract<Outcome, { kind: "input-required" }>;
+
+/** What the next call of the same request carries, besides what the first did. */
+interface Round {
+  readonly answers: Readonly<Record<string, Answer>> | undefined;
+  /** Exactly what the server gave; undefined if it gave none. */
+  readonly state: string | undefined;
+}
+
+export interface RoundContext {
+  /** What is called, for errors. */
+  readonly what: string;
+  readonly desk: Pick<AnswerDesk, "answer">;
+  readonly clock: Clock;
+  /** Ends the answering early. */
+  readonly abort: LazyAbort;
+  /** How often the server has asked, this time included. */
+  readonly round: number;
+  readonly maxRounds: number;
+}
+
+/**
+ * Does what an `input-required` outcome asks for: answers all questions at the
+ * same time or, when there are none, waits a moment, for then the server is only
+ * busy.
+ *
+ * Throws `limit-reached` when the server asks too often, `missing-capability`
+ * when a question is of a kind this client does not answer, and whatever an
+ * answering handler throws.
+ */
+export async function nextRound(asked: InputRequired, context: RoundContext): Promise<Round> {
+  const { what, round, maxRounds } = context;
+  if (round > maxRounds) throw askedTooOften(what, maxRounds);
+  const questions = Object.entries(asked.questions);
+  if (questions.length > 0) return { answers: await answerAll(questions, context), state: asked.state };
+  if (asked.state === undefined) {
+    throw new McpError("invalid-response", `${what} asks for input but neither says which nor gives a state`);
+  }
+  await pause(backOffMs(round), context);
+  return { answers: undefined, state: asked.state };
+}
+
+export function askedTooOften(what: string, maxRounds: number): McpError {
+  const message = `${what} asked for input more than ${maxRounds} times (maxRounds); raise maxRounds if it needs more`;
+  return new McpError("limit-reached", message, { data: { limit: "maxRounds", max: maxRounds, scope: "call" } });
+}
+
+async function answerAll(
+  questions: readonly (readonly [key: string, question: Question])[],
+  context: RoundContext,
+): Promise<Readonly<Record<string, Answer>>> {
+  const answers = questions.map(async ([key, question]) => [key, await answer(question, context)] as const);
+  return Object.fromEntries(await Promise.all(answers));
+}
+
+/** Answers one question. Throws `missing-capability` when it is of a kind this client does not answer. */
+export async function answer(
+  question: Question,
+  { what, desk, abort }: Pick<RoundContext, "what" | "desk" | "abort">,
+): Promise<Answer> {
+  try {
+    return await desk.answer(question, abort.signal);
+  } catch (error) {
+    if (!(error instanceof McpError) || error.code !== "method-not-found") throw error;
+    const message = `${what} asks for ${question.method}, which this client does not answer; give connect ${handlerFor(question)}`;
+    throw new McpError("missing-capability", message, { cause: error });
+  }
+}
+
+function handlerFor({ method, params }: Question): string {
+  if (method === "roots/list") return "roots";
+  if (method === "sampling/createMessage") return "onSample";
+  return params.mode === "url" ? "onElicitUrl" : "onElicit";
+}
+
+/** Doubles from 50 ms to 2 s, and differs between clients that were turned away together. */
+function backOffMs(round: number): number {
+  return Math.min(50 * 2 ** (round - 1), 2_000) * (0.5 + Math.random() / 2);
+}
+
+/** Never resolves once aborted: nobody waits for it then. */
+function pause(ms: number, { clock, abort }: RoundContext): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, () => {
+      unlisten();
+      resolve();
+    });
+    const unlisten = abort.onAbort(cancel);
+  });
+}
+
+/** A call that is not settled. */
+interface OpenExchange extends Linked<OpenExchange> {
+  /** What is called, for errors. */
+  readonly what: string;
+  /** Sends what has waited. */
+  start(): void;
+  /** Settles the exchange, then aborts what is under way. No effect once settled. */
+  fail(error: McpError, reason?: unknown): void;
+}
+
+/** The calls of one client that are not settled. */
+interface CallQueue {
+  /** Those that were sent, but for those aside. */
+  readonly open: LinkedSet<OpenExchange>;
+  /** Those that wait until there is room among the sent ones. */
+  readonly waiting: LinkedSet<OpenExchange>;
+  /** Those whose calls were answered by a task, those that serve them, and what listens. They count as nobody's. */
+  readonly aside: LinkedSet<OpenExchange>;
+  /** False when one more has to wait. */
+  hasRoom(): boolean;
+  /** There may be room now: starts those that wait, in the order they came. */
+  startWaiting(): void;
+  /** From now on those that wait are not started any more. */
+  close(): void;
+}
+
+/** At most `maxInFlight` are open; 0 is no limit. */
+export function createCallQueue(maxInFlight: number, { activity }: Pick<AnswerDesk, "activity">): CallQueue {
+  const open = new LinkedSet<OpenExchange>();
+  const waiting = new LinkedSet<OpenExchange>();
+  let isStarting = false;
+  let isClosed = false;
+
+  /** A call that waits for an answer of ours makes room for another: the answer may need one. */
+  const isBelowLimit = (): boolean => maxInFlight === 0 || open.size - activity.pending < maxInFlight;
+
+  return {
+    open,
+    waiting,
+    aside: new LinkedSet(),
+    hasRoom: () => waiting.size === 0 && isBelowLimit(),
+    startWaiting() {
+      if (isStarting || isClosed) return;
+      isStarting = true;
+      for (let next = waiting.first; next !== undefined && isBelowLimit(); next = waiting.first) next.start();
+      isStarting = false;
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+}

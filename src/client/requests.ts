@@ -1,0 +1,332 @@
+import { asJson, type JsonObject } from "../json/json.ts";
+import type { Connection } from "../model/connection.ts";
+import { McpError, toError, toFailure } from "../model/errors.ts";
+import type { Root } from "../model/input.ts";
+import type { LogLevel } from "../model/logging.ts";
+import { callKey } from "../model/meta.ts";
+import { type DiscoverResult, type Method, methodRow, type Page, type Params, type Result } from "../model/methods.ts";
+import { isOfVendor, rootsChanged } from "../model/notification.ts";
+import { eraOf } from "../model/revision.ts";
+import { markUnsent } from "../model/safe-to-retry.ts";
+import type { Service } from "../model/service.ts";
+import { type TaskTerms, tasksExtension } from "../model/task.ts";
+import type { Clock } from "../std/clock.ts";
+import { createDeadlines, type DeadlineLimits } from "../std/deadlines.ts";
+import { createHold } from "../std/hold.ts";
+import { lazy } from "../std/lazy.ts";
+import { quote } from "../std/text.ts";
+import { callText, cancelled, noHeaders, queueFull } from "./call-errors.ts";
+import {
+  type CachedCallOptions,
+  type CallOptions,
+  type Hear,
+  hearing,
+  isCounted,
+  type LogEntry,
+  type Route,
+  type Send,
+} from "./call-options.ts";
+import type { Follow, FollowLine } from "./follow.ts";
+import { withoutDuplicates } from "./list-entries.ts";
+import { createCallQueue, exchange, type Line, type RememberingClock } from "./outgoing-call.ts";
+import type { AnswerDesk } from "./request-handlers.ts";
+import type { ResponseCache } from "./response-cache.ts";
+import { guarded, type Warn } from "./warning.ts";
+
+export interface RequestsOptions {
+  readonly connection: Connection;
+  readonly desk: AnswerDesk;
+  readonly clock: Clock;
+  readonly warn: Warn;
+  /** For calls that state no limits of their own. */
+  readonly limits: DeadlineLimits;
+  /** Calls that may be unanswered. 0 is off. */
+  readonly maxInFlight: number;
+  /** Calls that may wait until fewer are. 0 is off. */
+  readonly maxQueuedCalls: number;
+  readonly maxRounds: number;
+  readonly onLog: ((entry: LogEntry) => void) | undefined;
+  readonly logLevel: LogLevel;
+}
+
+/** The requests of one client. */
+export interface Requests {
+  /** The least severe log message calls ask for, when there is somebody to hear it. */
+  logLevel: LogLevel;
+  readonly send: Send;
+  /** Sends what the table of methods may not know. */
+  sendRaw(method: string, params: JsonObject, options?: CallOptions, route?: Route): Promise<JsonObject>;
+  /** How many calls are unanswered. */
+  readonly size: number;
+  /** Refuses every later request with `connection-closed`. */
+  refuse(why: string, cause?: unknown): void;
+  /** Fails every open request with `connection-closed`. */
+  endAll(): void;
+}
+
+export function createRequests(options: RequestsOptions): Requests {
+  const { connection, desk, limits, maxInFlight, maxQueuedCalls, maxRounds, warn, onLog } = options;
+  const clock = remembering(options.clock);
+  const queue = createCallQueue(maxInFlight, desk);
+  const { open, waiting, aside } = queue;
+  let over: { readonly why: string; readonly cause?: unknown } | undefined;
+
+  const closedError = (what: string): McpError =>
+    new McpError("connection-closed", `${what} failed: ${over?.why}`, { cause: over?.cause });
+
+  const refusal = (method: string, params: object, { signal, headers }: CallOptions, route: Route) => {
+    const isFull = maxQueuedCalls > 0 && waiting.size >= maxQueuedCalls && isCounted(route);
+    const isDeaf = headers !== undefined && connection.takesHeaders !== true && Object.keys(headers).length > 0;
+    if (over === undefined && signal?.aborted !== true && !isFull && !isDeaf) return undefined;
+    const what = callText(method, params, connection.server);
+    if (over !== undefined) return unsent(closedError(what), over.cause);
+    if (isDeaf) return noHeaders(what, method);
+    return signal?.aborted ? cancelled(what, signal) : queueFull(what, maxInFlight, maxQueuedCalls);
+  };
+
+  /** What a server says while a call is open, and what no callback of the call takes. */
+  const rest: Hear | undefined = desk.hears
+    ? (method, params) => void (method === "notifications/progress" || desk.notified(method, params))
+    : undefined;
+
+  const requests: Requests = {
+    logLevel: options.logLevel,
+    send(method, params, callOptions = noOptions, route = straight) {
+      const { signal, meta, headers, key, onProgress, onTask } = callOptions;
+      if (waiting.size > 0) queue.startWaiting();
+      const refused = refusal(method, params, callOptions, route);
+      if (refused !== undefined) return Promise.reject(refused);
+      const logged = callOptions.onLog ?? onLog;
+      return exchange(line, {
+        method,
+        params,
+        service: route.service ?? connection.service,
+        limits: limitsOf(callOptions, limits),
+        headers,
+        meta: key === undefined ? meta : { ...meta, [callKey]: key },
+        wantsProgress: onProgress !== undefined,
+        logLevel: logged && requests.logLevel,
+        signal,
+        hear: hearing({ onProgress, onLog: logged }, warn, route.hear ?? rest),
+        onTask: onTask && guarded("onTask", onTask, warn),
+        route,
+      });
+    },
+    async sendRaw(method, params, callOptions, route) {
+      return asJson(await requests.send(method as Method, params, callOptions, route));
+    },
+    get size() {
+      return open.size;
+    },
+    refuse(why, cause) {
+      over ??= { why, cause };
+      queue.close();
+    },
+    endAll() {
+      for (const each of waiting.toArray()) each.fail(unsent(closedError(each.what), over?.cause));
+      for (const set of [open, aside]) for (const each of set.toArray()) each.fail(closedError(each.what));
+    },
+  };
+  const { send } = requests;
+  const isModern = eraOf(connection.revision) === "modern";
+  const knowsTasks = desk.capabilities.extensions?.[tasksExtension] !== undefined;
+  const line: Line = {
+    connection,
+    desk,
+    clock,
+    deadlines: createDeadlines(clock),
+    hold: createHold(options.clock),
+    maxRounds,
+    tasks: knowsTasks && isModern ? takesTasks : undefined,
+    follow: knowsTasks ? createFollow({ send, desk, clock: options.clock, maxRounds, isModern }) : undefined,
+    queue,
+  };
+  return requests;
+}
+
+/** The error of a call that was not even sent, with what is known of the end of the connection. */
+function unsent(error: McpError, cause: unknown): McpError {
+  const { data } = cause instanceof McpError ? cause : error;
+  return toError(markUnsent({ ...toFailure(error), ...(data !== undefined && { data }) }), cause);
+}
+
+const noOptions: CallOptions = {};
+const straight: Route = {};
+const takesTasks: TaskTerms = { wanted: false };
+
+/** The limits a caller wants. Who allows a longer silence than the default total is not cut off by that. */
+export function limitsOf({ timeoutMs, maxTotalMs }: CallOptions, defaults: DeadlineLimits): DeadlineLimits {
+  if (timeoutMs === undefined && maxTotalMs === undefined) return defaults;
+  const idleMs = timeoutMs ?? defaults.idleMs;
+  const unset = defaults.totalMs === 0 ? 0 : Math.max(defaults.totalMs, idleMs);
+  return { idleMs, totalMs: maxTotalMs ?? unset };
+}
+
+function remembering(clock: Clock): RememberingClock {
+  let last = clock.now();
+  return {
+    now() {
+      last = clock.now();
+      return last;
+    },
+    after: (ms, task) => clock.after(ms, task),
+    get last() {
+      return last;
+    },
+  };
+}
+
+/** How the tasks of one client are followed. What does it is loaded when the first one comes. */
+export function createFollow(line: FollowLine): Follow {
+  const follower = lazy(
+    () => import("./task-follower.ts"),
+    ({ createFollower }) => createFollower(line),
+  );
+  return async (task, watcher) => (await follower.load())(task, watcher);
+}
+
+/** The methods whose results come in pages. */
+export type ListMethod = "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list";
+
+export interface PagesOptions extends CachedCallOptions {
+  /** Where to start. Absent means the first page. */
+  readonly cursor?: string | undefined;
+}
+
+/** Requests that heed what the protocol says of their method. */
+export interface Calls {
+  /** Fails with `unsupported` when the server does not offer the method. Uses the cache where results may be kept. */
+  call<M extends Method>(method: M, params: Params<M>, options?: CachedCallOptions): Promise<Result<M>>;
+  pages<M extends ListMethod>(method: M, options?: PagesOptions): AsyncIterable<Result<M>>;
+  /** The items of all pages, without duplicates. */
+  list<M extends ListMethod, I extends object>(
+    method: M,
+    items: (page: Result<M>) => readonly I[],
+    options?: CachedCallOptions,
+  ): Promise<readonly I[]>;
+}
+
+interface CallsOptions {
+  readonly server: DiscoverResult;
+  readonly requests: Requests;
+  /** Where lists are asked for, when there is no cache. */
+  readonly lists: Service;
+  readonly cache: ResponseCache | undefined;
+  readonly maxPages: number;
+  readonly warn: Warn;
+}
+
+export function createCalls({ server, requests, lists, cache, maxPages, warn }: CallsOptions): Calls {
+  const uncached: Route = { service: lists };
+  const reading: Route = { service: cache?.reading ?? lists };
+  const refreshing: Route = { service: cache?.refreshing ?? lists };
+
+  /** With other headers the server may give something else. */
+  const routeFor = (options: CachedCallOptions | undefined): Route => {
+    if (options?.headers !== undefined) return uncached;
+    return options?.fresh === true ? refreshing : reading;
+  };
+
+  const call: Calls["call"] = (method, params, options) => {
+    const { capability, cacheable } = methodRow(method);
+    if (capability !== undefined && server.capabilities[capability] === undefined) {
+      return Promise.reject(unsupported(server, method, capability));
+    }
+    if (cacheable !== true) return requests.send(method, params, options);
+    return requests.send(method, params, options, routeFor(options));
+  };
+
+  const pages: Calls["pages"] = (method, options) => {
+    const fetchPage = (cursor: string | undefined) => call(method, cursor === undefined ? {} : { cursor }, options);
+    return walk(fetchPage, { what: callText(method, {}, server), maxPages, cursor: options?.cursor });
+  };
+
+  const gather: Calls["list"] = async (method, items, options) => {
+    const all: ReturnType<typeof items>[number][] = [];
+    for await (const page of pages(method, options)) for (const item of items(page)) all.push(item);
+    return withoutDuplicates(method, all, warn);
+  };
+
+  return {
+    call,
+    pages,
+    async list(method, items, options) {
+      try {
+        return await gather(method, items, options);
+      } catch (error) {
+        if (cache === undefined || options?.fresh === true || !isLostCursor(error)) throw error;
+      }
+      return gather(method, items, { ...options, fresh: true });
+    },
+  };
+}
+
+/** A kept page may lead to a cursor the server has forgotten. */
+function isLostCursor(error: unknown): boolean {
+  return error instanceof McpError && error.code === "invalid-params";
+}
+
+/** The error of a call that the server has no capability for. */
+export function unsupported({ serverInfo }: DiscoverResult, method: string, capability: string): McpError {
+  const message = `${method} needs the capability ${capability}, which server ${quote(serverInfo.name)} does not have; look at client.server.capabilities`;
+  return new McpError("unsupported", message, { data: { method } });
+}
+
+interface WalkOptions {
+  /** Names the list and the server in errors. */
+  readonly what: string;
+  /** Where to start. Absent means the first page. */
+  readonly cursor?: string | undefined;
+  readonly maxPages: number;
+}
+
+/**
+ * The pages of a list, in order, each fetched when asked for.
+ *
+ * Only the absence of a cursor ends the list; an empty one leads on. Throws
+ * `invalid-response` when a cursor comes back, and `limit-reached` when there is
+ * no end in sight.
+ */
+export async function* walk<P extends Page>(
+  fetchPage: (cursor: string | undefined) => Promise<P>,
+  { what, cursor: start, maxPages }: WalkOptions,
+): AsyncGenerator<P, void, undefined> {
+  const seen = new Set<string | undefined>();
+  let cursor = start;
+  for (let count = 0; count < maxPages; count++) {
+    seen.add(cursor);
+    const page = await fetchPage(cursor);
+    yield page;
+    cursor = page.nextCursor;
+    if (cursor === undefined) return;
+    if (seen.has(cursor)) throw new McpError("invalid-response", `${what} repeats the cursor ${quote(cursor)}`);
+  }
+  const message = `${what} has more than ${maxPages} pages (maxPages); raise maxPages, or read it page by page with client.pages`;
+  throw new McpError("limit-reached", message, { data: { limit: "maxPages", max: maxPages, scope: "call" } });
+}
+
+/** What a client tells its server without waiting for an answer. */
+interface Telling {
+  notify(method: string, params?: JsonObject): void;
+  setRoots(roots: readonly Root[]): void;
+}
+
+export function createTelling(connection: Connection, desk: AnswerDesk, isClosed: () => boolean): Telling {
+  return {
+    notify(method, params = {}) {
+      if (!isOfVendor(method)) throw ofProtocol(method);
+      if (isClosed()) throw new McpError("connection-closed", `${method} was not sent: the client is closed`);
+      connection.tell?.(method, params);
+    },
+    setRoots(roots) {
+      desk.setRoots(roots);
+      connection.tell?.(rootsChanged, {});
+    },
+  };
+}
+
+/** Those of the protocol belong to something that keeps their rules. */
+function ofProtocol(method: string): McpError {
+  const remedy = "the client sends those of the protocol itself: setRoots announces roots, a signal cancels a call";
+  return new McpError("invalid-params", `notify cannot send ${method}: ${remedy}`);
+}

@@ -1,0 +1,334 @@
+import type { JsonObject } from "../json/json.ts";
+import type { Connection } from "../model/connection.ts";
+import { McpError, toFailure } from "../model/errors.ts";
+import type { Method, Params, Result } from "../model/methods.ts";
+import { eraOf } from "../model/revision.ts";
+import { abortReason, type CallOf, type Notify, type OutcomeOf, type Service, withCall } from "../model/service.ts";
+import { type DetailedTask, isFinal, type Task, type TaskTerms, tasksExtension } from "../model/task.ts";
+import type { CallToolResult, Tool } from "../model/tool.ts";
+import { callText, cancelled } from "./call-errors.ts";
+import { type CallOptions, type Hear, hearing, onSignal } from "./call-options.ts";
+import type { OutputChecks } from "./output-check.ts";
+import { type Requests, unsupported, walk } from "./requests.ts";
+import { isDetailed } from "./task-follower.ts";
+import { isPassing } from "./task-news.ts";
+import type { FollowOptions, StartOptions, TaskHandle } from "./tasks.ts";
+import type { Warn } from "./warning.ts";
+
+export interface TaskDeskParts {
+  readonly connection: Connection;
+  readonly send: Requests["send"];
+  /** Where lists are asked for. */
+  readonly lists: Service;
+  readonly checks: OutputChecks;
+  readonly checksOutput: boolean;
+  readonly maxPages: number;
+  readonly warn: Warn;
+  listTools(): Promise<readonly Tool[]>;
+}
+
+/** See `Tasks`. */
+interface TaskDesk {
+  start(name: string, args: JsonObject | undefined, options: StartOptions | undefined): Promise<TaskHandle>;
+  resume(taskId: string, options: FollowOptions | undefined): Promise<TaskHandle>;
+  list(options: CallOptions | undefined): Promise<readonly Task[]>;
+}
+
+export function createTaskDesk(parts: TaskDeskParts): TaskDesk {
+  const { connection, send, lists, checks, checksOutput, maxPages } = parts;
+  const { server, revision } = connection;
+  const isModern = eraOf(revision) === "modern";
+
+  const status = async (taskId: string, options?: CallOptions): Promise<DetailedTask> => {
+    const task = await send("tasks/get", { taskId }, options);
+    return isDetailed(task) ? task : withResult(task, () => send("tasks/result", { taskId }, options));
+  };
+
+  const cancel = async (taskId: string, options?: CallOptions): Promise<void> => {
+    try {
+      await send("tasks/cancel", { taskId }, options);
+    } catch (error) {
+      // A legacy server refuses to end what is over.
+      if (isModern || !(error instanceof McpError) || error.code !== "invalid-params") throw error;
+      await send("tasks/get", { taskId }, options);
+    }
+  };
+
+  const handleOf = (task: Task, options: FollowOptions | undefined, name?: string): TaskHandle => {
+    const check = (result: CallToolResult) =>
+      checksOutput && name !== undefined ? checks.check(name, result) : result;
+    return createTaskHandle({ send, check, status, cancel, options }, task);
+  };
+
+  return {
+    async start(name, args, options) {
+      const { tools } = server.capabilities;
+      if (tools === undefined) throw unsupported(server, "tools/call", "tools");
+      let task: Task | undefined;
+      const hear = options && hearing({ onProgress: options.onProgress }, parts.warn);
+      const service = catching(connection.service, hear, (given, isWanted) => {
+        task = given;
+        if (!isWanted) cancel(given.taskId, { headers: options?.headers }).catch(() => {});
+      });
+      const tasks = isModern ? undefined : await legacyTerms(parts, name, options);
+      const params: Params<"tools/call"> = args === undefined ? { name } : { name, arguments: args };
+      const result = await send("tools/call", params, options, { service, tasks });
+      if (task !== undefined) return handleOf(task, options, name);
+      return finishedHandle(checksOutput ? await checks.check(name, result) : result);
+    },
+    async resume(taskId, options) {
+      if (!hasTasks(parts)) throw unsupported(server, "tasks/get", tasksExtension);
+      return handleOf(await status(taskId, { headers: options?.headers }), options);
+    },
+    async list(options) {
+      if (!hasTasks(parts)) throw unsupported(server, "tasks/list", tasksExtension);
+      if (isModern) throw noList(connection);
+      const fetchPage = (cursor: string | undefined) =>
+        send("tasks/list", cursor === undefined ? {} : { cursor }, options, { service: lists });
+      const all: Task[] = [];
+      for await (const page of walk(fetchPage, { what: callText("tasks/list", {}, server), maxPages }))
+        all.push(...page.tasks);
+      return all;
+    },
+  };
+}
+
+function noList({ server, revision }: Connection): McpError {
+  const what = callText("tasks/list", {}, server);
+  const message = `${what} was not sent: revision ${revision} has no list of tasks; keep the ids of those that you start`;
+  return new McpError("unsupported", message, { data: { method: "tasks/list" } });
+}
+
+function hasTasks({ connection }: TaskDeskParts): boolean {
+  return connection.server.capabilities.extensions?.[tasksExtension] !== undefined;
+}
+
+/** A legacy server makes a task only if told to, and may only be told to for a tool that says it can. */
+async function legacyTerms(
+  parts: TaskDeskParts,
+  name: string,
+  options: StartOptions | undefined,
+): Promise<TaskTerms | undefined> {
+  const { checks, connection, listTools } = parts;
+  if (!hasTasks(parts) || connection.peer.capabilities.extensions?.[tasksExtension] === undefined) return undefined;
+  if (!checks.hasLearned) await listTools();
+  if (checks.taskSupport(name) === undefined) return undefined;
+  return { wanted: true, ...(options?.ttlMs !== undefined && { ttlMs: options.ttlMs }) };
+}
+
+/**
+ * A service whose tasks are taken by somebody else than the caller, who gets an
+ * empty result instead. What the server says when the call is over goes to `hear`.
+ */
+function catching(service: Service, hear: Hear | undefined, take: (task: Task, isWanted: boolean) => void): Service {
+  return async <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>> => {
+    let isOver = false;
+    const notify: Notify = (method, params) => (isOver ? void hear?.(method, params) : call.notify(method, params));
+    const outcome = await service(hear === undefined ? call : withCall(call, { notify }));
+    isOver = true;
+    if (outcome.kind !== "task" || call.peer.capabilities.extensions?.[tasksExtension] === undefined) return outcome;
+    take(outcome.task, abortReason(call) === undefined);
+    return { kind: "complete", result: nothing as Result<M> };
+  };
+}
+
+const nothing: CallToolResult = { content: [] };
+
+/** The end of a legacy task: what it gave, or why it failed, which the server tells only when asked for the result. */
+async function withResult(task: Task, getResult: () => Promise<CallToolResult>): Promise<DetailedTask> {
+  if (task.status === "input_required") return { ...task, status: "input_required", questions: {} };
+  try {
+    return { ...task, status: "completed", result: await getResult() };
+  } catch (error) {
+    if (!(error instanceof McpError) || error.code === "cancelled" || isPassing(error)) throw error;
+    return { ...task, status: "failed", failure: toFailure(error) };
+  }
+}
+
+interface TaskHandleParts {
+  readonly send: Requests["send"];
+  /** Throws or rejects when the result is not what the tool promised. */
+  check(result: CallToolResult): CallToolResult | Promise<CallToolResult>;
+  status(taskId: string, options?: CallOptions): Promise<DetailedTask>;
+  cancel(taskId: string, options?: CallOptions): Promise<void>;
+  readonly options: FollowOptions | undefined;
+}
+
+/** A handle whose users share one following: it starts with the first of them and ends with the last. */
+function createTaskHandle(parts: TaskHandleParts, first: Task): TaskHandle {
+  const { send, check, options = {} } = parts;
+  const { taskId } = first;
+  const states = latest<DetailedTask>();
+  let task = first;
+  let following: { readonly result: Promise<CallToolResult>; readonly abort: AbortController } | undefined;
+  let users = 0;
+  /** True when the task was followed to its end: what it came to stays. */
+  let isOver = false;
+
+  const withHeaders = (given: CallOptions = {}): CallOptions => ({
+    ...given,
+    headers: given.headers ?? options.headers,
+  });
+
+  const learn = (state: Task): void => {
+    if (state === task) return;
+    task = state;
+    if (isDetailed(state)) states.push(state);
+  };
+
+  const follow = (): Promise<CallToolResult> => {
+    const abort = new AbortController();
+    const { timeoutMs, maxTotalMs = 0, onTask, headers } = options;
+    const tell = (state: Task): void => {
+      learn(state);
+      isOver ||= isFinal(state) && isDetailed(state);
+      onTask?.(state);
+    };
+    const callOptions = { signal: abort.signal, timeoutMs, maxTotalMs, headers, onTask: tell };
+    const service = async () => ({ kind: "task" as const, task });
+    const result = send("tools/call", { name: taskId }, callOptions, { service, keeps: true, aside: true }).then(check);
+    following = { result, abort };
+    result.catch(() => {
+      // A task that is only lost from sight can be found again.
+      if (!isOver && following?.abort === abort) following = undefined;
+    });
+    return result;
+  };
+
+  const leave = (): void => {
+    following?.abort.abort();
+    following = undefined;
+  };
+
+  /** Follows the task for as long as `use` lasts. */
+  const using = async <T>(use: (result: Promise<CallToolResult>) => Promise<T>): Promise<T> => {
+    users++;
+    try {
+      return await use(following?.result ?? follow());
+    } finally {
+      users--;
+      if (users === 0 && !isOver) leave();
+    }
+  };
+
+  return {
+    id: taskId,
+    get task() {
+      return task;
+    },
+    result: ({ signal } = {}) => using((result) => until(result, signal)),
+    async status(callOptions) {
+      const state = await parts.status(taskId, withHeaders(callOptions));
+      if (!isFinal(task)) learn(state);
+      return state;
+    },
+    async cancel(callOptions) {
+      if (!isFinal(task)) await parts.cancel(taskId, withHeaders(callOptions));
+    },
+    [Symbol.asyncIterator]() {
+      const reader = states.read(isDetailed(task) ? task : undefined);
+      void using((result) => Promise.race([result, reader.left])).then(
+        () => reader.end(),
+        (error: unknown) => reader.end(isOver ? undefined : error),
+      );
+      return reader;
+    },
+  };
+}
+
+/** Waits no longer than the signal allows. */
+function until<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(cancelled("waiting for the task", signal));
+    if (signal.aborted) return leave();
+    promise.then(resolve, reject).finally(onSignal(signal, leave));
+  });
+}
+
+/** The handle of a call that was answered at once. */
+function finishedHandle(result: CallToolResult): TaskHandle {
+  const now = new Date().toISOString();
+  const task: DetailedTask = {
+    taskId: "",
+    status: "completed",
+    createdAt: now,
+    lastUpdatedAt: now,
+    ttlMs: 0,
+    result,
+  };
+  return {
+    id: undefined,
+    task,
+    result: async () => result,
+    status: async () => task,
+    cancel: async () => {},
+    async *[Symbol.asyncIterator]() {
+      yield task;
+    },
+  };
+}
+
+/** Something that changes, for any number of readers. What one has not read when it changes again is passed over. */
+interface Latest<T> {
+  push(value: T): void;
+  /** Reads what is pushed from now on, after `first` if there is one. */
+  read(first?: T): LatestReader<T>;
+}
+
+interface LatestReader<T> extends AsyncIterator<T, undefined> {
+  /** Resolves when the reader has gone. */
+  readonly left: Promise<void>;
+  /** The reader gets what waits, then the end or the error. */
+  end(error?: unknown): void;
+}
+
+function latest<T>(): Latest<T> {
+  const readers = new Set<(value: T) => void>();
+
+  return {
+    push(value) {
+      for (const tell of readers) tell(value);
+    },
+    read(first) {
+      let waiting = first;
+      let over: { readonly error?: unknown } | undefined;
+      let wake = (): void => {};
+      let leave = (): void => {};
+      const left = new Promise<void>((resolve) => {
+        leave = resolve;
+      });
+      const tell = (value: T): void => {
+        waiting = value;
+        wake();
+      };
+      readers.add(tell);
+
+      return {
+        left,
+        end(error) {
+          readers.delete(tell);
+          over ??= { error };
+          wake();
+        },
+        async next() {
+          while (waiting === undefined && over === undefined) {
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          }
+          const value = waiting;
+          waiting = undefined;
+          if (value !== undefined) return { done: false, value };
+          if (over?.error !== undefined) throw over.error;
+          return { done: true, value: undefined };
+        },
+        async return() {
+          readers.delete(tell);
+          leave();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import type { JsonObject } from "../json/json.ts";
+import type { Connection } from "../model/connection.ts";
+import { McpError } from "../model/errors.ts";
+import type { Extensions } from "../model/peer.ts";
+import { eraOf } from "../model/revision.ts";
+import { type TaskTerms, tasksExtension } from "../model/task.ts";
+import type { CallToolResult, Tool } from "../model/tool.ts";
+import type { CachedCallOptions, ToolCallOptions } from "./call-options.ts";
+import type { OutputChecks } from "./output-check.ts";
+import type { AnswerDesk } from "./request-handlers.ts";
+import type { Calls, Requests } from "./requests.ts";
+
+export interface ToolCallsOptions extends Pick<Calls, "call" | "list">, Pick<Requests, "send"> {
+  readonly connection: Connection;
+  readonly desk: AnswerDesk;
+  readonly checks: OutputChecks;
+  readonly checksOutput: boolean;
+}
+
+/** Calls and lists of tools: what the list says of a tool decides how it is called, and what it may give. */
+export interface ToolCalls {
+  callTool(name: string, args?: JsonObject, options?: ToolCallOptions): Promise<CallToolResult>;
+  listTools(options?: CachedCallOptions): Promise<readonly Tool[]>;
+}
+
+export function createToolCalls(options: ToolCallsOptions): ToolCalls {
+  const { connection, desk, send, call, list, checks, checksOutput } = options;
+  const mayNeedTask = eraOf(connection.revision) === "legacy" && hasTasks(desk) && hasTasks(connection.server);
+
+  const callKnown: ToolCalls["callTool"] = (name, args, callOptions) => {
+    const params = args === undefined ? { name } : { name, arguments: args };
+    const result =
+      mayNeedTask && checks.taskSupport(name) === "required"
+        ? send("tools/call", params, callOptions, asTask)
+        : call("tools/call", params, callOptions);
+    if (!checksOutput || !checks.knows(name)) return result;
+    return result.then((given) => checks.check(name, given));
+  };
+
+  const listTools: ToolCalls["listTools"] = async (given) => {
+    const tools = await list("tools/list", (page) => page.tools, given);
+    checks.learn(tools);
+    return tools;
+  };
+
+  let learning: Promise<unknown> | undefined;
+  /** Which tools must be run as tasks, only the list says. Without it, the server says what is wrong. */
+  const learn = (): Promise<unknown> => {
+    learning ??= listTools()
+      .catch(() => undefined)
+      .finally(() => {
+        learning = undefined;
+      });
+    return learning;
+  };
+
+  return {
+    callTool: (name, args, callOptions) => {
+      if (typeof name !== "string") return Promise.reject(nameless());
+      return mayNeedTask && !checks.hasLearned
+        ? learn().then(() => callKnown(name, args, callOptions))
+        : callKnown(name, args, callOptions);
+    },
+    listTools,
+  };
+}
+
+/** The official client takes an object. */
+function nameless(): McpError {
+  return new McpError("invalid-params", "callTool takes the name of a tool first: callTool(name, arguments, options)");
+}
+
+function hasTasks({ capabilities }: { readonly capabilities: { readonly extensions?: Extensions } }): boolean {
+  return capabilities.extensions?.[tasksExtension] !== undefined;
+}
+
+/** What a tool of 2025-11-25 that runs only as a task has to be told. */
+const asTask: { readonly tasks: TaskTerms } = { tasks: { wanted: true } };

@@ -1,0 +1,139 @@
+import type { Line } from "../connect/create-connect.ts";
+import { McpError, toError } from "../model/errors.ts";
+import { isAtLeast, isLogLevel, type LogLevel } from "../model/logging.ts";
+import type { Method } from "../model/methods.ts";
+import { isSafeToRetry } from "../model/safe-to-retry.ts";
+import { type CallChanges, type CallOf, type Notify, type OutcomeOf, withCall } from "../model/service.ts";
+import type { Clock } from "../std/clock.ts";
+import { holding } from "../std/hold.ts";
+import { isUnavailable } from "./server-connection.ts";
+import type { Seat } from "./server-slot.ts";
+
+/** What a caller can give up. Read the signal only when something has to wait: making one is dear. */
+export interface Abortable {
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A call to a server, however often it has to be sent. */
+export interface Sending<R> extends Abortable {
+  readonly seat: Seat;
+  /** The connection to send it over, once it may be sent. `isAgain` when it was sent before. */
+  open(isAgain: boolean): Promise<Line>;
+  /** Sends it. Rejects with `connection-closed` when the connection does not survive. */
+  over(line: Line): Promise<R>;
+  /** Whether sending it twice is the same as sending it once. */
+  isRepeatable(): boolean | Promise<boolean>;
+}
+
+/** Sends calls to servers whose connections may break at any time. */
+export interface Delivery {
+  /**
+   * Sends a call. One that its server has not seen is sent to the next connection; one that may have been seen is sent
+   * again only where that does no harm, and `retries` times at most. `line` is where to send it first, if that is known.
+   */
+  send<R>(sending: Sending<R>, line?: Line): Promise<R>;
+}
+
+interface DeliveryOptions {
+  readonly retries: number;
+  readonly clock: Clock;
+}
+
+export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
+  /** Sends again what was lost, until it arrives or must not be sent any more. */
+  const sendAgain = async <R>(sending: Sending<R>, first: Line | undefined, error: unknown): Promise<R> => {
+    const { seat, signal } = sending;
+    let line = first;
+    let reason = error;
+    for (let lost = 0, unseen = 0; isLoss(reason) && signal?.aborted !== true; ) {
+      const isUnseen = isSafeToRetry(reason) && ++unseen <= maxUnseen;
+      if (!isUnseen && (++lost > retries || !(await sending.isRepeatable()))) break;
+      try {
+        await endOf(seat, line);
+        line = await sending.open(true);
+        return await seat.member.use(sending.over(line));
+      } catch (again) {
+        reason = again;
+      }
+    }
+    throw reason;
+  };
+
+  /**
+   * Waits for the end of a connection that a call was lost on. A program is about to be gone for everybody; over HTTP
+   * only one request may have been lost.
+   */
+  const endOf = async ({ member }: Seat, line: Line | undefined): Promise<void> => {
+    if (line === undefined || member.line !== line) return;
+    let stop = (): void => {};
+    const soon = new Promise<void>((resolve) => {
+      stop = clock.after(graceMs, resolve);
+    });
+    await holding(clock, Promise.race([line.connection.ended, soon]));
+    stop();
+  };
+
+  return {
+    send(sending, line) {
+      const { seat } = sending;
+      if (line !== undefined) {
+        return seat.member.use(sending.over(line)).catch((error: unknown) => sendAgain(sending, line, error));
+      }
+      let opened: Line | undefined;
+      const sent = sending.open(false).then((given) => {
+        opened = given;
+        return seat.member.use(sending.over(given));
+      });
+      return sent.catch((error: unknown) => sendAgain(sending, opened, error));
+    },
+  };
+}
+
+const graceMs = 100;
+
+/** A server that dies whenever it is called is not called for ever. */
+const maxUnseen = 5;
+
+function isLoss(error: unknown): error is McpError {
+  return error instanceof McpError && error.code === "connection-closed";
+}
+
+/**
+ * Hands a call of a client on over a connection, with the changes that the server behind it needs. Rejects with
+ * `connection-closed` when the connection does not survive.
+ */
+export function through<M extends Method>(line: Line, call: CallOf<M>, changes: CallChanges<M>): Promise<OutcomeOf<M>> {
+  const { revision } = line.connection;
+  const peer = { ...(changes.peer ?? call.peer), revision };
+  return over(line, withCall(call, { ...changes, peer, http: undefined, notify: wantedOf(call) }));
+}
+
+/** Sends a call over a connection as it is. Rejects like {@link through}. */
+export async function over<M extends Method>({ connection }: Line, call: CallOf<M>): Promise<OutcomeOf<M>> {
+  const outcome = await connection.service(call);
+  if (outcome.kind === "failed" && outcome.failure.code === "connection-closed") throw toError(outcome.failure);
+  return outcome;
+}
+
+/** What clients of a host may know of a server that is gone: neither its command line nor what it wrote to stderr. */
+export function outward(server: string, error: unknown): unknown {
+  if (isUnavailable(error)) {
+    const data = { reason: "server-unavailable", server };
+    return new McpError("internal", `server ${server} is not available`, { data, cause: error });
+  }
+  if (!(error instanceof McpError) || error.code !== "connection-closed") return error;
+  const data = { reason: "connection-closed", server, safeToRetry: isSafeToRetry(error) };
+  return new McpError("connection-closed", `server ${server} was lost before it answered`, { data, cause: error });
+}
+
+/** Older servers log what they like: callers get what they asked for. */
+function wantedOf({ notify, logLevel }: CallOf): Notify {
+  return (method, params) => {
+    const isUnwanted = method === "notifications/message" && !isWantedLog(params.level, logLevel);
+    return isUnwanted ? undefined : notify(method, params);
+  };
+}
+
+function isWantedLog(level: unknown, least: LogLevel | undefined): boolean {
+  return least !== undefined && isLogLevel(level) && isAtLeast(level, least);
+}

@@ -1,0 +1,172 @@
+import type { Line } from "../connect/create-connect.ts";
+import { McpError, toFailure } from "../model/errors.ts";
+import type { Clock } from "../std/clock.ts";
+import type { Access } from "./access.ts";
+import {
+  type HostPrompt,
+  type HostResource,
+  type HostResourceTemplate,
+  type HostTool,
+  type Listing,
+  type Missing,
+  toListing,
+} from "./host-tool.ts";
+import type { LockGate } from "./lock-check.ts";
+import { unavailable } from "./server-connection.ts";
+import type { ListKind, Seat, Shelf } from "./server-slot.ts";
+import { missing } from "./status.ts";
+
+export interface ListOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** True asks every server, whatever is at hand. */
+  readonly fresh?: boolean | undefined;
+  /** Only of this server. */
+  readonly server?: string | undefined;
+}
+
+/** What a server tells models about its use. */
+export interface HostInstructions {
+  readonly server: string;
+  readonly text: string;
+}
+
+/** Lists over all servers. A server that fails is missing from them, and said to be. */
+export interface Listings {
+  tools(options?: ListOptions): Promise<Listing<HostTool>>;
+  resources(options?: ListOptions): Promise<Listing<HostResource>>;
+  resourceTemplates(options?: ListOptions): Promise<Listing<HostResourceTemplate>>;
+  prompts(options?: ListOptions): Promise<Listing<HostPrompt>>;
+  instructions(options?: ListOptions): Promise<Listing<HostInstructions>>;
+}
+
+interface ListingsOptions {
+  readonly seats: ReadonlyMap<string, Seat>;
+  readonly access: Access;
+  readonly gate: LockGate;
+  /** The tools of a server that is not connected yet, from what was kept of it. */
+  kept(seat: Seat): readonly HostTool[] | undefined;
+  /** Hears of tools that are there but not allowed. */
+  onDenied?(tool: HostTool, by: string): void;
+  readonly wait: ListWait;
+}
+
+export function createListings({ seats, access, gate, kept, onDenied, wait }: ListingsOptions): Listings {
+  const gather = async <T>(
+    part: (seat: Seat) => Promise<readonly T[]>,
+    { server, signal }: ListOptions,
+  ): Promise<Listing<T>> => {
+    const asked = [...seats.values()].filter(({ name }) => server === undefined || name === server);
+    const parts = await Promise.all(asked.map((seat) => orMissing(seat, part)));
+    if (signal?.aborted === true) throw new McpError("cancelled", "listing was cancelled", { cause: signal.reason });
+    return toListing(
+      parts.flatMap(({ items }) => items),
+      parts.flatMap(({ lacks }) => lacks),
+    );
+  };
+
+  const from =
+    <T>(shelfOf: (seat: Seat) => Shelf<ListKind, T>, { signal, fresh }: ListOptions) =>
+    async (seat: Seat): Promise<readonly T[]> => {
+      const line = await reach(seat, signal);
+      const shelf = shelfOf(seat);
+      const items = shelf.get(line, { signal, fresh });
+      return wait(items, { server: seat.name, since: shelf.askedAt, what: `its ${shelf.kind}` });
+    };
+
+  /** The connection for a list. Who lists does not wait for what is broken. */
+  const reach = ({ name, member }: Seat, signal: AbortSignal | undefined): Promise<Line> => {
+    const { line, state } = member;
+    if (line !== undefined) return Promise.resolve(line);
+    if (state.kind === "down" && !state.isLooping) return Promise.reject(unavailable(name, state.reason));
+    const opened = member.open(signal);
+    const since = member.state.kind === "connecting" ? member.state.since : undefined;
+    return wait(opened, { server: name, since, what: "an answer to connecting" });
+  };
+
+  const allowed = async (seat: Seat, tools: readonly HostTool[]): Promise<readonly HostTool[]> => {
+    if (access.isOpen && seat.spec.tools === undefined) return tools;
+    const decisions = await Promise.all(tools.map((tool) => access.judge(tool, seat.spec)));
+    return tools.filter((tool, index) => {
+      const decision = decisions[index];
+      if (decision?.action !== "deny") return true;
+      onDenied?.(tool, decision.by);
+      return false;
+    });
+  };
+
+  return {
+    tools(options = {}) {
+      const list = from<HostTool>(({ tools }) => tools, options);
+      return gather(async (seat) => {
+        const { kind } = seat.member.state;
+        const isComing = (kind === "idle" || kind === "connecting") && options.fresh !== true;
+        return allowed(seat, (isComing ? kept(seat) : undefined) ?? (await list(seat)));
+      }, options);
+    },
+    resources(options = {}) {
+      const list = from<HostResource>(({ resources }) => resources, options);
+      return gather(async (seat) => gate.approved(seat.name, "resources", await list(seat)), options);
+    },
+    resourceTemplates(options = {}) {
+      const list = from<HostResourceTemplate>(({ resourceTemplates }) => resourceTemplates, options);
+      return gather(async (seat) => gate.approved(seat.name, "resourceTemplates", await list(seat)), options);
+    },
+    prompts(options = {}) {
+      const list = from<HostPrompt>(({ prompts }) => prompts, options);
+      return gather(async (seat) => gate.approved(seat.name, "prompts", await list(seat)), options);
+    },
+    instructions: (options = {}) =>
+      gather(async (seat) => {
+        const { client } = await reach(seat, options.signal);
+        const text = gate.instructions(seat.name, client.server.instructions);
+        return text === undefined ? [] : [{ server: seat.name, text }];
+      }, options),
+  };
+}
+
+async function orMissing<T>(
+  seat: Seat,
+  part: (seat: Seat) => Promise<readonly T[]>,
+): Promise<{ readonly items: readonly T[]; readonly lacks: readonly Missing[] }> {
+  try {
+    return { items: await part(seat), lacks: [] };
+  } catch (error) {
+    const failure = error instanceof McpError ? error : new McpError("internal", String(error), { cause: error });
+    return { items: [], lacks: [missing(seat.name, toFailure(failure))] };
+  }
+}
+
+/**
+ * Waits for a server's part of a list, but only while the server is not slow: while less than the limit has passed since
+ * it was asked. Who was slow before is not waited for again. Rejects with `timeout`; the work goes on.
+ */
+type ListWait = <T>(work: Promise<T>, owed: Owed) => Promise<T>;
+
+/** What a server owes. */
+interface Owed {
+  readonly server: string;
+  /** Since when; undefined when it is there already. */
+  readonly since: number | undefined;
+  /** For people: `its tools`, `the connection`. */
+  readonly what: string;
+}
+
+/** 0 waits for as long as the work takes. */
+export function createListWait(clock: Clock, timeoutMs: number): ListWait {
+  return async (work, { server, since, what }) => {
+    if (since === undefined || timeoutMs === 0 || timeoutMs === Number.POSITIVE_INFINITY) return work;
+    let stop = (): void => {};
+    const late = new Promise<never>((_, reject) => {
+      stop = clock.after(Math.max(0, since + timeoutMs - clock.now()), () => reject(tooLate()));
+    });
+    const tooLate = (): McpError => {
+      const message = `server ${server} has owed ${what} for more than ${timeoutMs} ms: it is left out of lists until it answers (listTimeoutMs)`;
+      return new McpError("timeout", message, { data: { listTimeoutMs: timeoutMs } });
+    };
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      stop();
+    }
+  };
+}

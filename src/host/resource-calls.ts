@@ -1,0 +1,175 @@
+import type { CachedCallOptions, CallOptions } from "../client/call-options.ts";
+import type { Client } from "../client/client.ts";
+import type { Line } from "../connect/create-connect.ts";
+import type { Resource, ResourceTemplate } from "../model/content.ts";
+import { McpError } from "../model/errors.ts";
+import type { Method, Params, Result } from "../model/methods.ts";
+import type { CompleteParams, CompleteResult, GetPromptResult } from "../model/prompt.ts";
+import { type Call, type CallOf, type Outcome, type OutcomeOf, signalOf } from "../model/service.ts";
+import { parseUriTemplate } from "../std/uri-template.ts";
+import type { Routes } from "./calls.ts";
+import type { ResourceRef } from "./change-feed.ts";
+import type { Abortable, Delivery } from "./delivery.ts";
+import type { Listings } from "./list-cache.ts";
+import type { LockGate, Reference } from "./lock-check.ts";
+import type { Results } from "./results.ts";
+import type { Seat } from "./server-slot.ts";
+
+/**
+ * The resources of all servers under one roof, for callers that know only URIs.
+ *
+ * A URI belongs to the first server that lists it, else to the first with a
+ * template that fits. Where two servers list the same one, the second has an
+ * address that says so. A template is listed once: what the second server has
+ * under it can be read by such addresses.
+ */
+interface ResourceDesk {
+  list(signal: AbortSignal): Promise<readonly Resource[]>;
+  templates(signal: AbortSignal): Promise<readonly ResourceTemplate[]>;
+  read(call: Call<"resources/read">): Promise<Outcome<"resources/read">>;
+  complete(call: Call<"completion/complete">): Promise<Outcome<"completion/complete">>;
+  /** Whose these are. Those of nobody are left out. */
+  owners(uris: readonly string[]): Promise<readonly ResourceRef[]>;
+}
+
+interface ResourceDeskOptions {
+  readonly seats: ReadonlyMap<string, Seat>;
+  readonly listings: Pick<Listings, "resources" | "resourceTemplates">;
+  pass<M extends Method>(seat: Seat, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
+}
+
+const scheme = "plugbay-resource:";
+
+export function createResourceDesk({ seats, listings, pass }: ResourceDeskOptions): ResourceDesk {
+  const ownerOf = async (uri: string, signal?: AbortSignal): Promise<ResourceRef | undefined> => {
+    if (uri.startsWith(scheme)) return readAddress(uri);
+    const listed = (await listings.resources({ signal })).find((resource) => resource.uri === uri);
+    if (listed !== undefined) return { server: listed.server, uri };
+    const templates = await listings.resourceTemplates({ signal });
+    const fitting = templates.find(({ uriTemplate }) => fits(uri, uriTemplate));
+    return fitting && { server: fitting.server, uri };
+  };
+
+  const seatOf = (ref: ResourceRef | undefined, uri: string): Seat => {
+    const seat = ref && seats.get(ref.server);
+    if (seat === undefined) {
+      throw new McpError("resource-not-found", `no server has the resource ${uri}`, { data: { uri } });
+    }
+    return seat;
+  };
+
+  return {
+    async list(signal) {
+      const seen = new Set<string>();
+      return (await listings.resources({ signal })).map(({ server, ...resource }) => {
+        if (!seen.has(resource.uri)) {
+          seen.add(resource.uri);
+          return resource;
+        }
+        return { ...resource, uri: toAddress(server, resource.uri) };
+      });
+    },
+    async templates(signal) {
+      const first = new Map<string, ResourceTemplate>();
+      for (const { server: _, ...template } of await listings.resourceTemplates({ signal })) {
+        if (!first.has(template.uriTemplate)) first.set(template.uriTemplate, template);
+      }
+      return [...first.values()];
+    },
+    async read(call) {
+      const { uri } = call.params;
+      const ref = await ownerOf(uri, signalOf(call));
+      return pass(seatOf(ref, uri), call, { ...call.params, uri: ref?.uri ?? uri });
+    },
+    async complete(call) {
+      const { ref } = call.params;
+      const uri = ref.type === "ref/resource" ? ref.uri : "";
+      const templates = await listings.resourceTemplates({ signal: signalOf(call) });
+      const owner = templates.find(({ uriTemplate }) => uriTemplate === uri);
+      return pass(seatOf(owner && { server: owner.server, uri }, uri), call, call.params);
+    },
+    async owners(uris) {
+      const refs = await Promise.all(uris.map((uri) => ownerOf(uri)));
+      return refs.filter((ref): ref is ResourceRef => ref !== undefined && seats.has(ref.server));
+    },
+  };
+}
+
+function toAddress(server: string, uri: string): string {
+  return `${scheme}//${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;
+}
+
+function readAddress(address: string): ResourceRef | undefined {
+  const [, server, uri] = /^plugbay-resource:\/\/([^/]+)\/([^/]+)$/.exec(address) ?? [];
+  try {
+    return server && uri ? { server: decodeURIComponent(server), uri: decodeURIComponent(uri) } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A template that cannot be read fits nothing. */
+function fits(uri: string, template: string): boolean {
+  const parsed = parseUriTemplate(template);
+  return parsed.ok && parsed.value.match(uri) !== undefined;
+}
+
+/** Calls about one resource or prompt of a server. A server that is not connected is connected to. */
+export interface ItemCalls {
+  /** Reads a resource of a server, or a page of a result that was too large. */
+  readResource(server: string, uri: string, options?: CachedCallOptions): Promise<Result<"resources/read">>;
+  getPrompt(
+    server: string,
+    name: string,
+    args?: Readonly<Record<string, string>>,
+    options?: CallOptions,
+  ): Promise<GetPromptResult>;
+  complete(server: string, params: CompleteParams, options?: CallOptions): Promise<CompleteResult>;
+}
+
+interface ItemCallsOptions {
+  readonly routes: Routes;
+  readonly gate: LockGate;
+  readonly results: Results | undefined;
+  readonly delivery: Delivery;
+}
+
+export function createItemCalls({ routes, gate, results, delivery }: ItemCallsOptions): ItemCalls {
+  const on = async <T>(
+    server: string,
+    reference: Reference,
+    options: CallOptions | undefined,
+    work: (client: Client) => Promise<T>,
+  ): Promise<T> => {
+    const seat = routes.seat(server);
+    const caller = { signal: options?.signal };
+    return delivery.send({
+      ...caller,
+      seat,
+      open: () => openFor(seat, reference, gate, caller),
+      over: ({ client }) => work(client),
+      isRepeatable: () => true,
+    });
+  };
+
+  return {
+    readResource: async (server, uri, options) =>
+      results?.read(uri) ?? on(server, { type: "read", uri }, options, (client) => client.readResource(uri, options)),
+    getPrompt: (server, name, args, options) =>
+      on(server, { type: "ref/prompt", name }, options, (client) => client.getPrompt(name, args, options)),
+    complete: (server, params, options) =>
+      on(server, params.ref, options, (client) => client.complete(params, options)),
+  };
+}
+
+/** The connection to a server, once it is known that a lock allows what is asked for. */
+export async function openFor(
+  seat: Seat,
+  reference: Reference | undefined,
+  gate: LockGate,
+  caller: Abortable,
+): Promise<Line> {
+  const line = seat.member.line ?? (await seat.member.open(caller.signal));
+  if (reference !== undefined && gate.isLocked) await gate.check(seat, line, reference, caller.signal);
+  return line;
+}

@@ -1,0 +1,282 @@
+import { toAlias } from "../bridge/alias.ts";
+import type { CachedCallOptions } from "../client/call-options.ts";
+import type { Client } from "../client/client.ts";
+import type { ConnectOptions } from "../connect/connect-options.ts";
+import type { Dial, Line } from "../connect/create-connect.ts";
+import { isProgram } from "../connect/target.ts";
+import { McpError } from "../model/errors.ts";
+import type { Era } from "../model/revision.ts";
+import type { Change } from "../model/subscription.ts";
+import type { Tool } from "../model/tool.ts";
+import type { Clock } from "../std/clock.ts";
+import { defined } from "../std/defined.ts";
+import type { Gate } from "../std/gate.ts";
+import { orAborted } from "../std/or-aborted.ts";
+import type { MemberState, Rules } from "./connection-state.ts";
+import {
+  type HostPrompt,
+  type HostResource,
+  type HostResourceTemplate,
+  type HostTool,
+  qualify,
+  toHostTool,
+} from "./host-tool.ts";
+import { answersFor, type QuestionOptions } from "./input-handlers.ts";
+import { createFollower, type Follower, soon } from "./server-changes.ts";
+import { createMember, type Member } from "./server-connection.ts";
+import type { FullTrust, ServerOptions, ServerSpec } from "./spec.ts";
+
+/** The place of one server in a host: its connection, its lists, its changes. */
+export interface Seat {
+  readonly name: string;
+  readonly spec: ServerSpec;
+  readonly member: Member;
+  readonly isEager: boolean;
+  readonly tools: Shelf<"tools", HostTool>;
+  readonly resources: Shelf<"resources", HostResource>;
+  readonly resourceTemplates: Shelf<"resourceTemplates", HostResourceTemplate>;
+  readonly prompts: Shelf<"prompts", HostPrompt>;
+  readonly follower: Follower;
+  close(): Promise<void>;
+}
+
+/** What all seats of a host have in common. */
+export interface SeatContext {
+  readonly dial: Dial;
+  readonly clock: Clock;
+  readonly gate: Gate;
+  readonly rules: Rules;
+  readonly connect: "eager" | "lazy";
+  readonly idleMs: number;
+  readonly healthMs: number;
+  /** How long to keep lists of servers that announce no changes. */
+  readonly keepListsMs: number;
+  readonly options: ServerOptions;
+  /** Why a server must not be connected to, if it must not. */
+  objection(server: string, spec: ServerSpec): Promise<McpError | undefined>;
+  /** What a server spoke last time, where that is known. */
+  era(server: string): Era | undefined;
+  /** Read whenever a connection is made: the roots may be others by then. */
+  questions(): QuestionOptions;
+  onState(server: string, state: MemberState, before: MemberState): void;
+  onChange(server: string, change: Change): void;
+  /** A list of tools was fetched, which may be another than before. */
+  onTools(): void;
+}
+
+export function createSeat(name: string, spec: ServerSpec, context: SeatContext): Seat {
+  const { clock, gate, rules, keepListsMs } = context;
+  const isEager = (spec.connect ?? context.connect) === "eager";
+  const shelfOf = <K extends ListKind, T>(
+    kind: K,
+    make: ShelfOptions<K, T>["make"],
+    onList?: () => void,
+  ): Shelf<K, T> =>
+    createShelf({
+      kind,
+      clock,
+      keepMs: keepListsMs,
+      listening: () => soon(follower.listening, clock),
+      hears: () => follower.hears(changeOf(kind)),
+      make,
+      ...(onList && { onList }),
+    });
+  const ours = <T extends object>(item: T): T & { readonly server: string } => ({ ...item, server: name });
+  const tools = shelfOf("tools", (tool: Tool) => toHostTool(name, tool, aliasOf), context.onTools);
+  const resources = shelfOf<"resources", HostResource>("resources", ours);
+  const resourceTemplates = shelfOf<"resourceTemplates", HostResourceTemplate>("resourceTemplates", ours);
+  const prompts = shelfOf<"prompts", HostPrompt>("prompts", ours);
+  const shelves = { tools, resources, resourceTemplates, prompts };
+
+  const follower = createFollower({
+    clock,
+    retryMs: 1_000,
+    onChange(change) {
+      for (const kind of listsOf(change)) shelves[kind].forget();
+      context.onChange(name, change);
+    },
+  });
+
+  const member = createMember({
+    name,
+    isEager,
+    off: spec.off,
+    rules,
+    clock,
+    gate,
+    idleMs: spec.idleMs ?? context.idleMs,
+    healthMs: context.healthMs,
+    async dial(how) {
+      const objection = await context.objection(name, spec);
+      if (objection !== undefined) throw objection;
+      return context.dial(spec.target, { ...optionsFor(name, spec, context), ...how });
+    },
+    onLine: (line: Line) => follower.start(line),
+    onState(state, before) {
+      if (before.kind === "ready") {
+        follower.stop();
+        for (const shelf of Object.values(shelves)) shelf.forget();
+      }
+      context.onState(name, state, before);
+    },
+  });
+
+  return { name, spec, member, isEager, ...shelves, follower, close: () => member.close() };
+}
+
+const aliasOf = (server: string, tool: string): string => toAlias(qualify(server, tool));
+
+function optionsFor(name: string, spec: ServerSpec, context: SeatContext): ConnectOptions {
+  const { options, questions, clock } = context;
+  const era = context.era(name);
+  return {
+    ...(era !== undefined && { era }),
+    ...options,
+    ...defined(spec.options ?? {}),
+    ...answersFor(name, questions(), trustOf(spec)),
+    clock,
+  };
+}
+
+/** What a server is trusted with, all of it said. */
+export function trustOf({ trust = {}, target }: ServerSpec): FullTrust {
+  return { ask: trust.ask ?? true, sample: trust.sample ?? false, roots: trust.roots ?? isProgram(target) };
+}
+
+/** The lists a server has. */
+export type ListKind = "tools" | "resources" | "resourceTemplates" | "prompts";
+
+type Item<K extends ListKind> = Awaited<ReturnType<Client[Fetchers[K]]>>[number];
+
+interface Fetchers {
+  readonly tools: "listTools";
+  readonly resources: "listResources";
+  readonly resourceTemplates: "listResourceTemplates";
+  readonly prompts: "listPrompts";
+}
+
+const fetchers: Fetchers = {
+  tools: "listTools",
+  resources: "listResources",
+  resourceTemplates: "listResourceTemplates",
+  prompts: "listPrompts",
+};
+
+/** What a list belongs to: a capability of the server, which says whether changes are announced. */
+const capabilities = {
+  tools: "tools",
+  resources: "resources",
+  resourceTemplates: "resources",
+  prompts: "prompts",
+} as const;
+
+/**
+ * The lists of one server, for as long as they hold: until the server says that
+ * they changed, or for a time where it would not say. What is made of an item
+ * is made once.
+ */
+export interface Shelf<K extends ListKind, T> {
+  /**
+   * The list over this connection, all pages. Empty where the server has no such thing. Who asks at the same time
+   * shares a request, which goes on when one of them gives up.
+   */
+  get(line: Line, options?: CachedCallOptions): Promise<readonly T[]>;
+  /** Since when the server owes the list. Undefined when it does not. */
+  readonly askedAt: number | undefined;
+  /** The list as it was last seen, also when it does not hold any more. */
+  readonly last: readonly T[];
+  forget(): void;
+  readonly kind: K;
+}
+
+interface Kept<T> {
+  readonly line: Line;
+  readonly askedAt: number;
+  isPending: boolean;
+  readonly items: Promise<readonly T[]>;
+}
+
+interface ShelfOptions<K extends ListKind, T> {
+  readonly kind: K;
+  readonly clock: Clock;
+  /** How long to keep lists of servers that announce no changes. */
+  readonly keepMs: number;
+  /** Waits until changes are heard of: what is fetched before may be old without anybody knowing. */
+  listening(): Promise<void>;
+  /** True while changes of this list are heard of. */
+  hears(): boolean;
+  make(item: Item<K>): T;
+  /** Hears of every list that was fetched, before anybody sees it. Must not throw. */
+  onList?(): void;
+}
+
+function createShelf<K extends ListKind, T>(options: ShelfOptions<K, T>): Shelf<K, T> {
+  const { kind, clock, keepMs, listening, hears, make, onList } = options;
+  let kept: Kept<T> | undefined;
+  let last: readonly T[] = [];
+
+  const fetch = async (line: Line, fresh: boolean): Promise<readonly T[]> => {
+    if (line.client.server.capabilities[capabilities[kind]] === undefined) return [];
+    await listening();
+    const items: readonly unknown[] = await line.client[fetchers[kind]]({ fresh });
+    onList?.();
+    return items.map((item) => make(item as Item<K>));
+  };
+
+  const ask = (line: Line, fresh: boolean): Kept<T> => {
+    const mine: Kept<T> = { line, askedAt: clock.now(), isPending: true, items: fetch(line, fresh) };
+    kept = mine;
+    mine.items.then(
+      (items) => {
+        mine.isPending = false;
+        last = items;
+      },
+      () => {
+        mine.isPending = false;
+        if (kept === mine) kept = undefined;
+      },
+    );
+    return mine;
+  };
+
+  const holds = ({ isPending, askedAt }: Kept<T>): boolean => isPending || clock.now() < askedAt + keepMs || hears();
+
+  return {
+    kind,
+    get(line, { fresh = false, signal } = {}) {
+      const mine = !fresh && kept?.line === line && holds(kept) ? kept : ask(line, fresh);
+      return orAborted(mine.items, signal, cancelled);
+    },
+    get askedAt() {
+      return kept?.isPending === true ? kept.askedAt : undefined;
+    },
+    get last() {
+      return last;
+    },
+    forget() {
+      kept = undefined;
+    },
+  };
+}
+
+function cancelled(cause: unknown): McpError {
+  return new McpError("cancelled", "listing was cancelled", { cause });
+}
+
+/** The change that a list is subject to. */
+function changeOf(kind: ListKind): "tools" | "prompts" | "resources" {
+  return capabilities[kind];
+}
+
+/** The lists that a change is about. */
+function listsOf({ kind }: Change): readonly ListKind[] {
+  switch (kind) {
+    case "tools":
+    case "prompts":
+      return [kind];
+    case "resources":
+      return ["resources", "resourceTemplates"];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,213 @@
+import type { Line } from "../connect/create-connect.ts";
+import { isObject } from "../json/json.ts";
+import { type Failure, McpError } from "../model/errors.ts";
+import type { Method, Params, Result } from "../model/methods.ts";
+import type { Peer } from "../model/peer.ts";
+import { eraOf } from "../model/revision.ts";
+import {
+  abortReason,
+  type Call,
+  type CallOf,
+  createCall,
+  type Outcome,
+  type OutcomeOf,
+  withMethod,
+} from "../model/service.ts";
+import { type DetailedTask, isFinal, type Task, type TaskTerms, tasksExtension } from "../model/task.ts";
+import type { Clock } from "../std/clock.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
+import type { Route } from "./calls.ts";
+import { followForCaller } from "./change-feed.ts";
+import { over, through } from "./delivery.ts";
+import { qualify, splitName } from "./host-tool.ts";
+
+/** The calls that name a task. */
+export type TaskMethod = "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result";
+
+/**
+ * Calls of tools that may end as tasks, and calls about those tasks, between clients and servers of any revision.
+ *
+ * A tool that runs only as a task is run as one, whoever calls. A caller that can follow the task gets it; for one that
+ * cannot, it is followed. A client of 2026-07-28 sees the task of a server of 2025-11-25 as one of its own revision.
+ */
+export interface TaskCalls {
+  call(route: Route, line: Line, call: Call<"tools/call">): Promise<Outcome<"tools/call">>;
+  /** A call about a task of this connection. The id is the one that the server has given. */
+  about<M extends TaskMethod>(line: Line, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
+}
+
+export function createTaskCalls(clock: Clock): TaskCalls {
+  /** Gives a task to a caller that can follow it, and waits for its end for one that cannot. */
+  const handOn = async (task: Task, { seat }: Route, line: Line, call: Call<"tools/call">) => {
+    if (call.tasks === undefined || abortReason(call) !== undefined) {
+      const state = taskState + qualify(seat.name, task.taskId);
+      return followForCaller(task, { line, clock, call, peer: ableOf(call.peer, line), state });
+    }
+    if (isBetweenEras(call, line)) attend(task, call, line);
+    const renamed = { ...task, taskId: qualify(seat.name, task.taskId) };
+    return { kind: "task", task: renamed } satisfies Outcome<"tools/call">;
+  };
+
+  /** Goes on with a task that has asked the caller something. */
+  const comeBack = async (taskId: string, route: Route, line: Line, call: Call<"tools/call">) => {
+    const peer = ableOf(call.peer, line);
+    const ask = <M extends Method>(method: M, params: Params<M>): Promise<OutcomeOf<M>> =>
+      over(line, withMethod(call, { method, params, peer, tasks: able }));
+    const inputResponses = (call.answers ?? {}) as Params<"tasks/update">["inputResponses"];
+    const updated = await ask("tasks/update", { taskId, inputResponses });
+    if (updated.kind === "failed") return updated;
+    const found = await ask("tasks/get", { taskId });
+    return found.kind === "complete" ? handOn(found.result, route, line, call) : (found as Outcome<"tools/call">);
+  };
+
+  return {
+    async call(route, line, call) {
+      const { seat, localName: name } = route;
+      const asked = taskOf(call.state);
+      if (asked?.server === seat.name) return comeBack(asked.name, route, line, call);
+      const params = { ...call.params, name };
+      const state = unwrapped(call.state);
+      if (call.tasks?.wanted === true && (await supportOf(route, line)) === undefined) return refusedTask(name);
+      const first = route.isTask ? undefined : await through(line, call, { params, state });
+      if (first !== undefined && !(await mustBeTask(first, route, line, call))) return settle(first);
+      route.isTask = true;
+      const tasks: TaskTerms = isLegacy(line) ? { ...call.tasks, wanted: true } : able;
+      // Who gives up before the task is known would leave it behind: it is cancelled when it is.
+      const lasting = createCall({ ...call, abort: new LazyAbort() });
+      const second = await through(line, lasting, { params, state, tasks, peer: ableOf(call.peer, line) });
+      return settle(second);
+
+      function settle(outcome: Outcome<"tools/call">): Outcome<"tools/call"> | Promise<Outcome<"tools/call">> {
+        if (outcome.kind === "task") return handOn(outcome.task, route, line, call);
+        return outcome.kind === "input-required" ? wrapped(outcome) : outcome;
+      }
+    },
+    about(line, call, params) {
+      if (!isBetweenEras(call, line)) return through(line, call, { params });
+      return aboutLegacy(line, call, params);
+    },
+  };
+}
+
+const able: TaskTerms = { wanted: false };
+
+function isLegacy({ connection }: Line): boolean {
+  return eraOf(connection.revision) === "legacy";
+}
+
+/** True for a client of 2026-07-28 and a server of 2025-11-25. */
+function isBetweenEras({ peer }: CallOf, line: Line): boolean {
+  return isLegacy(line) && eraOf(peer.revision) === "modern";
+}
+
+/** The caller, as one that can follow tasks: the host does where the caller does not. */
+function ableOf(peer: Peer, { connection }: Line): Peer {
+  const { capabilities } = peer;
+  const extensions = { ...capabilities.extensions, [tasksExtension]: {} };
+  return { ...peer, revision: connection.revision, capabilities: { ...capabilities, extensions } };
+}
+
+/** Whether a server refuses to run a tool unless it may make a task of it. */
+async function mustBeTask(
+  outcome: Outcome<"tools/call">,
+  route: Route,
+  line: Line,
+  { tasks }: Call<"tools/call">,
+): Promise<boolean> {
+  if (outcome.kind !== "failed" || tasks?.wanted === true) return false;
+  const { failure } = outcome;
+  if (!isLegacy(line)) return tasks === undefined && wantsTasks(failure);
+  return failure.code === "method-not-found" && (await supportOf(route, line)) === "required";
+}
+
+function wantsTasks({ code, data }: Failure): boolean {
+  if (code !== "missing-capability" || !isObject(data) || !isObject(data.requiredCapabilities)) return false;
+  const { extensions } = data.requiredCapabilities;
+  return isObject(extensions) && extensions[tasksExtension] !== undefined;
+}
+
+/** What the server lists about running the tool as a task. Only servers of 2025-11-25 do, and those in this process. */
+async function supportOf({ seat, localName }: Route, line: Line): Promise<"optional" | "required" | undefined> {
+  const tools = await seat.tools.get(line);
+  const support = tools.find((tool) => tool.localName === localName)?.execution?.taskSupport;
+  return support === "forbidden" ? undefined : support;
+}
+
+function refusedTask(name: string): Outcome<"tools/call"> {
+  const message = `tool ${name} cannot be run as a task`;
+  return { kind: "failed", failure: { code: "method-not-found", message } };
+}
+
+/** A server of 2025-11-25 asks about a task while its result is waited for. It asks the host: a client would not hear it. */
+function attend({ taskId }: Task, call: Call, line: Line): void {
+  const peer = ableOf(call.peer, line);
+  const abort = new LazyAbort();
+  const waiting = createCall({ method: "tasks/result", params: { taskId }, peer, abort, notify: ignore, tasks: able });
+  over(line, waiting).catch(ignore);
+}
+
+/** A call of a client of 2026-07-28 about a task of a server of 2025-11-25. */
+async function aboutLegacy<M extends TaskMethod>(
+  line: Line,
+  call: CallOf<M>,
+  params: Params<M>,
+): Promise<OutcomeOf<M>> {
+  const peer = ableOf(call.peer, line);
+  const ask = <N extends TaskMethod>(method: N): Promise<OutcomeOf<N>> =>
+    over(line, withMethod(call, { method, params: { taskId: params.taskId } as Params<N>, peer, tasks: able }));
+  const found = await ask("tasks/get");
+  if (found.kind !== "complete") return found as OutcomeOf<M>;
+  const task: DetailedTask = found.result;
+  switch (call.method) {
+    case "tasks/get":
+      return complete(await detailed(task, () => ask("tasks/result"))) as OutcomeOf<M>;
+    case "tasks/cancel":
+      // To end what is over is an error there, and none here.
+      return isFinal(task) ? (complete(task) as OutcomeOf<M>) : ((await ask("tasks/cancel")) as OutcomeOf<M>);
+    default:
+      // The host is asked, so that nobody else has anything to answer.
+      return complete({}) as OutcomeOf<M>;
+  }
+}
+
+/** A task with what its status brings, which a server of 2025-11-25 tells only when asked for the result. */
+async function detailed(
+  task: DetailedTask,
+  resultOf: () => Promise<OutcomeOf<"tasks/result">>,
+): Promise<Result<"tasks/get">> {
+  if (task.status === "input_required") {
+    const { questions: _, ...rest } = task;
+    return { ...rest, status: "working" };
+  }
+  if (task.status !== "completed" && task.status !== "failed") return task;
+  const outcome = await resultOf();
+  if (outcome.kind === "complete") return { ...task, status: "completed", result: outcome.result };
+  if (outcome.kind === "failed") return { ...task, status: "failed", failure: outcome.failure };
+  throw new McpError("invalid-response", `tasks/result ended with ${outcome.kind}`);
+}
+
+function complete<T>(result: T): { readonly kind: "complete"; readonly result: T } {
+  return { kind: "complete", result };
+}
+
+function ignore(): undefined {}
+
+/** Begins the state of a call whose task has asked something, followed by the name of the server and the id of the task. */
+const taskState = "plugbay-task:";
+
+/** Begins the state of a server that would be taken for one of ours: it may be a host, too. */
+const foreignState = "plugbay-state:";
+
+function taskOf(state: string | undefined) {
+  return state?.startsWith(taskState) ? splitName(state.slice(taskState.length)) : undefined;
+}
+
+function wrapped(outcome: Extract<Outcome<"tools/call">, { kind: "input-required" }>): Outcome<"tools/call"> {
+  const { state } = outcome;
+  const isOurs = state?.startsWith(taskState) === true || state?.startsWith(foreignState) === true;
+  return isOurs ? { ...outcome, state: foreignState + state } : outcome;
+}
+
+function unwrapped(state: string | undefined): string | undefined {
+  return state?.startsWith(foreignState) ? state.slice(foreignState.length) : state;
+}

@@ -1,0 +1,99 @@
+import type { LegacyClientCodec } from "../../codec/codec.ts";
+import { closedFailure, correlate, failureOf } from "../../codec/send.ts";
+import { isObject } from "../../json/json.ts";
+import type { Exchange } from "../../jsonrpc/inbound.ts";
+import { rpcCodes } from "../../jsonrpc/message.ts";
+import type { Opening } from "../../model/connection.ts";
+import { type Failure, toError } from "../../model/errors.ts";
+import type { DiscoverResult } from "../../model/methods.ts";
+import { isLegacy, isRevision, type LegacyRevision } from "../../model/revision.ts";
+import { type Line, type Link, newestLegacyOf, unsupported } from "../../transport/link.ts";
+import { legacyClient } from "../codec/client-codec.ts";
+import { createClientSession } from "./client-session.ts";
+
+/** A legacy server that has said hello. */
+export interface Welcome {
+  readonly codec: LegacyClientCodec;
+  readonly server: DiscoverResult;
+}
+
+/**
+ * Opens the handshake. Never cancelled on the wire. A server that refuses the revision and names older ones is asked for the
+ * newest of these. Rejects when the server refuses or speaks what we do not.
+ */
+export async function greet(line: Line, asked: LegacyRevision): Promise<Welcome> {
+  const { rpc, opening, use } = line;
+  use({
+    request: refuseEarly,
+    notification: ({ method, params }) => opening.notified(method, params),
+    correlate,
+    acceptsBatches: () => false,
+  });
+  const limits = { idleMs: opening.timeoutMs, totalMs: 0 };
+  const hello = legacyClient(asked).encodeHello(opening);
+  const answered = opening.trying?.(`initialize ${asked}`);
+  const reply = await rpc.request("initialize", () => hello, { limits, cancellable: false });
+  if (reply.kind !== "success") {
+    const failure = failureOf(reply, legacyClient(asked), "initialize");
+    answered?.(failure.message);
+    const older = opening.revision === undefined ? olderIn(failure, asked) : undefined;
+    if (older !== undefined) return greet(line, older);
+    throw toError(failure);
+  }
+  answered?.(String(reply.result.protocolVersion));
+  const codec = agreed(reply.result.protocolVersion, opening);
+  const welcome = codec.decodeWelcome(reply.result);
+  if (!welcome.ok) throw toError(welcome.failure);
+  return { codec, server: welcome.value };
+}
+
+/** What a server that refused a revision offers instead. */
+function olderIn({ data }: Failure, asked: LegacyRevision): LegacyRevision | undefined {
+  const supported = isObject(data) && Array.isArray(data.supported) ? data.supported : [];
+  const older = newestLegacyOf(supported);
+  return older !== undefined && older < asked ? older : undefined;
+}
+
+/** Before anything is agreed, a server may only find out whether we are there. */
+function refuseEarly(exchange: Exchange): undefined {
+  const { method } = exchange.request;
+  if (method === "ping") exchange.succeed({});
+  else exchange.fail({ code: rpcCodes.methodNotFound, message: `unknown method ${method}` });
+}
+
+/** What a channel does about sessions, where it does more than carry them. */
+export interface SessionHooks {
+  /** Resolves when what the server says by itself can arrive. */
+  readonly listening?: Promise<void> | undefined;
+  /** Is given what tells the server again what it knew of this client. */
+  readonly onSession?: ((restore: () => Promise<void>) => void) | undefined;
+}
+
+/** Completes the handshake. */
+export function linkLegacy(
+  { rpc, opening, ended, use }: Line,
+  { codec, server }: Welcome,
+  hooks: SessionHooks = {},
+): Link {
+  const session = createClientSession({ rpc, codec, server, opening, listening: hooks.listening });
+  hooks.onSession?.(session.restore);
+  use({
+    request: session.request,
+    notification: session.notification,
+    correlate: session.correlate,
+    acceptsBatches: () => codec.revision === "2025-03-26",
+  });
+  void ended.then((ending) => session.close(ending ?? closedFailure(undefined)));
+  rpc.notify("notifications/initialized", {});
+  return { ...session.connection, revision: codec.revision, server };
+}
+
+function agreed(stated: unknown, { revision }: Opening): LegacyClientCodec {
+  const version = stated === draft ? "2024-11-05" : stated;
+  const usable = isRevision(version) && isLegacy(version) && (revision ?? version) === version;
+  if (!usable) throw unsupported([String(version)], revision);
+  return legacyClient(version);
+}
+
+/** What the first servers said before 2024-11-05 was final. */
+const draft = "2024-10-07";

@@ -1,0 +1,243 @@
+import type { Sender } from "../../jsonrpc/channel.ts";
+import {
+  type Batch,
+  type ErrorObject,
+  encodeMessage,
+  type Id,
+  type Message,
+  type Parsed,
+  type Request,
+  type Response,
+  rpcCodes,
+} from "../../jsonrpc/message.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import type { Beating, Pulse } from "../../transport/http/heartbeat.ts";
+import {
+  type EventSink,
+  type HttpAnswer,
+  type HttpHeaders,
+  type HttpReply,
+  jsonHeaders,
+  sendAnswer,
+  streamHeaders,
+} from "../../transport/http/http-message.ts";
+import { type PutOff, putOffBy } from "../../transport/http/put-off.ts";
+
+/** The events that answer a POST. */
+export interface AnswerStream {
+  /** Writes a message. A promise means that something is slow: it resolves in time. */
+  write(text: string): Promise<void> | undefined;
+  /** The text of a stream with these messages and no others. It can be picked up where the connection breaks. */
+  whole(texts: readonly string[]): string | Promise<string>;
+  attach(sink: EventSink): void;
+  /** The connection broke. Of no effect if another has taken its place. */
+  detach(sink: EventSink): void;
+  /** Ends the connection, not the stream. */
+  hangUp(retryMs?: number): void;
+  /** Ends the stream after what was written. */
+  end(): void;
+}
+
+/** What a POST needs of its session. */
+export interface PostRules {
+  readonly pulse: Pulse;
+  /** Answers are streams, also those that could be plain. */
+  readonly alwaysStream: boolean;
+  /** Whether a client can wait for the answer elsewhere. */
+  readonly resumable: boolean;
+  /** A stream for the answers to what was posted. */
+  createStream(posted: Parsed): AnswerStream;
+  openSink(reply: HttpReply, headers: HttpHeaders): EventSink;
+  /** Where what is no answer goes when the client has left the POST. */
+  readonly aside: Sender;
+  /** Cancels the requests among what was posted. */
+  cancel(posted: Parsed): void;
+  /** Hears that all is answered. */
+  done(): void;
+}
+
+interface Post {
+  readonly http: HttpFacts;
+  readonly reply: HttpReply;
+  readonly posted: Parsed;
+  /** How many answers it is to be given. */
+  readonly expected: number;
+}
+
+/**
+ * The way back of one POST with requests.
+ *
+ * One answer, or several to a batch, are plain JSON; when something is said
+ * before the last of them, or it takes long, they are events of a stream, which
+ * the client can pick up again when its connection breaks. A broken connection
+ * cancels nothing.
+ */
+export class PostWay implements Sender, Beating {
+  previous: Beating | undefined = undefined;
+  next: Beating | undefined = undefined;
+  readonly http: HttpFacts;
+  readonly #reply: HttpReply;
+  readonly #rules: PostRules;
+  readonly #posted: Parsed;
+  readonly #answers: string[] = [];
+  #expected: number;
+  #stream: AnswerStream | undefined;
+  #gone = false;
+  /** True when the platform has ended the handlers. */
+  #lost = false;
+  #beats = 0;
+  /** Set when the request was refused for now, and can be sent again. */
+  #putOff: PutOff | undefined;
+  /** Goes with the head of the answer. */
+  headers: HttpHeaders = noHeaders;
+
+  constructor(post: Post, rules: PostRules) {
+    this.http = post.http;
+    this.#reply = post.reply;
+    this.#expected = post.expected;
+    this.#posted = post.posted;
+    this.#rules = rules;
+    rules.pulse.add(this);
+    post.reply.onGone(() => {
+      this.#gone = true;
+    });
+    post.reply.onLost?.(() => {
+      this.#lost = true;
+      rules.cancel(post.posted);
+    });
+  }
+
+  send(message: Message): Promise<void> | undefined {
+    if (message.kind === "success" || message.kind === "failure") return this.#answer(message);
+    if (this.#expected === 0 || (this.#gone && this.#stream === undefined)) return this.#rules.aside.send(message);
+    return this.#open().write(encodeMessage(message));
+  }
+
+  drop(id: Id): void {
+    // Who comes back for the answer is told that there will be none.
+    if (this.#lost) return void this.#answer({ kind: "failure", id, error: goneError(false) });
+    this.#expected--;
+    this.#finish();
+  }
+
+  hangUp(retryMs?: number): void {
+    if (this.#rules.resumable && !this.#gone && this.#expected > 0) this.#open().hangUp(retryMs);
+  }
+
+  /** Answers with a refusal of the whole POST, unless something was said already. */
+  refuse(answer: HttpAnswer): void {
+    this.#expected = 0;
+    this.#rules.pulse.delete(this);
+    if (this.#stream !== undefined) this.#stream.end();
+    else if (!this.#gone) sendAnswer(this.#reply, answer);
+    this.#rules.done();
+  }
+
+  /** What takes long becomes a stream, which can be kept alive and picked up again. */
+  beat(): void {
+    if (++this.#beats > 1 && !this.#gone && this.#expected > 0) this.#open();
+  }
+
+  #answer(message: Response): Promise<void> | undefined {
+    const text = encodeMessage(message);
+    this.#expected--;
+    if (message.kind === "failure" && this.#posted.kind === "request") this.#putOff = putOffBy(message.error);
+    const slow = this.#stream?.write(text);
+    if (this.#stream === undefined) this.#answers.push(text);
+    this.#finish();
+    return slow;
+  }
+
+  #open(): AnswerStream {
+    if (this.#stream !== undefined) return this.#stream;
+    const stream = this.#rules.createStream(this.#posted);
+    this.#stream = stream;
+    this.#rules.pulse.delete(this);
+    const sink = this.#rules.openSink(this.#reply, this.headers);
+    stream.attach(sink);
+    this.#reply.onGone(() => stream.detach(sink));
+    for (const text of this.#answers) stream.write(text);
+    return stream;
+  }
+
+  #finish(): void {
+    if (this.#expected > 0) return;
+    this.#rules.pulse.delete(this);
+    if (this.#stream !== undefined) this.#stream.end();
+    else if (!this.#gone && this.#putOff !== undefined) this.#sendWhole(this.#putOff);
+    else if (!this.#gone && this.#rules.alwaysStream && this.#answers.length > 0) this.#sendStream();
+    else if (!this.#gone) this.#sendWhole({ status: 200, headers: jsonHeaders });
+    this.#rules.done();
+  }
+
+  /** A stream that is over when it begins goes out in one piece. Where that breaks off, it can be picked up. */
+  #sendStream(): void {
+    const send = (events: string): void => this.#reply.send(200, this.#headersWith(streamHeaders), events);
+    const events = this.#rules.createStream(this.#posted).whole(this.#answers);
+    if (typeof events === "string") send(events);
+    else void events.then(send);
+  }
+
+  #sendWhole({ status, headers }: Pick<HttpAnswer, "status" | "headers">): void {
+    const [text = ""] = this.#answers;
+    const body = this.#posted.kind === "batch" && this.#answers.length > 0 ? `[${this.#answers.join(",")}]` : text;
+    this.#reply.send(status, this.#headersWith(headers), body);
+  }
+
+  #headersWith(type: HttpHeaders): HttpHeaders {
+    return this.headers === noHeaders ? type : { ...type, ...this.headers };
+  }
+}
+
+const noHeaders: HttpHeaders = Object.freeze({});
+
+/** How many answers a POST is to be given. */
+export function answersOf(message: Parsed): number {
+  switch (message.kind) {
+    case "request":
+      return 1;
+    case "malformed":
+      return message.answerable ? 1 : 0;
+    case "batch":
+      return message.items.reduce((sum, item) => sum + answersOf(item), 0);
+    default:
+      return 0;
+  }
+}
+
+/** Why a batch is refused whole, if it is. */
+export function batchProblem({ items }: Batch, accepted: boolean): string | undefined {
+  if (!accepted) return "batches are not supported; send one message a request";
+  const greets = items.some((item) => item.kind === "request" && item.method === "initialize");
+  return greets ? "initialize must not be part of a batch" : undefined;
+}
+
+/** The messages of a POST, one or many. */
+export function itemsOf(message: Parsed): readonly Batch["items"][number][] {
+  return message.kind === "batch" ? message.items : [message];
+}
+
+/** The request with this id among what was posted. */
+export function requestIn(message: Parsed, id: Id | null): Request | undefined {
+  return itemsOf(message).find((item): item is Request => item.kind === "request" && item.id === id);
+}
+
+/** True when the client says that it is ready. Some of the first days left out the prefix. */
+export function saysReady(message: Parsed): boolean {
+  return itemsOf(message).some(
+    (item) =>
+      item.kind === "notification" && (item.method === "notifications/initialized" || item.method === "initialized"),
+  );
+}
+
+/** What a request is answered with whose process is gone. */
+export function goneError(safeToRetry: boolean): ErrorObject {
+  const what = "the server process that ran this request is gone";
+  return {
+    code: rpcCodes.connectionClosed,
+    message: safeToRetry
+      ? `${what}; retry the request`
+      : `${what}, and the request may have had effects; retry it only if doing it twice does no harm`,
+    data: { reason: "connection-closed", safeToRetry },
+  };
+}

@@ -1,0 +1,227 @@
+import { encodeMessage, type Id, parseText } from "../../jsonrpc/message.ts";
+import type { Reading, StreamEvent, Subscription } from "../../store/store.ts";
+import type { SinkUser } from "../../transport/http/event-sink.ts";
+import type { Beating } from "../../transport/http/heartbeat.ts";
+import type { EventSink } from "../../transport/http/http-message.ts";
+import { messageFrame, primeFrame, truncatedFrame } from "./event-stream.ts";
+import { goneError } from "./post-response.ts";
+import { AFTERLIFE_MS, type StreamHead } from "./response-stream.ts";
+import { partName, randomName } from "./session-store.ts";
+import { END, type SharedRules } from "./shared-rules.ts";
+
+export interface ReaderOptions {
+  readonly session: string;
+  /** The stream, and the last event that the client has. */
+  readonly stream: string;
+  readonly after: number;
+  readonly primes: boolean;
+  readonly rules: SharedRules;
+  /** Hears that it is over. */
+  left(reader: KeptReader): void;
+}
+
+/** Events that are read at a time. */
+const PAGE = 200;
+/**
+ * A process is gone when it gave no sign of life at so many looks in a row. They follow each other quickly, but not where
+ * the store may have been away: others may take longer than we did to reach it again.
+ */
+const MISSES = 3;
+const AGAIN_MS = 750;
+
+/** What a GET reads that comes back for the events of a POST. Undefined when there are none; `over` when it has all. */
+export async function findKept(options: ReaderOptions): Promise<KeptReader | "over" | undefined> {
+  const { session, stream, after, rules } = options;
+  const name = partName(session, stream);
+  const [head, first] = await Promise.all([rules.store.values.get(name), rules.store.streams.read(name, after, PAGE)]);
+  if (head === undefined && first.last === 0) return undefined;
+  if (first.events[0]?.text === END) return "over";
+  return new KeptReader(options, head === undefined ? undefined : JSON.parse(head.text), first);
+}
+
+/**
+ * Follows the events of a POST that any process writes.
+ *
+ * When that process is gone, the requests that wait are answered with an error,
+ * in the stream, so that all who read it see the same.
+ */
+export class KeptReader implements SinkUser, Beating {
+  previous: Beating | undefined = undefined;
+  next: Beating | undefined = undefined;
+  readonly #options: ReaderOptions;
+  readonly #head: StreamHead | undefined;
+  readonly #name: string;
+  readonly #id = randomName();
+  #first: Reading | undefined;
+  #position: number;
+  #sink: EventSink | undefined;
+  #subscription: Subscription | undefined;
+  #over = false;
+  #misses = 0;
+  #stopLooking: (() => void) | undefined;
+  #rouse = (): void => {};
+  /** True when there may be more than was read. */
+  #more = true;
+
+  constructor(options: ReaderOptions, head: StreamHead | undefined, first: Reading) {
+    this.#options = options;
+    this.#head = head;
+    this.#first = first;
+    this.#position = Math.min(options.after, first.last);
+    this.#name = partName(options.session, options.stream);
+  }
+
+  attach(sink: EventSink): void {
+    if (this.#over) return void sink.end();
+    const { primes, stream, rules } = this.#options;
+    this.#sink = sink;
+    if (primes) sink.write(primeFrame(`${stream}-${this.#position}`, rules.retryMs));
+    rules.looks.add(this);
+    void this.#run();
+  }
+
+  detach(): void {
+    this.#stop();
+  }
+
+  /** Somebody reads the stream now; it may be this. */
+  taken(stream: string, reader: string): void {
+    if (stream === this.#options.stream && reader !== this.#id) this.end();
+  }
+
+  end(): void {
+    this.#sink?.end();
+    this.#stop();
+  }
+
+  beat(): void {
+    this.#wake();
+    if (this.#stopLooking === undefined) void this.#look();
+  }
+
+  #wake(): void {
+    this.#more = true;
+    this.#rouse();
+  }
+
+  #stop(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink = undefined;
+    this.#options.rules.looks.delete(this);
+    this.#stopLooking?.();
+    this.#rouse();
+    void this.#subscription?.close();
+    this.#options.left(this);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#over) {
+      try {
+        await this.#tellAll();
+        if (!this.#over) await this.#follow();
+      } catch {
+        // The store is away: the next look tries again.
+        this.#more = false;
+      }
+      if (!this.#more && !this.#over) await this.#woken();
+    }
+  }
+
+  #woken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#rouse = resolve;
+    });
+  }
+
+  /** Who writes is told once that it is read here, and says from then on when there is more. */
+  async #follow(): Promise<void> {
+    if (this.#subscription !== undefined) return;
+    const { rules, session, stream } = this.#options;
+    const subscription = await rules.store.topics.subscribe(this.#name);
+    this.#subscription = subscription;
+    if (this.#over) return subscription.close();
+    void this.#hear(subscription);
+    await rules.node.tell({ kind: "taken", session, stream, reader: this.#id });
+    this.#more = true;
+  }
+
+  async #hear(subscription: Subscription): Promise<void> {
+    for await (const _ of subscription) this.#wake();
+  }
+
+  /** Writes what there is. */
+  async #tellAll(): Promise<void> {
+    while (this.#more && !this.#over) {
+      this.#more = false;
+      const reading = this.#first ?? (await this.#options.rules.store.streams.read(this.#name, this.#position, PAGE));
+      this.#first = undefined;
+      if (reading.lost) this.#sink?.write(truncatedFrame);
+      if (reading.lost && reading.events.length === 0) await this.#goBack(reading.last);
+      for (const event of reading.events) if (!this.#over) await this.#tell(event);
+    }
+  }
+
+  /** Who has read further than there is reads on with what comes, if anything does. */
+  async #goBack(last: number): Promise<void> {
+    this.#position = last;
+    const { events } = await this.#options.rules.store.streams.read(this.#name, Math.max(0, last - 1), 1);
+    if (events[0]?.text === END) this.end();
+  }
+
+  #tell({ position, text }: StreamEvent): Promise<void> | undefined {
+    if (text === END) return void this.end();
+    this.#position = position;
+    this.#more = true;
+    return this.#sink?.write(messageFrame(`${this.#options.stream}-${position}`, text));
+  }
+
+  /** Never rejects: while the store is away, nobody can tell. */
+  async #look(): Promise<void> {
+    const head = this.#head;
+    if (head === undefined || this.#over) return;
+    try {
+      if (!(await this.#isGone(head)) || this.#over) return;
+      await this.#answerFor(head);
+      this.#wake();
+    } catch {
+      // The next look tries again.
+    }
+  }
+
+  async #isGone({ node: writer }: StreamHead): Promise<boolean> {
+    const { node, clock } = this.#options.rules;
+    this.#misses = (await node.isAlive(writer)) ? 0 : this.#misses + 1;
+    if (this.#misses === MISSES) {
+      this.#misses = 0;
+      return true;
+    }
+    if (this.#misses > 0 && node.isSteady && !this.#over) {
+      this.#stopLooking = clock.after(AGAIN_MS, () => {
+        this.#stopLooking = undefined;
+        void this.#look();
+      });
+    }
+    return false;
+  }
+
+  /** Answers what the process that is gone did not. If it does so after all, nobody reads what follows the end. */
+  async #answerFor({ ids, harmless = [] }: StreamHead): Promise<void> {
+    const { streams } = this.#options.rules.store;
+    const open = new Set<Id | null>(ids);
+    for (let after = 0; ; ) {
+      const { events } = await streams.read(this.#name, after, PAGE);
+      if (events.length === 0) break;
+      for (const { text } of events) {
+        if (text === END) return;
+        const message = parseText(text);
+        if (message.kind === "success" || message.kind === "failure") open.delete(message.id);
+      }
+      after = events.at(-1)?.position ?? after;
+    }
+    const answers = [...open].map((id) =>
+      encodeMessage({ kind: "failure", id, error: goneError(id !== null && harmless.includes(id)) }),
+    );
+    await streams.append(this.#name, [...answers, END], { ttl: AFTERLIFE_MS });
+  }
+}

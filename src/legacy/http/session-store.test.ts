@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { memoryStore } from "../../store/memory-store.ts";
+import { createManualClock } from "../../testing/clock.ts";
+import { createSessionShelf, type KeptSession } from "./session-store.ts";
+
+const session: KeptSession = {
+  peer: { revision: "2025-11-25", capabilities: { roots: {} } },
+  capabilities: { tools: {} },
+  ready: true,
+  logLevel: "info",
+  since: 0,
+};
+
+function create(ttlMs = 1_000_000) {
+  const clock = createManualClock();
+  const store = memoryStore({ clock });
+  return { clock, store, shelf: createSessionShelf(store, ttlMs), other: createSessionShelf(store, ttlMs) };
+}
+
+describe("sessions in a store", () => {
+  it("are found by every process, as they were left", async () => {
+    const { shelf, other } = create();
+    const kept = await shelf.open("a", session);
+    expect(await other.find("a")).toEqual({ session, version: kept.version });
+    expect(await other.find("b")).toBeUndefined();
+  });
+
+  it("are read again only when they have changed", async () => {
+    const { shelf, other } = create();
+    const known = await shelf.open("a", session);
+    expect(await shelf.find("a", known)).toBe(known);
+    await other.change("a", (now) => ({ ...now, logLevel: "error" }));
+    expect(await shelf.find("a", known)).toMatchObject({ session: { logLevel: "error" } });
+    await other.delete("a");
+    expect(await shelf.find("a", known)).toBeUndefined();
+  });
+
+  it("keep all changes that are made at the same time", async () => {
+    const { shelf, other } = create();
+    await shelf.open("a", session);
+    const changes = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? shelf : other).subscribe("a", `test://${n}`));
+    const counts = Array.from({ length: 20 }, (_, n) =>
+      (n % 2 === 0 ? shelf : other).change("a", (now) => ({ ...now, since: now.since + 1 })),
+    );
+    await Promise.all([...changes, ...counts]);
+    expect([...(await shelf.uris("a"))].toSorted()).toEqual(
+      Array.from({ length: 20 }, (_, n) => `test://${n}`).toSorted(),
+    );
+    expect((await shelf.find("a"))?.session.since).toBe(20);
+    await Promise.all([shelf.unsubscribe("a", "test://3"), other.unsubscribe("a", "test://4")]);
+    expect(await other.uris("a")).toHaveLength(18);
+  });
+
+  it("are not made by changing or touching them", async () => {
+    const { shelf } = create();
+    expect(await shelf.change("a", (now) => now)).toBeUndefined();
+    expect(await shelf.touch("a", session)).toBe(false);
+    expect(await shelf.delete("a")).toBe(false);
+    expect(await shelf.find("a")).toBeUndefined();
+  });
+
+  it("are forgotten with all that belongs to them", async () => {
+    const { shelf, store, clock } = create(1_000);
+    await shelf.open("a", session);
+    await shelf.subscribe("a", "test://1");
+    clock.advance(600);
+    expect(await shelf.touch("a", session)).toBe(true);
+    clock.advance(600);
+    expect(await shelf.uris("a")).toEqual(["test://1"]);
+    clock.advance(500);
+    expect(await shelf.find("a")).toBeUndefined();
+    expect(await shelf.uris("a")).toEqual([]);
+
+    await shelf.open("b", session);
+    await shelf.subscribe("b", "test://1");
+    await store.streams.append("session:b/aside", ["x"]);
+    expect(await shelf.delete("b")).toBe(true);
+    expect(await shelf.uris("b")).toEqual([]);
+    expect((await store.streams.read("session:b/aside", 0)).last).toBe(0);
+  });
+
+  it("live for ever when that is wanted", async () => {
+    const { shelf, clock } = create(0);
+    await shelf.open("a", session);
+    await shelf.subscribe("a", "test://1");
+    clock.advance(1e12);
+    expect(await shelf.touch("a", session)).toBe(true);
+    expect(await shelf.uris("a")).toEqual(["test://1"]);
+  });
+
+  it("know how far the changes of the service have come", async () => {
+    const { shelf, store } = create();
+    expect(await shelf.lastChange()).toBe(0);
+    await store.streams.append("changes", ["1", "2", "3"]);
+    expect(await shelf.lastChange()).toBe(3);
+  });
+});

@@ -1,0 +1,206 @@
+import type { Id } from "../../jsonrpc/message.ts";
+import type { Auth } from "../../model/peer.ts";
+import { toBase64Url } from "../../std/base64.ts";
+import type { Store } from "../../store/store.ts";
+import type { BegunTask } from "../session/follow-task.ts";
+import type { SessionRecord } from "../session/server-session.ts";
+
+/** What all processes know of a session. */
+export interface KeptSession extends Omit<SessionRecord, "nextId" | "subscriptions"> {
+  /** The position of the last change before the client was ready: it hears of what followed. */
+  readonly since: number;
+}
+
+/** What there is to keep of a session that was just opened. Claims may say more of somebody than others need to know. */
+export function toKept({ peer, capabilities, ready, logLevel }: SessionRecord, auth: Auth | undefined): KeptSession {
+  const known = { peer, capabilities, ready, logLevel, since: 0 };
+  if (auth === undefined) return known;
+  const { principal, scopes } = auth;
+  return { ...known, peer: { ...peer, auth: scopes === undefined ? { principal } : { principal, scopes } } };
+}
+
+/** A session as it was read. */
+export interface Kept {
+  readonly session: KeptSession;
+  readonly version: string;
+}
+
+/**
+ * Sessions in a store. Each is a value that is forgotten when nobody uses the
+ * session; what it subscribed to is another one, so that the first stays small.
+ */
+export interface SessionShelf {
+  open(id: string, session: KeptSession): Promise<Kept>;
+  /** `known` saves reading what has not changed since. */
+  find(id: string, known?: Kept): Promise<Kept | undefined>;
+  /** Changes what is there now. Undefined when there is no such session. */
+  change(id: string, change: (session: KeptSession) => KeptSession): Promise<Kept | undefined>;
+  /** Gives it another time to live. False when there is no such session. */
+  touch(id: string, session: KeptSession): Promise<boolean>;
+  /** False when there was none. */
+  delete(id: string): Promise<boolean>;
+  /** The resources that a session subscribed to. */
+  uris(id: string): Promise<readonly string[]>;
+  subscribe(id: string, uri: string): Promise<void>;
+  unsubscribe(id: string, uri: string): Promise<void>;
+  /** The position of the last change of the service. */
+  lastChange(): Promise<number>;
+}
+
+/** How long a client has to say that it is ready. */
+const GREETING_MS = 60_000;
+/** Where servers keep what changed. */
+const CHANGES = "changes";
+
+/** The name of a session in the store. */
+function sessionName(id: string): string {
+  return `session:${id}`;
+}
+
+/** The name of something that belongs to a session. No event id of one session names anything of another. */
+export function partName(id: string, part: string): string {
+  return `session:${id}/${part}`;
+}
+
+/** Sessions live for `ttlMs` without use; 0 is for ever. */
+export function createSessionShelf({ values, streams }: Store, ttlMs: number): SessionShelf {
+  const ttlOf = ({ ready }: KeptSession): { readonly ttl?: number } => {
+    if (ttlMs <= 0) return {};
+    return { ttl: ready ? ttlMs : Math.min(ttlMs, GREETING_MS) };
+  };
+  const partTtl = ttlMs > 0 ? { ttl: ttlMs } : {};
+
+  const update = async (id: string, change: (uris: Set<string>) => unknown): Promise<void> => {
+    const name = partName(id, "uris");
+    for (;;) {
+      const value = await values.get(name);
+      const uris = new Set<string>(value === undefined ? [] : JSON.parse(value.text));
+      change(uris);
+      const put = { version: value?.version ?? null, ...partTtl };
+      if ((await values.put(name, JSON.stringify([...uris]), put)) !== undefined) return;
+    }
+  };
+
+  return {
+    async open(id, session) {
+      const version = await values.put(sessionName(id), JSON.stringify(session), ttlOf(session));
+      return { session, version: version ?? "" };
+    },
+    async find(id, known) {
+      const value = await values.get(sessionName(id));
+      if (value === undefined || value.version === known?.version) return value && known;
+      return { session: JSON.parse(value.text), version: value.version };
+    },
+    async change(id, change) {
+      const name = sessionName(id);
+      for (;;) {
+        const value = await values.get(name);
+        if (value === undefined) return undefined;
+        const session = change(JSON.parse(value.text));
+        const version = await values.put(name, JSON.stringify(session), { version: value.version, ...ttlOf(session) });
+        if (version !== undefined) return { session, version };
+      }
+    },
+    async touch(id, session) {
+      const { ttl } = ttlOf(session);
+      if (ttl === undefined) return (await values.get(sessionName(id))) !== undefined;
+      const parts = ["uris", "news", "waits"].map((part) => values.touch(partName(id, part), ttlMs));
+      const [there] = await Promise.all([values.touch(sessionName(id), ttl), ...parts]);
+      return there === true;
+    },
+    async delete(id) {
+      const was = await values.delete(sessionName(id));
+      await Promise.all([
+        values.delete(partName(id, "uris")),
+        values.delete(partName(id, "news")),
+        values.delete(partName(id, "waits")),
+        streams.delete(partName(id, "aside")),
+      ]);
+      return was;
+    },
+    async uris(id) {
+      const value = await values.get(partName(id, "uris"));
+      return value === undefined ? [] : JSON.parse(value.text);
+    },
+    subscribe: (id, uri) => update(id, (uris) => uris.add(uri)),
+    unsubscribe: (id, uri) => update(id, (uris) => uris.delete(uri)),
+    lastChange: async () => (await streams.read(CHANGES, 0, 1)).last,
+  };
+}
+
+/** What the client of a session waits to hear of: by which token it hears of the progress of its tasks, and whether it may have. */
+export interface Waits {
+  readonly tasks: Readonly<Record<string, { readonly token?: Id | undefined; readonly isKnown?: boolean }>>;
+  /** Ids of pages that its user was sent to. */
+  readonly pages: readonly string[];
+}
+
+/** What sessions wait for, in a store: any process may tell them. */
+export interface SessionWaits {
+  read(session: string): Promise<Waits>;
+  addTask(session: string, task: BegunTask): Promise<void>;
+  /** Says that the client hears of a task from now on. */
+  tellTask(session: string, taskId: string): Promise<void>;
+  dropTask(session: string, taskId: string): Promise<void>;
+  addPage(session: string, elicitationId: string): Promise<void>;
+  dropPage(session: string, elicitationId: string): Promise<void>;
+}
+
+const WAITS = "waits";
+
+/** Of each kind. The oldest give way. */
+const MAX_WAITS = 100;
+
+const nothing: Waits = { tasks: {}, pages: [] };
+
+export function createSessionWaits({ values }: Store, ttlMs: number): SessionWaits {
+  const ttl = ttlMs > 0 ? { ttl: ttlMs } : {};
+
+  const update = async (session: string, change: (waits: Waits) => Waits): Promise<void> => {
+    const name = partName(session, WAITS);
+    for (;;) {
+      const value = await values.get(name);
+      const before = value === undefined ? nothing : JSON.parse(value.text);
+      const after = change(before);
+      if (after === before) return;
+      const put = { version: value?.version ?? null, ...ttl };
+      if ((await values.put(name, JSON.stringify(after), put)) !== undefined) return;
+    }
+  };
+
+  const withTasks = (waits: Waits, tasks: readonly (readonly [string, Waits["tasks"][string]])[]): Waits => ({
+    ...waits,
+    tasks: Object.fromEntries(tasks.slice(-MAX_WAITS)),
+  });
+
+  return {
+    async read(session) {
+      const value = await values.get(partName(session, WAITS));
+      return value === undefined ? nothing : JSON.parse(value.text);
+    },
+    addTask: (session, { taskId, progressToken: token }) =>
+      update(session, (waits) => withTasks(waits, [...Object.entries(waits.tasks), [taskId, { token }]])),
+    tellTask: (session, taskId) =>
+      update(session, (waits) => {
+        const task = waits.tasks[taskId];
+        if (task === undefined || task.isKnown === true) return waits;
+        return { ...waits, tasks: { ...waits.tasks, [taskId]: { ...task, isKnown: true } } };
+      }),
+    dropTask: (session, taskId) =>
+      update(session, (waits) => {
+        const rest = Object.entries(waits.tasks).filter(([id]) => id !== taskId);
+        return rest.length === Object.keys(waits.tasks).length ? waits : withTasks(waits, rest);
+      }),
+    addPage: (session, id) => update(session, (waits) => ({ ...waits, pages: [...waits.pages, id].slice(-MAX_WAITS) })),
+    dropPage: (session, id) =>
+      update(session, (waits) => {
+        const pages = waits.pages.filter((page) => page !== id);
+        return pages.length === waits.pages.length ? waits : { ...waits, pages };
+      }),
+  };
+}
+
+/** 96 bits that nobody can guess, in 16 characters that an id may have. */
+export function randomName(): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(12)));
+}

@@ -1,0 +1,126 @@
+import { answerCall } from "../../codec/answer.ts";
+import { createHearing } from "../../codec/hearing.ts";
+import { legacyServer } from "../../codec/legacy-server.ts";
+import type { Exchange } from "../../jsonrpc/inbound.ts";
+import { type Notification, rpcCodes } from "../../jsonrpc/message.ts";
+import { type DiscoverResult, methodRow } from "../../model/methods.ts";
+import type { ServerCapabilities } from "../../model/peer.ts";
+import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../model/revision.ts";
+import type { CallOrigin, Service } from "../../model/service.ts";
+import type { Clock } from "../../std/clock.ts";
+import { createGate } from "../../std/gate.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import { type HttpReply, refusal, refuseBusy, sendAnswer } from "../../transport/http/http-message.ts";
+import { type ExchangeRules, HttpExchange } from "../../transport/http/http-request.ts";
+import type { LegacyHandler } from "../../transport/http/legacy-handlers.ts";
+import { createOpenExchanges } from "../../transport/http/modern-handler.ts";
+
+export interface StatelessOptions extends Omit<ExchangeRules, "ended" | "plainErrors"> {
+  readonly service: Service;
+  readonly clock: Clock;
+  readonly maxConcurrent: number;
+  readonly maxQueued: number;
+  readonly drainMs: number;
+  discover(client: CallOrigin): Promise<DiscoverResult>;
+}
+
+/**
+ * Serves clients of older revisions without sessions: each request on its own.
+ *
+ * They can be told of progress while they wait, and no more: nothing is asked of
+ * them, nothing announced, and the log level is the server's choice.
+ */
+export function createStatelessDoor(options: StatelessOptions): LegacyHandler {
+  const { service, maxConcurrent, maxQueued, discover } = options;
+  const gate = createGate<Exchange>({
+    maxRunning: maxConcurrent,
+    maxWaiting: maxQueued || Number.POSITIVE_INFINITY,
+  });
+  const open = createOpenExchanges(options);
+  const rules: ExchangeRules = { ...options, plainErrors: true, ended: open.delete };
+
+  const greet = async (exchange: Exchange): Promise<void> => {
+    const { params } = exchange.request;
+    const { protocolVersion } = params;
+    const asked = isRevision(protocolVersion) && isLegacy(protocolVersion) ? protocolVersion : newestLegacy;
+    const codec = legacyServer(asked);
+    const hello = codec.decodeHello(params);
+    if (!hello.ok) return void exchange.refuse(codec.encodeFailure(hello.failure));
+    try {
+      const server = await discover({ peer: { revision: asked, ...hello.value }, http: exchange.via.http });
+      exchange.succeed(codec.encodeWelcome({ ...server, capabilities: alone(server.capabilities) }));
+    } catch (error) {
+      console.error("plugbay: the service does not say what it is:", error);
+      exchange.fail({ code: rpcCodes.internal, message: "internal error" });
+    }
+  };
+
+  const serve = async (exchange: Exchange, revision: LegacyRevision): Promise<void> => {
+    const codec = legacyServer(revision);
+    const decoded = codec.decodeCall(exchange.request, { peer: { revision, capabilities: {} }, logLevel: undefined });
+    if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
+    await answerCall(exchange, decoded.value, { codec, serve: service });
+  };
+
+  // The gate bounds those of all clients together.
+  const hearing = createHearing(gate, Number.POSITIVE_INFINITY);
+
+  const hear = (notification: Notification, http: HttpFacts): void => {
+    const revision = statedRevision(http.header("mcp-protocol-version"));
+    const source = { peer: { revision, capabilities: {} }, logLevel: undefined };
+    hearing.hear(notification, { http, send: () => undefined }, source, (exchange, wire) =>
+      answerCall(exchange, wire, { codec: legacyServer(revision), serve: service }),
+    );
+  };
+
+  const start = (exchange: HttpExchange, stated: string | undefined): void => {
+    const { method } = exchange.request;
+    const revision = statedRevision(stated);
+    if (method === "ping") exchange.succeed({});
+    else if (method === "initialize") void greet(exchange);
+    else if (runs(method)) void gate.run(() => serve(exchange, revision));
+    else void serve(exchange, revision);
+  };
+
+  return {
+    post(message, head, reply) {
+      if (message.kind === "notification") hear(message, head);
+      if (message.kind !== "request") return acknowledge(message.kind === "batch", reply);
+      if (gate.full && runs(message.method)) return refuseBusy(reply);
+      const exchange = new HttpExchange(message, head, reply, rules);
+      open.add(exchange);
+      start(exchange, head.header("mcp-protocol-version"));
+    },
+    get: (_head, reply) => refuse(405, "there are no sessions, and so no streams", reply),
+    delete: (_head, reply) => refuse(405, "there are no sessions", reply),
+    drain: open.drain,
+  };
+}
+
+/** The revision that a request without a session states by its header. */
+function statedRevision(stated: string | undefined): LegacyRevision {
+  return isRevision(stated) && isLegacy(stated) ? stated : "2025-03-26";
+}
+
+/** Whether a method runs what somebody wrote. Those of the handshake are not in the table. */
+function runs(method: string): boolean {
+  return method !== "ping" && method !== "initialize" && methodRow(method).runs === true;
+}
+
+function acknowledge(batch: boolean, reply: HttpReply): void {
+  if (batch) return void refuse(400, "batches are not supported; send one message a request", reply);
+  reply.send(202, {}, "");
+}
+
+function refuse(status: number, message: string, reply: HttpReply): void {
+  sendAnswer(reply, refusal(status, message, status === 405 ? { allow: "POST, OPTIONS" } : {}));
+}
+
+/** What is left of the capabilities when every request stands alone. */
+function alone({ logging: _, ...capabilities }: ServerCapabilities): ServerCapabilities {
+  const entries = Object.entries(capabilities).map(([name, value]) => {
+    const { listChanged: _listChanged, subscribe: _subscribe, ...rest } = value as Record<string, unknown>;
+    return [name, rest];
+  });
+  return Object.fromEntries(entries) as ServerCapabilities;
+}

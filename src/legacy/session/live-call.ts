@@ -1,0 +1,252 @@
+import { type Answering, answerCall } from "../../codec/answer.ts";
+import type { LegacyServerCodec, WireCall } from "../../codec/codec.ts";
+import { failureOf } from "../../codec/send.ts";
+import { isObject, type Json } from "../../json/json.ts";
+import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { RpcPeer } from "../../jsonrpc/peer.ts";
+import { type Failure, McpError, toError, toFailure } from "../../model/errors.ts";
+import type { Answer, Question } from "../../model/input.ts";
+import { metaKeys, withMeta } from "../../model/meta.ts";
+import type { Params } from "../../model/methods.ts";
+import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } from "../../model/service.ts";
+import type { Clock } from "../../std/clock.ts";
+import type { Gate } from "../../std/gate.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
+import type { BegunTask } from "./follow-task.ts";
+
+/** What all calls of a session have in common. */
+export interface LiveDesk {
+  readonly service: Service;
+  /** Reaches the client. */
+  readonly peer: Pick<RpcPeer, "request">;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  readonly askTimeoutMs: number;
+  /** Hears of a page that the client was asked to open, by its id. */
+  onPage(elicitationId: string): void;
+  /** Hears of the task that a call was answered with. */
+  onTask(task: BegunTask, exchange: Exchange): void;
+  /** Hears that nothing more happens about a call. */
+  onOver(): void;
+}
+
+/** One call of a client that can be asked while it waits. Most calls ask nothing, and cost no more than that. */
+export class LiveAnswering implements Answering {
+  readonly codec: LegacyServerCodec;
+  readonly ask: Ask;
+  readonly #desk: LiveDesk;
+  readonly #exchange: Exchange;
+  readonly #wire: WireCall;
+  #asker: Asker | undefined;
+  #taskId: string | undefined;
+
+  constructor(desk: LiveDesk, codec: LegacyServerCodec, exchange: Exchange, wire: WireCall) {
+    this.codec = codec;
+    // A function that is written straight into a property, V8 takes for one that lives long, and all it knows with it.
+    const ask: Ask = (question) => this.#ask(question);
+    this.ask = ask;
+    this.#desk = desk;
+    this.#exchange = exchange;
+    this.#wire = wire;
+  }
+
+  run(): Promise<void> {
+    return answerCall(this.#exchange, this.#wire, this);
+  }
+
+  serve(call: Call): Promise<Outcome> {
+    return this.#desk.service(call);
+  }
+
+  goOn(call: Call, asked: Outcome): Promise<Outcome> {
+    const { service, clock } = this.#desk;
+    return goOn(service, call, asked, { ask: this.ask, clock });
+  }
+
+  ending(outcome: Outcome): void {
+    if (outcome.kind === "task") this.#taskId = outcome.task.taskId;
+    else if (outcome.kind === "failed") for (const id of pagesIn(outcome.failure)) this.#desk.onPage(id);
+  }
+
+  over(): void {
+    this.#asker?.close();
+    if (this.#taskId !== undefined) {
+      this.#desk.onTask({ taskId: this.#taskId, progressToken: this.#wire.progressToken }, this.#exchange);
+    }
+    this.#desk.onOver();
+  }
+
+  #ask(question: Question): Promise<Answer> {
+    const { peer, gate, askTimeoutMs, onPage } = this.#desk;
+    const { codec } = this;
+    const { row } = this.#wire;
+    this.#asker ??= createAsker(
+      {
+        peer,
+        codec,
+        askTimeoutMs,
+        onPage,
+        taskId: awaitedTask(this.#wire),
+        gate: row.runs === true ? gate : undefined,
+      },
+      this.#exchange,
+    );
+    return this.#asker.ask(question);
+  }
+}
+
+/** The pages that have to be opened before a call can succeed. */
+function pagesIn({ code, data }: Failure): readonly string[] {
+  if (code !== "url-elicitation-required" || !isObject(data) || !Array.isArray(data.elicitations)) return [];
+  const ids = data.elicitations.map((one: Json) => (isObject(one) ? one.elicitationId : undefined));
+  return ids.filter((id) => typeof id === "string");
+}
+
+/** The task whose end a request waits for. */
+function awaitedTask({ method, params }: WireCall): string | undefined {
+  return method === "tasks/result" ? (params as Params<"tasks/result">).taskId : undefined;
+}
+
+/** Asks a client on behalf of one of its requests. */
+interface Asker {
+  /** Rejects when the request is cancelled or over, when the client is gone, refuses or takes too long. */
+  readonly ask: Ask;
+  /** The request is over: takes back the questions that are still open. */
+  close(): void;
+}
+
+interface AskerOptions {
+  readonly peer: Pick<RpcPeer, "request">;
+  readonly codec: LegacyServerCodec;
+  /** Where the request has a place that others can have while it waits. */
+  readonly gate: Gate | undefined;
+  /** How long a client may take to answer a question. */
+  readonly askTimeoutMs: number;
+  /** Hears of a page that the client is asked to open, by its id. */
+  onPage?(elicitationId: string): void;
+  /** The task whose end the request waits for: what is asked meanwhile belongs to it. */
+  readonly taskId?: string | undefined;
+}
+
+export function createAsker(options: AskerOptions, { abort, via }: Exchange): Asker {
+  const { peer, codec, gate, askTimeoutMs, taskId } = options;
+  const over = new LazyAbort();
+  const place = createPlace(gate);
+  let linked = false;
+
+  /** A request that is cancelled is over, too. */
+  const link = (): void => {
+    if (linked) return;
+    linked = true;
+    abort.onAbort(() => over.abort(abort.reason));
+  };
+
+  const put = async (question: Question): Promise<Answer> => {
+    const encoded = codec.encodeQuestion(question);
+    if (!encoded.ok) throw toError(encoded.failure);
+    const page = pageOf(question);
+    if (page !== undefined) options.onPage?.(page);
+    const params = taskId === undefined ? encoded.value : withMeta(encoded.value, metaKeys.relatedTask, { taskId });
+    const reply = await peer.request(question.method, () => params, {
+      via,
+      limits: { idleMs: askTimeoutMs, totalMs: 0 },
+      onAbort: (listener) => over.onAbort(listener),
+    });
+    if (reply.kind === "success") return reply.result;
+    throw toError(failureOf(reply, codec, question.method));
+  };
+
+  return {
+    async ask(question) {
+      link();
+      if (over.aborted) throw new McpError("cancelled", `${question.method} was not asked: the call is over`);
+      place.leave();
+      try {
+        return await put(question);
+      } finally {
+        place.comeBack();
+      }
+    },
+    close: () => over.abort("the call is over"),
+  };
+}
+
+/** The id by which the server will say that a page is done with, if it has one. */
+function pageOf({ method, params }: Question): string | undefined {
+  return method === "elicitation/create" && params.mode === "url" ? params.elicitationId : undefined;
+}
+
+interface Place {
+  leave(): void;
+  comeBack(): void;
+}
+
+/** One place at the gate, however many questions are asked at the same time. */
+function createPlace(gate: Gate | undefined): Place {
+  let questions = 0;
+  let settle = (): void => {};
+
+  return {
+    leave() {
+      if (questions++ > 0) return;
+      const answered = new Promise<void>((resolve) => {
+        settle = resolve;
+      });
+      void gate?.leave(answered);
+    },
+    comeBack() {
+      if (--questions === 0) settle();
+    },
+  };
+}
+
+const MAX_ROUNDS = 10;
+
+interface Means {
+  readonly ask: Ask;
+  readonly clock: Clock;
+}
+
+/**
+ * Goes on with a call that ended by asking, such as one of a remote modern
+ * server, for a client that can be asked while it waits: calls again with the
+ * answers until there is nothing to ask. A service that asks nothing is only
+ * busy, and gets a moment.
+ */
+export async function goOn(service: Service, call: Call, first: Outcome, { ask, clock }: Means): Promise<Outcome> {
+  let outcome = first;
+  for (let round = 1; outcome.kind === "input-required"; round++) {
+    if (round > MAX_ROUNDS) {
+      return { kind: "failed", failure: { code: "internal", message: `still asking after ${MAX_ROUNDS} rounds` } };
+    }
+    try {
+      const questions = Object.entries(outcome.questions);
+      if (questions.length === 0) await pause(50 * 2 ** (round - 1), call, clock);
+      const answers = questions.length === 0 ? undefined : await answerAll(questions, ask);
+      outcome = await service(withCall(call, { answers, state: outcome.state }));
+    } catch (error) {
+      if (error instanceof McpError) return { kind: "failed", failure: toFailure(error) };
+      throw error;
+    }
+  }
+  return outcome;
+}
+
+async function answerAll(
+  questions: readonly (readonly [key: string, question: Question])[],
+  ask: Ask,
+): Promise<Readonly<Record<string, unknown>>> {
+  const answers = questions.map(async ([key, question]) => [key, await ask(question)] as const);
+  return Object.fromEntries(await Promise.all(answers));
+}
+
+/** Ends early with the call. */
+function pause(ms: number, call: Call, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = clock.after(ms, resolve);
+    onAbort(call, () => {
+      stop();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,279 @@
+import type { Decoded, LegacyServerCodec, Session } from "../../codec/codec.ts";
+import { createHearing, type Hearing, maxHeard } from "../../codec/hearing.ts";
+import { legacyServer } from "../../codec/legacy-server.ts";
+import type { JsonObject } from "../../json/json.ts";
+import type { Sender } from "../../jsonrpc/channel.ts";
+import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { Notification } from "../../jsonrpc/message.ts";
+import type { RpcPeer } from "../../jsonrpc/peer.ts";
+import { authOf } from "../../model/authenticator.ts";
+import { tooBusy } from "../../model/busy.ts";
+import { type ErrorCode, type Failure, McpError, toFailure } from "../../model/errors.ts";
+import type { LogLevel } from "../../model/logging.ts";
+import type { DiscoverResult } from "../../model/methods.ts";
+import type { Peer, ServerCapabilities } from "../../model/peer.ts";
+import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision } from "../../model/revision.ts";
+import type { CallOrigin, Service } from "../../model/service.ts";
+import type { Clock } from "../../std/clock.ts";
+import type { Gate } from "../../std/gate.ts";
+import type { LegacySession } from "../../transport/legacy-server.ts";
+import { createFeed, type Feed, type FeedOptions } from "./change-feed.ts";
+import type { BegunTask } from "./follow-task.ts";
+import { LiveAnswering, type LiveDesk } from "./live-call.ts";
+import { sessionMethods } from "./session-methods.ts";
+
+/** The server's end of a connection that opens with `initialize`. */
+export interface ServerSession extends LegacySession {
+  /** What was agreed on. */
+  readonly revision: Revision | undefined;
+}
+
+/** A session that another one can take over from. */
+export interface ResumableSession extends ServerSession {
+  /** True while a handler runs, also for a call that was cancelled. */
+  readonly busy: boolean;
+  /** What another session needs to go on, once the handshake is over. */
+  record(): SessionRecord | undefined;
+  /** Goes on with what was agreed on elsewhere. */
+  adopt(agreed: Pick<SessionRecord, "ready" | "logLevel">): void;
+}
+
+export interface ServerSessionOptions {
+  readonly service: Service;
+  /** Reaches the client, for questions and for news. */
+  readonly peer: Pick<RpcPeer, "request" | "notify" | "nextId">;
+  readonly gate: Gate<Exchange>;
+  readonly clock: Clock;
+  /** How long a client may take to answer a question. */
+  readonly askTimeoutMs: number;
+  /** What the service says of itself to a client. */
+  discover(client: CallOrigin): Promise<DiscoverResult>;
+  /** Makes what tells the client of changes. Default: a feed of its own. */
+  createFeed?(options: FeedOptions): Feed;
+  /** A session to go on from, and its feed. The peer must go on with its ids. */
+  readonly resume?: { readonly record: SessionRecord; readonly feed: Feed } | undefined;
+}
+
+type State =
+  | { readonly status: "fresh" }
+  | { readonly status: "greeting" }
+  | { readonly status: "greeted"; readonly link: Link }
+  | { readonly status: "ready"; readonly link: Link };
+
+/** What the handshake settled. */
+interface Link {
+  readonly codec: LegacyServerCodec;
+  readonly session: Session;
+  /** What the client was told of the server. */
+  readonly capabilities: ServerCapabilities;
+  readonly feed: Feed;
+}
+
+export function createServerSession(options: ServerSessionOptions): ResumableSession {
+  return new HandshakeSession(options);
+}
+
+const fresh: State = { status: "fresh" };
+
+class HandshakeSession implements ResumableSession {
+  readonly #options: ServerSessionOptions;
+  #state: State;
+  #running = 0;
+  #hearing: Hearing | undefined;
+  readonly #desk: LiveDesk;
+
+  constructor(options: ServerSessionOptions) {
+    this.#options = options;
+    const { service, peer, gate, clock, askTimeoutMs } = options;
+    const onOver = (): void => {
+      this.#running--;
+    };
+    const onPage = (id: string): void => linkOf(this.#state)?.feed.expect(id);
+    const onTask = (task: BegunTask, { via }: Exchange): void => {
+      linkOf(this.#state)?.feed.follow(task, authOf(via.http));
+    };
+    this.#desk = { service, peer, gate, clock, askTimeoutMs, onPage, onTask, onOver };
+    this.#state = options.resume === undefined ? fresh : resumed(options.resume.record, options.resume.feed);
+  }
+
+  request(exchange: Exchange): Promise<void> | undefined {
+    const { method } = exchange.request;
+    if (method === "ping") return void exchange.succeed({});
+    if (method === "initialize") return this.#greet(exchange);
+    if (this.#state.status !== "ready") return refuse(exchange, "invalid-request", "not initialized");
+    const { link } = this.#state;
+    return this.#adjust(exchange, link) ? undefined : this.#serve(exchange, link);
+  }
+
+  notification(notification: Notification, via: Sender): void {
+    const state = this.#state;
+    if (state.status === "ready") {
+      this.#hear(notification, via, state.link);
+    } else if (state.status === "greeted" && isInitialized(notification.method)) {
+      this.#ready(state.link);
+      void state.link.feed.start();
+    }
+  }
+
+  acceptsBatches(): boolean {
+    return this.revision === "2025-03-26";
+  }
+
+  get greeted(): boolean {
+    return this.#state.status !== "fresh";
+  }
+
+  get revision(): Revision | undefined {
+    return linkOf(this.#state)?.codec.revision;
+  }
+
+  get busy(): boolean {
+    return this.#running > 0;
+  }
+
+  record(): SessionRecord | undefined {
+    const link = linkOf(this.#state);
+    if (link === undefined) return undefined;
+    return {
+      peer: link.session.peer,
+      capabilities: link.capabilities,
+      ready: this.#state.status === "ready",
+      logLevel: link.session.logLevel,
+      subscriptions: link.feed.subscriptions(),
+      nextId: this.#options.peer.nextId(),
+    };
+  }
+
+  adopt({ ready, logLevel }: Pick<SessionRecord, "ready" | "logLevel">): void {
+    const link = linkOf(this.#state);
+    if (link === undefined) return;
+    const status = ready || this.#state.status === "ready" ? "ready" : "greeted";
+    this.#state = { status, link: { ...link, session: { ...link.session, logLevel } } };
+  }
+
+  close(): void {
+    linkOf(this.#state)?.feed.stop();
+  }
+
+  async #greet(exchange: Exchange): Promise<void> {
+    const { params } = exchange.request;
+    if (this.#state.status !== "fresh") return refuse(exchange, "invalid-request", "already initialized");
+    const codec = legacyServer(offer(params.protocolVersion));
+    const hello = codec.decodeHello(params);
+    if (!hello.ok) return exchange.refuse(codec.encodeFailure(hello.failure));
+    this.#state = { status: "greeting" };
+    const client = { revision: codec.revision, ...hello.value };
+    try {
+      const server = await this.#options.discover({ peer: client, http: exchange.via.http });
+      const link = this.#meet(codec, client, server);
+      this.#state = { status: "greeted", link };
+      exchange.succeed(codec.encodeWelcome(server));
+    } catch (error) {
+      this.#state = fresh;
+      exchange.fail(codec.encodeFailure(tellable(error)));
+    }
+  }
+
+  #meet(codec: LegacyServerCodec, client: Peer, { capabilities }: DiscoverResult): Link {
+    const { service, peer, createFeed: create = createFeed } = this.#options;
+    const feed = create({ service, codec, peer: client, capabilities, send: peer.notify });
+    return { codec, capabilities, feed, session: { peer: client, logLevel: "info" } };
+  }
+
+  #ready(link: Link): void {
+    this.#state = { status: "ready", link };
+  }
+
+  /** Requests for the session, not for the service. */
+  #adjust(exchange: Exchange, link: Link): boolean {
+    const { method, params } = exchange.request;
+    const change = sessionMethods.get(method);
+    if (change === undefined) return false;
+    const finish = (done: Decoded<JsonObject>): void => {
+      if (done.ok) exchange.succeed(done.value);
+      else exchange.fail(link.codec.encodeFailure(done.failure));
+    };
+    const done = change(params, {
+      capabilities: link.capabilities,
+      feed: link.feed,
+      setLogLevel: (logLevel) => this.#ready({ ...link, session: { ...link.session, logLevel } }),
+    });
+    if (done instanceof Promise) void done.then(finish);
+    else finish(done);
+    return true;
+  }
+
+  #hear(notification: Notification, via: Sender, { codec, session }: Link): void {
+    this.#hearing ??= createHearing(this.#options.gate, maxHeard);
+    this.#hearing.hear(notification, via, session, (exchange, wire) => {
+      this.#running++;
+      return new LiveAnswering(this.#desk, codec, exchange, wire).run();
+    });
+  }
+
+  /** Answers a call of the service, now or when it has its turn. */
+  #serve(exchange: Exchange, { codec, session }: Link): Promise<void> | undefined {
+    const decoded = codec.decodeCall(exchange.request, session);
+    if (!decoded.ok) return exchange.refuse(codec.encodeFailure(decoded.failure));
+    const answering = new LiveAnswering(this.#desk, codec, exchange, decoded.value);
+    const work = (): Promise<void> => {
+      this.#running++;
+      return answering.run();
+    };
+    if (decoded.value.row.runs === true) {
+      return this.#options.gate.run(work, exchange) ? undefined : exchange.fail(codec.encodeFailure(tooBusy));
+    }
+    void work();
+    return undefined;
+  }
+}
+
+/** The state of a session that goes on. */
+function resumed({ peer, capabilities, ready, logLevel }: SessionRecord, feed: Feed): State {
+  const codec = legacyServer(offer(peer.revision));
+  return { status: ready ? "ready" : "greeted", link: { codec, capabilities, feed, session: { peer, logLevel } } };
+}
+
+function linkOf(state: State): Link | undefined {
+  return "link" in state ? state.link : undefined;
+}
+
+/** A revision the client asked for and we speak, else the newest that has a handshake. */
+function offer(asked: unknown): LegacyRevision {
+  return isRevision(asked) && isLegacy(asked) ? asked : newestLegacy;
+}
+
+/** Some clients of the first days left out the prefix. */
+function isInitialized(method: string): boolean {
+  return method === "notifications/initialized" || method === "initialized";
+}
+
+/** Before the handshake no codec is chosen, but all of them agree on these codes. */
+function refuse(exchange: Exchange, code: ErrorCode, message: string): Promise<void> | undefined {
+  return exchange.refuse(legacyServer(newestLegacy).encodeFailure({ code, message }));
+}
+
+/** What a client may know of a service that cannot say what it is. */
+function tellable(error: unknown): Failure {
+  if (error instanceof McpError) return toFailure(error);
+  console.error("plugbay: the service does not say what it is:", error);
+  return { code: "internal", message: "internal error" };
+}
+
+/**
+ * What there is to know of a session in which nothing is going on: plain data,
+ * from which it can go on later, or elsewhere.
+ */
+export interface SessionRecord {
+  /** The client, as it introduced itself. */
+  readonly peer: Peer;
+  /** What the client was told of the server. */
+  readonly capabilities: ServerCapabilities;
+  /** True once the client has said that it is ready. */
+  readonly ready: boolean;
+  readonly logLevel: LogLevel | undefined;
+  /** The URIs of the resources it subscribed to. */
+  readonly subscriptions: readonly string[];
+  /** The id of the next question. No id is used twice. */
+  readonly nextId: number;
+}

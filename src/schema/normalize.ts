@@ -1,0 +1,215 @@
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { compositionProblem } from "./composition.ts";
+import type { Inspected } from "./inspect.ts";
+import { type Resolved, referenceKey, resolveSchema } from "./resolve.ts";
+import { dynamicReference, entries, resourceName, vocabulary } from "./vocabulary.ts";
+
+/**
+ * A schema in the words of 2020-12, whatever its draft: one document without ids
+ * and anchors, in which every reference leads to a member of the `$defs` of its
+ * root. Annotations are left out.
+ */
+export interface NormalSchema {
+  readonly root: JsonObject;
+  /** What every reference leads to. */
+  readonly targets: ReadonlyMap<string, Json>;
+  /** True if it asks for what no other keyword has looked at. */
+  readonly unevaluated: boolean;
+}
+
+export type Normalized =
+  | { readonly ok: true; readonly value: NormalSchema }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Brings a schema to its normal form. The problem is a reference that leads nowhere,
+ * or a schema that applies itself, or too many others, to one value. The same schema
+ * is brought to it once.
+ */
+export function normalizeSchema(inspected: Inspected): Normalized {
+  const known = normalForms.get(inspected) ?? resolveThenNormalize(inspected);
+  normalForms.set(inspected, known);
+  return known;
+}
+
+const normalForms = new WeakMap<Inspected, Normalized>();
+
+function resolveThenNormalize(inspected: Inspected): Normalized {
+  const resolution = resolveSchema(inspected);
+  return resolution.ok ? normalize(resolution.value) : resolution;
+}
+
+function normalize(resolved: Resolved): Normalized {
+  const dynamic = dynamicAnchors(resolved);
+  const referred = new Set([
+    ...resolved.targets.values(),
+    ...[...dynamic.values()].flatMap((found) => [...found.values()]),
+  ]);
+  const names = new Map([...referred].filter(isObject).map((target, index) => [target, String(index)]));
+  const context: Context = { ...resolved, dynamic, names, places: new Map(), unevaluated: false };
+  const targets = new Map<string, Json>([
+    ["#/$defs/true", true],
+    ["#/$defs/false", false],
+  ]);
+  for (const [target, name] of names) targets.set(`#/$defs/${name}`, keywordsOf(context, target));
+  const root = asObject(normalForm(context, resolved.root));
+  const problem = compositionProblem({ schemas: context.places, targets, ...resolved.limits });
+  if (problem !== undefined) return { ok: false, problem };
+  return { ok: true, value: { root, targets, unevaluated: context.unevaluated } };
+}
+
+interface Context extends Resolved {
+  /** The names of the schemas that references lead to. */
+  readonly names: ReadonlyMap<JsonObject, string>;
+  /** The dynamic anchors that several resources have: by anchor, the schema of each resource. */
+  readonly dynamic: ReadonlyMap<string, ReadonlyMap<string, JsonObject>>;
+  /** The normal schemas, and where the schema is that each was made from. Filled on the way. */
+  readonly places: Map<JsonObject, string>;
+  /** Found out on the way. */
+  unevaluated: boolean;
+}
+
+function dynamicAnchors({ schemas }: Resolved): Context["dynamic"] {
+  const found = new Map<string, Map<string, JsonObject>>();
+  for (const { resource } of schemas.values()) {
+    for (const [anchor, schema] of resource.dynamic) {
+      const byResource = found.get(anchor) ?? new Map<string, JsonObject>();
+      found.set(anchor, byResource.set(resource.base, schema));
+    }
+  }
+  return new Map([...found].filter(([, byResource]) => byResource.size > 1));
+}
+
+/** A schema where it stands. One that references lead to is written out only once, in `$defs`. */
+function normalForm(context: Context, schema: Json): Json {
+  if (!isObject(schema)) return schema;
+  return context.names.has(schema) ? { $ref: referenceTo(context, schema) } : keywordsOf(context, schema);
+}
+
+function referenceTo({ names }: Context, target: Json): string {
+  return `#/$defs/${isObject(target) ? names.get(target) : target}`;
+}
+
+/** The drafts that brought keywords. Older ones ignore them. */
+const since: ReadonlyMap<string, number> = new Map([
+  ...["prefixItems", "$dynamicRef"].map((keyword) => [keyword, 2020] as const),
+  ...["unevaluatedItems", "unevaluatedProperties", "dependentRequired", "dependentSchemas"].map(
+    (keyword) => [keyword, 2019] as const,
+  ),
+  ...["minContains", "maxContains", "$recursiveRef"].map((keyword) => [keyword, 2019] as const),
+  ...["if", "then", "else"].map((keyword) => [keyword, 7] as const),
+  ...["const", "contains", "propertyNames"].map((keyword) => [keyword, 6] as const),
+]);
+
+function keywordsOf(context: Context, schema: JsonObject): JsonObject {
+  const place = context.schemas.get(schema);
+  if (place === undefined) return {};
+  const { draft, resource } = place;
+  const allOf: Json[] = [];
+  const others: Record<string, Json> = context.dynamic.size > 0 ? { [resourceName]: resource.base } : {};
+  for (const [name, value] of entries(schema)) {
+    // Up to draft 7 a reference stands alone, whatever is written beside it.
+    if ((since.get(name) ?? 0) > draft || (draft <= 7 && schema.$ref !== undefined && name !== "$ref")) continue;
+    context.unevaluated ||= name.startsWith("unevaluated");
+    add((translations.get(name) ?? unchanged)({ context, schema, name, value }), others, allOf);
+  }
+  const normal = allOf.length > 0 ? { ...others, allOf } : others;
+  context.places.set(normal, place.at);
+  return normal;
+}
+
+function add(translated: JsonObject, others: Record<string, Json>, allOf: Json[]): void {
+  for (const [keyword, value] of entries(translated)) {
+    if (keyword === "allOf") allOf.push(...(value as readonly Json[]));
+    else others[keyword] = value;
+  }
+}
+
+interface Use {
+  readonly context: Context;
+  readonly schema: JsonObject;
+  readonly name: string;
+  readonly value: Json;
+}
+
+/** The keywords that stand for one keyword of a schema. What they have in `allOf` is joined. */
+type Translation = (use: Use) => JsonObject;
+
+const dropped: Translation = () => ({});
+
+const translations: ReadonlyMap<string, Translation> = new Map<string, Translation>([
+  ...["$schema", "$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$defs", "definitions"].map(
+    (name) => [name, dropped] as const,
+  ),
+  ["$ref", reference],
+  ["$dynamicRef", reference],
+  ["$recursiveRef", reference],
+  ["items", items],
+  ["additionalItems", dropped],
+  ["dependencies", dependencies],
+  ["exclusiveMinimum", ({ value, schema }) => exclusive("exclusiveMinimum", value, schema.minimum)],
+  ["exclusiveMaximum", ({ value, schema }) => exclusive("exclusiveMaximum", value, schema.maximum)],
+]);
+
+/** The keyword itself, with its subschemas in normal form. */
+function unchanged({ context, name, value }: Use): JsonObject {
+  const keyword = vocabulary.get(name);
+  if (keyword === undefined) return {};
+  const [first] = keyword.subschemas(value);
+  if (first === undefined) return { [name]: value };
+  if (first[0] === "") return { [name]: normalForm(context, value) };
+  return { [name]: Array.isArray(value) ? normalList(context, value) : normalMembers(context, entries(value)) };
+}
+
+function normalList(context: Context, schemas: readonly Json[]): readonly Json[] {
+  return schemas.map((schema) => normalForm(context, schema));
+}
+
+function normalMembers(context: Context, members: readonly (readonly [string, Json])[]): JsonObject {
+  return Object.fromEntries(members.map(([key, schema]) => [key, normalForm(context, schema)]));
+}
+
+/** Several references of one schema are joined by `allOf`. */
+function reference({ context, schema, name, value }: Use): JsonObject {
+  const { root, schemas, targets, dynamic } = context;
+  const place = schemas.get(schema);
+  const key = place && referenceKey(String(value), place.resource, root);
+  const target = (key !== undefined && targets.get(key)) ?? false;
+  const anchor = name === "$recursiveRef" ? "" : String(value).replace(/^.*#/, "");
+  const meant = isObject(target) ? schemas.get(target)?.resource.dynamic.get(anchor) : undefined;
+  const candidates = name !== "$ref" && meant === target ? dynamic.get(anchor) : undefined;
+  if (candidates === undefined) {
+    const plain = { $ref: referenceTo(context, target) };
+    return name === "$ref" ? plain : { allOf: [plain] };
+  }
+  const byResource = [...candidates].map(([base, candidate]) => [base, referenceTo(context, candidate)]);
+  return { [dynamicReference]: Object.fromEntries([["", referenceTo(context, target)], ...byResource]) };
+}
+
+/** Before 2020-12 tuples are in `items`, and the schema of further items in `additionalItems`. */
+function items({ context, schema, value }: Use): JsonObject {
+  if (!Array.isArray(value)) return { items: normalForm(context, value) };
+  return {
+    ...(value.length > 0 && { prefixItems: normalList(context, value) }),
+    ...(schema.additionalItems !== undefined && { items: normalForm(context, schema.additionalItems) }),
+  };
+}
+
+/** Up to draft 7 both kinds of dependencies are in one keyword. */
+function dependencies({ context, value }: Use): JsonObject {
+  const lists = entries(value).filter(([, dependency]) => Array.isArray(dependency));
+  const schemas = entries(value).filter(([, dependency]) => !Array.isArray(dependency));
+  return {
+    allOf: [{ dependentRequired: Object.fromEntries(lists) }, { dependentSchemas: normalMembers(context, schemas) }],
+  };
+}
+
+/** In draft 4 a boolean says that the limit beside it is exclusive. */
+function exclusive(keyword: string, value: Json, limit: Json | undefined): JsonObject {
+  if (typeof value === "number") return { [keyword]: value };
+  return value === true && limit !== undefined ? { [keyword]: limit } : {};
+}
+
+function asObject(schema: Json): JsonObject {
+  return isObject(schema) ? schema : {};
+}

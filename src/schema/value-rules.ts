@@ -1,0 +1,242 @@
+import { canonicalText } from "../json/canonical.ts";
+import { isObject, type Json } from "../json/json.ts";
+import { lazyFormats } from "./formats.ts";
+import { type PatternCost, patternSteps } from "./pattern-cost.ts";
+import {
+  type Fuel,
+  fail,
+  type Maker,
+  maxSteps,
+  OutOfFuel,
+  priceOfNames,
+  type Rule,
+  type Step,
+  type Use,
+} from "./step.ts";
+import { entries } from "./vocabulary.ts";
+
+/** The keywords about a value as a whole. */
+export const scalarRules: readonly (readonly [string, Rule])[] = [
+  ["const", constRule],
+  ["enum", enumRule],
+  ["type", typeRule],
+  ["minimum", numberRule("must be at least", (value, limit) => value >= limit)],
+  ["exclusiveMinimum", numberRule("must be greater than", (value, limit) => value > limit)],
+  ["maximum", numberRule("must be at most", (value, limit) => value <= limit)],
+  ["exclusiveMaximum", numberRule("must be less than", (value, limit) => value < limit)],
+  ["multipleOf", numberRule("must be a multiple of", isMultipleOf)],
+  ["minLength", lengthRule("must have at least", hasLength)],
+  ["maxLength", lengthRule("must have at most", (text, limit, fuel) => !hasLength(text, limit + 1, fuel))],
+  ["format", formatRule],
+  ["pattern", patternRule],
+];
+
+function assertion(keyword: string, message: () => string, holds: (value: unknown) => boolean): Step {
+  return (value, place) => holds(value) || fail(place, keyword, message);
+}
+
+function constRule({ name, operand }: Use, { fuel }: Maker): Step {
+  return assertion(
+    name,
+    () => `must be ${listed([operand])}`,
+    (value) => isSameJson(value, operand, fuel),
+  );
+}
+
+function enumRule({ name, operand }: Use, { fuel }: Maker): Step {
+  const allowed = Array.isArray(operand) ? operand : [];
+  return assertion(name, () => `must be one of ${listed(allowed)}`, isAmong(allowed, fuel));
+}
+
+function listed(values: readonly Json[]): string {
+  const text = values
+    .slice(0, 50)
+    .map((value) => beginning(value))
+    .join(", ");
+  return text.length > maxListed || values.length > 50 ? `${text.slice(0, maxListed)}…` : text;
+}
+
+const maxListed = 300;
+
+/** The JSON of a value, or so much of it as is shown. */
+function beginning(value: Json): string {
+  if (typeof value === "string") return JSON.stringify(value.slice(0, maxListed + 1));
+  if (typeof value !== "object" || value === null) return String(value);
+  let text = "";
+  for (const [name, member] of entries(value)) {
+    const part = beginning(member);
+    text += `${text === "" ? "" : ","}${Array.isArray(value) ? part : `${JSON.stringify(name)}:${part}`}`;
+    if (text.length > maxListed) break;
+  }
+  return Array.isArray(value) ? `[${text}]` : `{${text}}`;
+}
+
+const types: Readonly<Record<string, (value: unknown) => boolean>> = {
+  string: (value) => typeof value === "string",
+  number: Number.isFinite,
+  integer: Number.isInteger,
+  boolean: (value) => typeof value === "boolean",
+  null: (value) => value === null,
+  array: Array.isArray,
+  object: isObject,
+};
+
+function typeRule({ name, operand }: Use): Step {
+  const names = [operand].flat().map(String);
+  const tests = names.flatMap((type) => types[type] ?? []);
+  const [only = () => true] = tests;
+  const holds = tests.length === 1 ? only : (value: unknown) => tests.some((test) => test(value));
+  return assertion(name, () => `must be ${names.join(" or ")}`, holds);
+}
+
+function numberRule(words: string, holds: (value: number, limit: number) => boolean): Rule {
+  return ({ name, operand }) => {
+    const limit = Number(operand);
+    return assertion(
+      name,
+      () => `${words} ${limit}`,
+      (value) => typeof value !== "number" || holds(value, limit),
+    );
+  };
+}
+
+function lengthRule(words: string, holds: (text: string, limit: number, fuel: Fuel) => boolean): Rule {
+  return ({ name, operand }, { fuel }) => {
+    const limit = Number(operand);
+    return assertion(
+      name,
+      () => `${words} ${limit} characters`,
+      (value) => typeof value !== "string" || holds(value, limit, fuel),
+    );
+  };
+}
+
+function formatRule({ name, operand }: Use, { fuel }: Maker): Step {
+  const format = String(operand);
+  return assertion(
+    name,
+    () => `must be in the format ${format}`,
+    (value) => typeof value !== "string" || hasFormat(value, format, fuel),
+  );
+}
+
+function patternRule({ name, operand }: Use, maker: Maker): Step {
+  const matches = boundedPattern(String(operand), maker);
+  return assertion(
+    name,
+    () => `must match the pattern ${operand}`,
+    (value) => typeof value !== "string" || matches(value),
+  );
+}
+
+/** Exact for integers; otherwise as exact as binary fractions are, so that 0.07 is a multiple of 0.01. */
+export function isMultipleOf(value: number, divisor: number): boolean {
+  if (value % divisor === 0) return true;
+  if (Number.isInteger(value) && Number.isInteger(divisor)) return false;
+  const quotient = value / divisor;
+  return Math.abs(quotient - Math.round(quotient)) <= Math.abs(quotient) * 1e-15;
+}
+
+/** True if no two items are equal as JSON. Linear in the size of the items. */
+export function isDistinct(items: readonly unknown[], fuel: Fuel): boolean {
+  fuel.burn(items.length * 50);
+  const containers = items.filter((item) => typeof item === "object" && item !== null) as Json[];
+  if (new Set(items).size < items.length) return false;
+  if (containers.length < 2) return true;
+  const texts = new Set<string>();
+  for (const item of containers) {
+    payForSize(item, fuel);
+    texts.add(canonicalText(item));
+  }
+  return texts.size === containers.length;
+}
+
+/** Pays for a look at every part of a value. */
+function payForSize(value: unknown, fuel: Fuel): void {
+  fuel.burn(typeof value === "string" ? 130 + value.length * 4 : 130);
+  if (Array.isArray(value)) for (const item of value) payForSize(item, fuel);
+  else if (isObject(value)) {
+    for (const name of Object.keys(value)) {
+      fuel.burn(130 + name.length * 4);
+      payForSize(value[name], fuel);
+    }
+  }
+}
+
+/** What patterns cost, and what there is to pay with. */
+interface Bounds {
+  readonly costs: ReadonlyMap<string, PatternCost>;
+  readonly fuel: Fuel;
+}
+
+/** Makes the test whether a text matches a pattern. What it may take at most is paid before it is tried. */
+export function boundedPattern(source: string, bounds: Bounds): (text: string) => boolean {
+  const { fuel } = bounds;
+  const cost = costOf(source, bounds);
+  const pattern = new RegExp(source, "u");
+  let matches = 0;
+  return (text) => {
+    const steps = patternSteps(cost, text.length);
+    if (steps > maxSteps)
+      throw new OutOfFuel(`a text of ${text.length} characters is too long for the pattern ${source}`);
+    fuel.burn(perMatch + steps);
+    // The engine compiles a pattern when it is used, first to something slow, then to something fast.
+    if (matches++ < 2) fuel.burn(perCompilation + source.length * perSourceChar + steps * 6);
+    return pattern.test(text);
+  };
+}
+
+/** Steps that trying a pattern takes, besides those for the text. */
+export const perMatch = 150;
+const perCompilation = 6_000;
+const perSourceChar = 200;
+
+/** What a pattern costs. Throws when nobody has proved it, so that it is never tried. */
+export function costOf(source: string, { costs }: Pick<Bounds, "costs">): PatternCost {
+  const cost = costs.get(source);
+  if (cost === undefined) throw new Error(`the pattern ${source} was not proved safe`);
+  return cost;
+}
+
+/** True if a text has so many characters (code points) at least. They are counted only if their number is in doubt. */
+export function hasLength(text: string, least: number, fuel: Fuel): boolean {
+  if (text.length < least) return false;
+  if (text.length >= 2 * least) return true;
+  fuel.burn(text.length * 8);
+  let count = 0;
+  for (const _ of text) count++;
+  return count >= least;
+}
+
+/** True if a text has a format, or nobody knows the format. Formats are loaded before a schema that names one is compiled. */
+export function hasFormat(text: string, format: string, fuel: Fuel): boolean {
+  fuel.burn(500 + text.length * 20);
+  return lazyFormats.loaded?.(format, text) === true;
+}
+
+/** Makes the test whether a value is one of several. */
+export function isAmong(options: readonly Json[], fuel: Fuel): (value: unknown) => boolean {
+  const scalars = new Set<unknown>(options.filter((option) => !isContainer(option)));
+  const containers = options.filter(isContainer);
+  return (value) =>
+    isContainer(value) ? containers.some((option) => isSameJson(value, option, fuel)) : scalars.has(value);
+}
+
+function isContainer(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}
+
+/** True if both are the same JSON value. */
+function isSameJson(a: unknown, b: unknown, fuel: Fuel): boolean {
+  fuel.burn(typeof a === "string" ? 20 + a.length / 8 : 20);
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameJson(item, b[i], fuel));
+  if (!isObject(a) || !isObject(b)) return a === b;
+  const names = Object.keys(a);
+  const others = Object.keys(b);
+  fuel.burn(priceOfNames(names.length) + priceOfNames(others.length));
+  return (
+    names.length === others.length &&
+    names.every((name) => Object.hasOwn(b, name) && isSameJson(a[name], b[name], fuel))
+  );
+}

@@ -1,0 +1,211 @@
+import type { JsonObject } from "../json/json.ts";
+import { changeKeys } from "../model/meta.ts";
+import type { Call } from "../model/service.ts";
+import {
+  type Announcement,
+  type Change,
+  changeToNotification,
+  isWanted,
+  type ListenFilter,
+} from "../model/subscription.ts";
+import type { Store, Subscription } from "../store/store.ts";
+import type { Environment } from "./environment.ts";
+import { createOutbox } from "./outbox.ts";
+
+/** Tells the listeners of all processes what changed in any of them. */
+export interface SharedChanges {
+  /** Changes of one process are told everywhere in their order. */
+  publish(change: Announcement): void;
+  /** Begins to tell, after `opened` was called: first what followed the position that the call brings, if it does. */
+  join(listener: SharedListener, opened: () => void): Promise<() => void>;
+  close(): Promise<void>;
+}
+
+export interface SharedListener {
+  readonly filter: ListenFilter;
+  readonly call: Call;
+}
+
+interface Joined extends SharedListener {
+  /** Where it stands: what is not after it was told before. */
+  readonly seen: number;
+}
+
+const NAME = "changes";
+const KEEP = 20_000;
+const RETRY_MS = 1_000;
+
+/** In place of changes that were too many to be kept until the store was back. */
+const ANYTHING = { kind: "anything" } as const;
+
+type Published = Announcement | typeof ANYTHING;
+
+interface Parts extends Pick<Environment, "faults" | "clock"> {
+  store(): Promise<Store>;
+}
+
+/**
+ * Changes are a stream that all processes read. Each is told by a message that
+ * it goes on, and reads only while somebody listens.
+ */
+export function createSharedChanges(env: Parts): SharedChanges {
+  const listeners = new Set<Joined>();
+  const report = (error: unknown): void => void env.faults.failureOf(error, "subscriptions/listen");
+  const tell = createTelling(report);
+  const reading = createReading(env, listeners, tell);
+  const outbox = createOutbox({
+    clock: env.clock,
+    everything: JSON.stringify(ANYTHING),
+    async send(texts) {
+      const { streams, topics } = await env.store();
+      const last = await streams.append(NAME, texts, { keep: KEEP });
+      await topics.publish(NAME, String(last));
+    },
+    onDelay(texts, error) {
+      report(error);
+      // Others cannot be reached until the store is back; those here can, and hear of it again then.
+      for (const text of texts) for (const listener of listeners) tell.all(listener, JSON.parse(text), {});
+    },
+  });
+
+  return {
+    publish: (change) => outbox.add(JSON.stringify(change)),
+    join: (listener, opened) =>
+      reading.inTurn(async () => {
+        await reading.open();
+        opened();
+        const after = positionOf(listener.call);
+        if (after !== undefined) await reading.catchUp(listener, after);
+        const joined: Joined = { ...listener, seen: after ?? 0 };
+        listeners.add(joined);
+        return () => {
+          listeners.delete(joined);
+          void reading.inTurn(reading.shut).catch(report);
+        };
+      }),
+    async close() {
+      await outbox.close();
+      listeners.clear();
+      await reading.inTurn(reading.shut);
+    },
+  };
+}
+
+/** Reads the stream for all listeners of this process. What it does, it does in turn. */
+function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling) {
+  let subscription: Subscription | undefined;
+  /** Up to here, listeners were told. */
+  let position = 0;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = turn.then(work);
+    turn = done.catch(() => {});
+    return done;
+  };
+
+  const goOn = async (): Promise<void> => {
+    for await (const part of read(await env.store(), position)) {
+      for (const listener of listeners) tell.part(listener, part, { after: listener.seen, through: part.at });
+      position = part.at;
+    }
+  };
+
+  const goOnSoon = (): Promise<void> =>
+    inTurn(goOn).catch((error: unknown) => {
+      env.faults.failureOf(error, "subscriptions/listen");
+      if (subscription !== undefined) env.clock.after(RETRY_MS, () => void goOnSoon());
+    });
+
+  const pump = async (source: Subscription): Promise<void> => {
+    for await (const _ of source) await goOnSoon();
+  };
+
+  return {
+    inTurn,
+    /** Listens from now on. */
+    async open(): Promise<void> {
+      if (subscription !== undefined) return;
+      const { streams, topics } = await env.store();
+      subscription = await topics.subscribe(NAME);
+      position = (await streams.read(NAME, 0, 1)).last;
+      void pump(subscription);
+    },
+    /** Tells one listener what the others were told after a position. */
+    async catchUp(listener: SharedListener, after: number): Promise<void> {
+      for await (const part of read(await env.store(), after)) {
+        tell.part(listener, part, { after, through: position });
+        if (part.at >= position) return;
+      }
+    },
+    /** Listens no more, if nobody does. */
+    async shut(): Promise<void> {
+      if (listeners.size > 0) return;
+      const ended = subscription;
+      subscription = undefined;
+      await ended?.close();
+    },
+  };
+}
+
+interface Telling {
+  all(listener: SharedListener, change: Published, meta: JsonObject): void;
+  /** Tells what is after one position and not after another. When some was lost: that anything may have changed. */
+  part(listener: SharedListener, part: Part, range: { readonly after: number; readonly through: number }): void;
+}
+
+/** A listener that throws must not keep others from hearing. */
+function createTelling(report: (error: unknown) => void): Telling {
+  const one = ({ filter, call }: SharedListener, change: Announcement, meta: JsonObject): void => {
+    if (!isWanted(change, filter)) return;
+    const [method, params] = changeToNotification(change);
+    try {
+      call.notify(method, { ...params, _meta: meta });
+    } catch (error) {
+      report(error);
+    }
+  };
+  const all: Telling["all"] = (listener, change, meta) => {
+    if (change.kind !== "anything") return one(listener, change, meta);
+    for (const any of anything(listener.filter)) one(listener, any, { ...meta, [changeKeys.lost]: true });
+  };
+  return {
+    all,
+    part(listener, { changes, lost }, { after, through }) {
+      const told = changes.filter(([, at]) => at > after && at <= through);
+      for (const [change, at] of told) all(listener, change, { [changeKeys.position]: at });
+      if (lost) all(listener, ANYTHING, { [changeKeys.position]: through });
+    },
+  };
+}
+
+/** The position that a call wants to go on from. */
+function positionOf({ meta }: Call): number | undefined {
+  const after = meta[changeKeys.after];
+  return typeof after === "number" && Number.isSafeInteger(after) && after >= 0 ? after : undefined;
+}
+
+/** A part of the stream. When some was lost, it stands for all there is. */
+interface Part {
+  readonly changes: readonly (readonly [change: Published, position: number])[];
+  readonly lost: boolean;
+  /** Where it ends. */
+  readonly at: number;
+}
+
+async function* read({ streams }: Store, after: number): AsyncGenerator<Part> {
+  for (let at = after; ; ) {
+    const { events, last, lost } = await streams.read(NAME, at);
+    if (lost) return yield { changes: [], lost, at: last };
+    if (events.length === 0) return;
+    at = events.at(-1)?.position ?? last;
+    yield { changes: events.map(({ text, position }) => [JSON.parse(text), position] as const), lost, at };
+    if (at >= last) return;
+  }
+}
+
+/** All changes that a listener could hear of. */
+function anything({ resourceSubscriptions = [] }: ListenFilter): readonly Change[] {
+  const resources = resourceSubscriptions.map((uri) => ({ kind: "resource", uri }) as const);
+  return [{ kind: "tools" }, { kind: "prompts" }, { kind: "resources" }, ...resources];
+}

@@ -1,0 +1,79 @@
+import type { Json } from "../json/json.ts";
+import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
+import { toBase64Url } from "../std/base64.ts";
+
+/** Where an internal error happened. */
+export interface FaultPlace {
+  /** What the peer was told, so that its report finds this one. */
+  readonly id: string;
+  readonly method: string;
+  /** Of the tool, prompt or resource. */
+  readonly name?: string;
+}
+
+/** Hears of every internal error, in full. */
+export type FaultHook = (error: unknown, place: FaultPlace) => void;
+
+/** Turns what handlers throw into what a peer may know. */
+export interface Faults {
+  /** A failure that is safe to send. An error nobody meant for the peer is masked and reported. */
+  failureOf(error: unknown, method: string, name?: string): Failure;
+}
+
+/** Errors that authors throw for the peer to see. All others are internal. */
+const tellable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "invalid-request",
+  "method-not-found",
+  "invalid-params",
+  "internal",
+  "resource-not-found",
+  "missing-capability",
+  "url-elicitation-required",
+  "rejected",
+  "application",
+  "timeout",
+  "forbidden",
+]);
+
+/** With `exposed`, what the peer is told ends with the error and its stack. */
+export function createFaults(hook: FaultHook = report, exposed = false): Faults {
+  return {
+    failureOf(error, method, name) {
+      if (error instanceof McpError && tellable.has(error.code)) return toFailure(error);
+      if (error instanceof McpError && isForReader(error)) return { ...toFailure(error), code: "internal" };
+      const id = toBase64Url(crypto.getRandomValues(new Uint8Array(9)));
+      tell(hook, error, { id, method, ...(name !== undefined && { name }) });
+      const message = `internal error, id ${id}${exposed ? `: ${textOf(error)}` : ""}`;
+      return { code: "internal", message, data: { id } satisfies Json };
+    },
+  };
+}
+
+/** A stack begins with the error. Where there is none, the error says what it can. */
+function textOf(error: unknown): string {
+  return (error instanceof Error && error.stack) || String(error);
+}
+
+/** True for errors whose text is meant for the model or the user. */
+export function isForReader(error: McpError): boolean {
+  return error.code === "tool-error" || error.code === "declined";
+}
+
+/** True for errors that say no more than: told to stop. */
+export function isAbort(error: unknown): boolean {
+  if (error instanceof McpError) return error.code === "cancelled" || error.code === "connection-closed";
+  return error instanceof Error && error.name === "AbortError";
+}
+
+/** A hook that throws must not turn one fault into two. */
+function tell(hook: FaultHook, error: unknown, place: FaultPlace): void {
+  try {
+    hook(error, place);
+  } catch (thrown) {
+    report(thrown, place);
+  }
+}
+
+function report(error: unknown, { id, method, name }: FaultPlace): void {
+  console.error(`plugbay: internal error ${id} in ${method}${name === undefined ? "" : ` ${name}`}:`, error);
+}

@@ -1,0 +1,66 @@
+import type { Deadline, Deadlines } from "../../std/deadlines.ts";
+import type { Execution } from "./execution.ts";
+
+/** A suspended run, and how far its journal was when it last wrote there. */
+export interface Parked {
+  readonly execution: Execution;
+  readonly place: Place | undefined;
+}
+
+/** Where a run stands in what all processes know of it. */
+export interface Place {
+  readonly id: string;
+  readonly position: number;
+}
+
+export interface ParkingOptions {
+  readonly deadlines: Deadlines;
+  readonly stateTtlMs: number;
+  readonly maxParked: number;
+  /** True where a handler cannot outlive its request: nothing is kept, and each round runs it again. */
+  readonly requestBound?: boolean | undefined;
+  /** True when a run went on elsewhere, so that it must not be unwound here. */
+  hasMoved?(place: Place): Promise<boolean>;
+}
+
+/** Suspended runs of this process. The oldest give way when there are too many; none stays longer than its state is good. */
+export interface Parking {
+  park(name: string, parked: Parked): void;
+  unpark(name: string): Parked | undefined;
+}
+
+export function createParking({ requestBound, ...options }: ParkingOptions): Parking {
+  return requestBound === true ? { park() {}, unpark: () => undefined } : createSpace(options);
+}
+
+function createSpace({ deadlines, stateTtlMs, maxParked, hasMoved }: ParkingOptions): Parking {
+  const parked = new Map<string, Parked & { readonly deadline: Deadline }>();
+
+  const unpark = (name: string): Parked | undefined => {
+    const entry = parked.get(name);
+    parked.delete(name);
+    entry?.deadline.stop();
+    return entry;
+  };
+
+  const giveUp = (name: string, reason: string): void => {
+    const entry = unpark(name);
+    if (entry === undefined) return;
+    const { execution, place } = entry;
+    const abandon = (): void => execution.abandon(reason);
+    if (place === undefined || hasMoved === undefined) abandon();
+    // A run that went on in another process is left where it stands: what it would undo is still in use there.
+    else void hasMoved(place).then((moved) => moved || abandon(), abandon);
+  };
+
+  return {
+    park(name, { execution, place }) {
+      const expire = (): void => giveUp(name, "no answer came in time");
+      const deadline = deadlines.start({ idleMs: 0, totalMs: stateTtlMs }, expire);
+      parked.set(name, { execution, place, deadline });
+      const [oldest] = parked.keys();
+      if (parked.size > maxParked && oldest !== undefined) giveUp(oldest, "too many calls wait for answers");
+    },
+    unpark,
+  };
+}

@@ -1,0 +1,330 @@
+import { McpError } from "../../model/errors.ts";
+import { callKey } from "../../model/meta.ts";
+import { abortReason, type Call, type Outcome } from "../../model/service.ts";
+import type { Task } from "../../model/task.ts";
+import type { CallToolParams } from "../../model/tool.ts";
+import { holding } from "../../std/hold.ts";
+import { memoryStore } from "../../store/memory-store.ts";
+import type { Environment } from "../environment.ts";
+import type { TaskLimits } from "../options.ts";
+import type { Execution } from "../runs/execution.ts";
+import { bindingOf, newId } from "../runs/ticket.ts";
+import type { TaskMode } from "../tool.ts";
+import type { Prepared, TaskJob, Watch } from "./job.ts";
+import { createRecovery } from "./recovery.ts";
+import { createTaskResult } from "./result.ts";
+import { createTaskNews, every, limitsOf, type TaskDesk } from "./task-events.ts";
+import { createTaskMethods, type Local, type TaskMethods } from "./task-methods.ts";
+import { brief, type TaskRecord, untouched } from "./task-record.ts";
+import { TaskRun, type TaskRunOptions } from "./task-run.ts";
+import { createTaskRecords, nameOf } from "./task-store.ts";
+import { type Watching, watchTasks } from "./watch-tasks.ts";
+
+type ToolCall = Call<"tools/call">;
+type ToolOutcome = Outcome<"tools/call">;
+
+/** The tasks of a server. */
+export interface TaskEngine {
+  /** Runs a tool for a caller that knows tasks: as one at once, or when it lasts. */
+  call(call: ToolCall, job: TaskJob, mode: TaskMode): ToolOutcome | Promise<ToolOutcome>;
+  /** Answers a method of tasks. */
+  answer(call: Call): Promise<Outcome>;
+  watch(call: Call, ids: readonly string[]): Promise<Watching>;
+  /** Leaves what runs here to other processes. */
+  close(): Promise<void>;
+}
+
+interface TaskEngineOptions {
+  readonly env: Environment;
+  readonly limits: TaskLimits | undefined;
+  /** What to run for a task that was begun elsewhere. */
+  prepare(params: CallToolParams): Promise<Prepared | undefined>;
+}
+
+/** Resolves when it hears of tasks. Where the store outlives this process, it goes on with what others left behind. */
+export async function createTaskEngine({ env, limits: given, prepare }: TaskEngineOptions): Promise<TaskEngine> {
+  const limits = limitsOf(given);
+  const store = await (env.store?.() ?? memoryStore({ clock: env.clock }));
+  const records = createTaskRecords(store, env.now);
+  const isRequestBound = env.clock.requestBound === true;
+  const news = await createTaskNews(store, env.clock);
+  // What is begun in a request that the platform would end is not begun.
+  const adopt: TaskDesk["adopt"] = async (id, { http }) => void (http?.waitUntil && (await recovery.adopt(id, http)));
+  const desk: TaskDesk = { env, store, records, limits, news, adopt: isRequestBound ? adopt : undefined };
+  const running = createRunning(desk);
+
+  const begin = async (call: ToolCall): Promise<TaskRun> => {
+    const id = newId();
+    const lease = store.durable || isRequestBound ? await store.leases.acquire(nameOf(id), limits.leaseMs) : undefined;
+    const record = newRecord(call, id, desk);
+    if (!(await records.create(record, lease?.token))) throw new Error("a task was taken over before it began");
+    return running.add({ desk, record, lease, http: call.http });
+  };
+
+  const asTask = (record: TaskRecord): ToolOutcome => ({ kind: "task", task: brief(record, limits.pollIntervalMs) });
+
+  /** The task that the same call began before, by its name. */
+  const earlier = async (call: ToolCall): Promise<TaskRecord | undefined> => (await taskNames(desk, call))?.find();
+
+  /** Gives a task the name of its call, if that has one. Resolves to another that has it. */
+  const nameAfter = async (call: ToolCall, run: TaskRun): Promise<TaskRecord | undefined> => {
+    try {
+      return await (await taskNames(desk, call))?.claim(run.task);
+    } catch (error) {
+      await run.discard();
+      throw error;
+    }
+  };
+
+  const atOnce = async (call: ToolCall, job: TaskJob): Promise<ToolOutcome> => {
+    const known = await earlier(call);
+    if (known !== undefined) return asTask(known);
+    const run = await running.reserve(() => begin(call));
+    if (run === undefined) return tooMany(limits);
+    const first = await nameAfter(call, run);
+    if (first === undefined) run.start(job);
+    else await run.discard();
+    return first === undefined ? { kind: "task", task: run.task } : asTask(first);
+  };
+
+  const firstAsItIs = createPromotion({
+    env,
+    afterMs: limits.afterMs,
+    async promote(execution, job) {
+      const call = execution.call as ToolCall;
+      // A call that cannot become a task stays what it is.
+      const run = await running.reserve(() => begin(call));
+      if (run === undefined) return;
+      // From the moment on that others can go on with the task, who repeats the call has to find it.
+      const first = await nameAfter(call, run);
+      if (first !== undefined || !run.takeOver(execution, job)) await run.discard();
+    },
+  });
+
+  const asItIs = async (call: ToolCall, job: TaskJob): Promise<ToolOutcome> => {
+    const known = await earlier(call);
+    return known === undefined ? firstAsItIs(call, job) : asTask(known);
+  };
+
+  const recovery = createRecovery({
+    desk,
+    prepare,
+    // A run whose request has ended is still there, but its lease is not.
+    isTaken: (id) => (running.has(id) && !isRequestBound) || running.isFull(),
+    takeUp: ({ record, lease, job, past }, http) => running.add({ desk, record, lease, http }).start(job, past),
+  });
+  const isWatched = store.durable && !isRequestBound;
+  const stop = isWatched ? every(env.clock, limits.leaseMs, recovery.recover) : () => {};
+  if (isWatched) void recovery.recover();
+
+  return {
+    answer: createAnswering({ ...createTaskMethods(desk, running), "tasks/result": createTaskResult(desk, running) }),
+    call(call, job, mode) {
+      const isTask = mode === "required" || call.tasks?.wanted === true;
+      if (isRequestBound && call.http !== undefined && call.http.waitUntil === undefined) {
+        return isTask ? noContext(call) : (env.runner.run(call, job) as ToolOutcome | Promise<ToolOutcome>);
+      }
+      if (isTask) return atOnce(call, job);
+      return isNamed(call) ? asItIs(call, job) : firstAsItIs(call, job);
+    },
+    watch: (call, ids) => watchTasks(desk, call, ids),
+    async close() {
+      stop();
+      await holding(desk.env.clock, running.close());
+      await desk.news.close();
+    },
+  };
+}
+
+function createAnswering(methods: TaskMethods): TaskEngine["answer"] {
+  const table = new Map<string, (call: never) => Promise<Outcome>>(Object.entries(methods));
+  return async (call) => {
+    const method = table.get(call.method);
+    if (method === undefined) throw new McpError("method-not-found", `unknown method ${call.method}`);
+    return method(call as never);
+  };
+}
+
+function tooMany({ maxRunning, pollIntervalMs }: TaskDesk["limits"]): ToolOutcome {
+  const message = `too many tasks are under way: at most ${maxRunning} may be (tasks.maxRunning); retry later`;
+  const data = { reason: "limit-reached", retryAfterMs: pollIntervalMs, limit: "maxRunning", max: maxRunning };
+  return { kind: "failed", failure: { code: "limit-reached", message, data } };
+}
+
+/** Where everything ends with its request, and nobody told how to let it go on. */
+function noContext({ params, method }: ToolCall): ToolOutcome {
+  const message = `tool ${params.name} runs as a task, which would end with this request: pass all arguments of fetch to the handler, handler(request, env, ctx)`;
+  return { kind: "failed", failure: { code: "unsupported", message, data: { method } } };
+}
+
+interface Running extends Local {
+  has(id: string): boolean;
+  isFull(): boolean;
+  /** Makes room for a run before it is made. Undefined when there is none. */
+  reserve(make: () => Promise<TaskRun>): Promise<TaskRun | undefined>;
+  add(options: Omit<TaskRunOptions, "ended">): TaskRun;
+  close(): Promise<void>;
+}
+
+/** The tasks that run in this process. */
+function createRunning({ store, records, limits, adopt }: TaskDesk): Running {
+  const runs = new Map<string, TaskRun>();
+  const kept = new Set<string>();
+  let reserved = 0;
+
+  const isFull = (): boolean => runs.size + reserved >= limits.maxRunning;
+
+  const keep = (id: string): void => {
+    kept.add(id);
+    const [oldest] = kept;
+    if (kept.size <= limits.maxKept || oldest === undefined) return;
+    kept.delete(oldest);
+    void records.discard(oldest).catch(() => {});
+  };
+
+  /** Makes room of runs whose requests have ended without a word. */
+  const loseDead = async (): Promise<void> => {
+    for (const [id, run] of runs) if (!(await store.leases.held(nameOf(id)))) run.lose();
+  };
+
+  return {
+    has: (id) => runs.has(id),
+    isFull,
+    async reserve(make) {
+      if (isFull() && adopt !== undefined) await loseDead();
+      if (isFull()) return undefined;
+      reserved++;
+      try {
+        return await make();
+      } finally {
+        reserved--;
+      }
+    },
+    add(options) {
+      const { id } = options.record;
+      runs.get(id)?.lose();
+      const run: TaskRun = new TaskRun({
+        ...options,
+        ended(isFinal) {
+          if (runs.get(id) === run) runs.delete(id);
+          if (isFinal) keep(id);
+        },
+      });
+      runs.set(id, run);
+      return run;
+    },
+    answered: (id) => runs.get(id)?.look(),
+    ended: (id) => runs.get(id)?.stop(),
+    async close() {
+      await Promise.all([...runs.values()].map((run) => run.close()));
+    },
+  };
+}
+
+function newRecord({ params, meta, peer, tasks }: ToolCall, id: string, { env, limits }: TaskDesk): TaskRecord {
+  const now = env.now();
+  const { ttlMs: wanted = limits.ttlMs } = tasks ?? {};
+  const ttlMs = Math.min(wanted >= 0 ? wanted : limits.ttlMs, limits.maxTtlMs);
+  return {
+    id,
+    ...(peer.auth !== undefined && { owner: peer.auth.principal }),
+    params,
+    meta,
+    peer,
+    created: now,
+    updated: now,
+    ttlMs: Number.isFinite(ttlMs) ? ttlMs : null,
+    state: untouched,
+  };
+}
+
+interface PromotionOptions {
+  readonly env: Environment;
+  /** How long a call may take as it is. */
+  readonly afterMs: number;
+  /** Makes a task of a run, unless its call ends before. */
+  promote(execution: Execution, job: TaskJob): Promise<void>;
+}
+
+/** What works for a call. */
+interface Worker {
+  readonly execution: Execution;
+  readonly job: TaskJob;
+}
+
+/** Runs calls as they are, and makes a task of each that lasts. */
+export function createPromotion({ env, afterMs, promote }: PromotionOptions) {
+  /** By the call of the moment: a run that waits for answers goes on with another one, and is held by nobody here. */
+  const workers = new WeakMap<Call, Worker>();
+  /** Calls that have lasted. Some of them longer than it takes to find out what works for them. */
+  const late = new WeakSet<Call>();
+
+  const promoteLate = (call: Call): void => {
+    const worker = workers.get(call);
+    if (worker === undefined || !late.has(call) || abortReason(call) !== undefined) return;
+    const { execution, job } = worker;
+    promote(execution, job).catch((error: unknown) => {
+      env.faults.failureOf(error, call.method, (call as ToolCall).params.name);
+    });
+  };
+
+  const watch: Watch = {
+    works(execution, job) {
+      workers.set(execution.call, { execution, job });
+      promoteLate(execution.call);
+    },
+    rests: ({ call }) => void workers.delete(call),
+  };
+
+  return (call: ToolCall, job: TaskJob): ToolOutcome | Promise<ToolOutcome> => {
+    job.watch = watch;
+    const outcome = env.runner.run(call, job) as ToolOutcome | Promise<ToolOutcome>;
+    if (!(outcome instanceof Promise)) return outcome;
+    const lasts = (): void => {
+      late.add(call);
+      promoteLate(call);
+    };
+    const deadline = env.deadlines.start({ idleMs: 0, totalMs: Math.max(1, afterMs) }, lasts);
+    return outcome.finally(() => deadline.stop());
+  };
+}
+
+/** The member of `_meta` by which a caller names what it wants done once, however often it has to try. */
+
+/** Which task a call began, for callers that name their calls and have to repeat them. */
+interface TaskNames {
+  /** The task that the same call began before. */
+  find(): Promise<TaskRecord | undefined>;
+  /** Says that this task is the one. Resolves to another that is. */
+  claim(task: Task): Promise<TaskRecord | undefined>;
+}
+
+/** Whether its caller may have to repeat it. */
+function isNamed({ meta }: Call): boolean {
+  return typeof meta[callKey] === "string";
+}
+
+/** Undefined for a call without a name. */
+async function taskNames({ store, records }: TaskDesk, call: Call): Promise<TaskNames | undefined> {
+  const key = call.meta[callKey];
+  if (typeof key !== "string") return undefined;
+  const name = `task-call:${await bindingOf(call, key)}`;
+
+  const find = async (): Promise<TaskRecord | undefined> => {
+    const value = await store.values.get(name);
+    return value && records.read(value.text);
+  };
+
+  return {
+    find,
+    async claim({ taskId, ttlMs }) {
+      for (;;) {
+        const value = await store.values.get(name);
+        const record = value && (await records.read(value.text));
+        if (record !== undefined) return record;
+        const limits = { version: value?.version ?? null, ...(ttlMs !== null && { ttl: Math.max(1, ttlMs) }) };
+        if ((await store.values.put(name, taskId, limits)) !== undefined) return undefined;
+      }
+    },
+  };
+}

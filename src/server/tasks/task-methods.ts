@@ -1,0 +1,170 @@
+import type { JsonObject } from "../../json/json.ts";
+import { type Failure, McpError, toError } from "../../model/errors.ts";
+import type { Answer, Question } from "../../model/input.ts";
+import type { Result } from "../../model/methods.ts";
+import { isLegacy } from "../../model/revision.ts";
+import type { Call, Outcome } from "../../model/service.ts";
+import { tasksExtension } from "../../model/task.ts";
+import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
+import { type Arrival, type Dialogue, digestOfQuestion, type Told } from "../runs/input-state.ts";
+import type { TaskMode } from "../tool.ts";
+import type { TaskDesk } from "./task-events.ts";
+import { brief, detailed, openQuestions, type TaskEvent, type TaskRecord } from "./task-record.ts";
+import { unknownTask } from "./task-store.ts";
+
+type TaskMethod = "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/list" | "tasks/result";
+
+/** What clients can do with tasks, in whichever process they run. */
+export type TaskMethods = { readonly [M in TaskMethod]: (call: Call<M>) => Promise<Outcome<M>> };
+
+/** What of a running task is told in the process that runs it, before everybody is. */
+export interface Local {
+  answered(id: string): void;
+  ended(id: string): void;
+}
+
+const MAX_PAGE = 100;
+
+export function createTaskMethods(desk: TaskDesk, local: Local): Omit<TaskMethods, "tasks/result"> {
+  const { records, news, limits, env } = desk;
+
+  return {
+    async "tasks/get"(call) {
+      const record = await findTask(desk, call, call.params.taskId);
+      await desk.adopt?.(record.id, call);
+      return { kind: "complete", result: detailed(record, limits.pollIntervalMs) };
+    },
+    async "tasks/update"(call) {
+      const { taskId, inputResponses } = call.params;
+      await findTask(desk, call, taskId);
+      await answerTask(desk, local, taskId, inputResponses);
+      await desk.adopt?.(taskId, call);
+      return { kind: "complete", result: {} };
+    },
+    async "tasks/cancel"(call) {
+      const { taskId } = call.params;
+      await findTask(desk, call, taskId);
+      const changed = await records.change(taskId, { type: "cancel" });
+      if (changed.kind !== "changed" && changed.kind !== "same") throw unknownTask();
+      const { record } = changed;
+      if (changed.kind === "changed") {
+        local.ended(taskId);
+        await news.publish(taskId, "cancelled");
+      } else if (isLegacy(call.peer.revision)) {
+        throw new McpError("invalid-params", `the task is ${record.state.stage} already`);
+      }
+      return { kind: "complete", result: brief(record, limits.pollIntervalMs) };
+    },
+    async "tasks/list"(call) {
+      const { auth } = call.peer;
+      requireTasks(call);
+      // Nobody knows whose tasks these would be.
+      if (auth === undefined) throw new McpError("method-not-found", `unknown method ${call.method}`);
+      const { tasks, next } = await records.list(
+        auth.principal,
+        Math.min(env.pageSize, MAX_PAGE),
+        afterOf(call.params.cursor),
+      );
+      const result: Result<"tasks/list"> = {
+        tasks: tasks.map((record) => legacyBrief(record, limits.pollIntervalMs)),
+        ...(next !== undefined && { nextCursor: toBase64Url(new TextEncoder().encode(`task:${next}`)) }),
+      };
+      return { kind: "complete", result };
+    },
+  };
+}
+
+/** Throws `missing-capability` when the caller did not say that it knows tasks. */
+export function requireTasks({ tasks, method }: Call): void {
+  if (tasks === undefined) throw toError(missingTasks(`cannot answer ${method}`));
+}
+
+const taskId = /^[\w-]{16,128}$/;
+
+/** The task, if the caller may see it. One of somebody else is as unknown as one that is not there. */
+export async function findTask({ records }: TaskDesk, call: Call, id: string): Promise<TaskRecord> {
+  requireTasks(call);
+  const record = taskId.test(id) ? await records.read(id) : undefined;
+  if (record === undefined || record.owner !== call.peer.auth?.principal) throw unknownTask();
+  return record;
+}
+
+/** Answers questions of a task, by the keys that clients know. What is not asked is left out. */
+export async function answerTask(
+  { records, news }: TaskDesk,
+  local: Local,
+  id: string,
+  given: Readonly<Record<string, Answer>>,
+): Promise<void> {
+  const { kind } = await records.change(id, async (record): Promise<TaskEvent> => {
+    const answers: [string, Told][] = [];
+    for (const [name, { key, question }] of openQuestions(record)) {
+      const answer = Object.hasOwn(given, name) ? given[name] : undefined;
+      if (answer !== undefined) answers.push([key, { answer, asked: await digestOfQuestion(question) }]);
+    }
+    return { type: "answer", answers: Object.fromEntries(answers) };
+  });
+  if (kind === "unknown") throw unknownTask();
+  if (kind !== "changed") return;
+  local.answered(id);
+  await news.publish(id, "answered");
+}
+
+/** Only 2025-11-25 lists tasks, and to it a tool that failed is a task that did. */
+function legacyBrief(record: TaskRecord, pollIntervalMs: number): Result<"tasks/list">["tasks"][number] {
+  const { state } = record;
+  const task = brief(record, pollIntervalMs);
+  return state.stage === "completed" && state.result.isError ? { ...task, status: "failed" } : task;
+}
+
+function afterOf(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const bytes = fromBase64Url(cursor);
+  const [, id] = (bytes && /^task:([\w-]+)$/.exec(new TextDecoder().decode(bytes))) ?? [];
+  if (id === undefined)
+    throw new McpError("invalid-params", "unknown cursor", { data: { cursor } satisfies JsonObject });
+  return id;
+}
+
+interface Judged {
+  readonly good: readonly Arrival[];
+  /** Questions whose answers are malformed, or were given to another question. */
+  readonly bad: Readonly<Record<string, Question>>;
+}
+
+/** Looks at the answers to what a handler waits for. Others are left out. */
+export async function judgeAnswers(dialogue: Dialogue, answers: Readonly<Record<string, Told>>): Promise<Judged> {
+  const asked = dialogue.questions();
+  const good: Arrival[] = [];
+  const bad: Record<string, Question> = {};
+  for (const [key, told] of Object.entries(answers)) {
+    const question = asked[key];
+    if (question === undefined) continue;
+    const fits = told.asked === (await digestOfQuestion(question));
+    const arrivals = fits ? await dialogue.read(new Map([[key, told]])).catch(() => []) : [];
+    if (arrivals.length === 0) bad[key] = question;
+    good.push(...arrivals);
+  }
+  return { good, bad };
+}
+
+/** What a caller is told that wants a task where there is none, or cannot follow one where there always is. */
+export function refusedTerms(task: TaskMode, { params, peer }: Call<"tools/call">): Outcome<"tools/call"> {
+  const { name } = params;
+  if (task === "never") return failed({ code: "method-not-found", message: `tool ${name} cannot be run as a task` });
+  if (!isLegacy(peer.revision)) return failed(missingTasks(`tool ${name} runs as a task`));
+  return failed({ code: "method-not-found", message: `tool ${name} must be run as a task` });
+}
+
+/** The failure of a request for which its caller would have to know tasks. */
+function missingTasks(reason: string): Failure {
+  return {
+    code: "missing-capability",
+    message: `${reason}: the client did not declare ${tasksExtension}`,
+    data: { requiredCapabilities: { extensions: { [tasksExtension]: {} } } },
+  };
+}
+
+function failed(failure: Failure): Outcome<"tools/call"> {
+  return { kind: "failed", failure };
+}

@@ -1,0 +1,317 @@
+import type { JsonObject } from "../../json/json.ts";
+import { type Failure, McpError } from "../../model/errors.ts";
+import { type Call, createCall, type Outcome } from "../../model/service.ts";
+import type { Task } from "../../model/task.ts";
+import type { Awaitable } from "../../std/awaitable.ts";
+import type { Deadline } from "../../std/deadlines.ts";
+import { type HttpFacts, holdRequest } from "../../std/http-facts.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
+import { isAway, type Lease, StoreError } from "../../store/store.ts";
+import { keepLease } from "../runs/durable-run.ts";
+import { Execution, type Reach } from "../runs/execution.ts";
+import { type Arrival, dialogueOf, type Journal, type Recollection } from "../runs/input-state.ts";
+import { appendEntries, entriesOf, stepEntry, takenOver } from "../runs/journal.ts";
+import type { TaskJob } from "./job.ts";
+import { createPaced, every, type Paced, type TaskDesk } from "./task-events.ts";
+import { judgeAnswers } from "./task-methods.ts";
+import {
+  asProgress,
+  brief,
+  endOf,
+  type Progress,
+  type TaskEvent,
+  type TaskRecord,
+  type TaskState,
+} from "./task-record.ts";
+import { type Changed, nameOf } from "./task-store.ts";
+
+export interface TaskRunOptions {
+  readonly desk: TaskDesk;
+  readonly record: TaskRecord;
+  /** Guards the task against other processes. Absent where no other could go on with it. */
+  readonly lease: Lease | undefined;
+  readonly http?: HttpFacts | undefined;
+  /** Called once, when this process is done with the task. */
+  ended(isFinal: boolean): void;
+}
+
+/** How this process is done with a task. */
+type End =
+  /** It is final. */
+  | "final"
+  /** Another process has taken it over. */
+  | "lost"
+  /** Another process is to take it over. */
+  | "left"
+  /** The handler waits for answers and cannot outlive its request: whoever brings them runs it again. */
+  | "parked";
+
+/**
+ * One task that runs in this process.
+ *
+ * What it does to the task happens in turn, and only while no other process has
+ * taken it over. What others do to it, it hears of or sees when it looks.
+ */
+export class TaskRun {
+  readonly id: string;
+  /** What the caller is told. */
+  readonly task: Task;
+  /** The call of the handler: nobody waits for it. */
+  readonly #call: Call<"tools/call">;
+  readonly #options: TaskRunOptions;
+  readonly #abort = new LazyAbort();
+  readonly #reach: Reach;
+  readonly #journal: Journal | undefined;
+  readonly #progress: Paced<Progress>;
+  readonly #cleanup: (() => void)[] = [];
+  #execution: Execution | undefined;
+  /** Goes on with the outcome, while the handler waits for answers. */
+  #resume: ((outcome: Outcome | Promise<Outcome>) => void) | undefined;
+  #patience: Deadline | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #left: Promise<void> | undefined;
+  /** Lets the platform end the request that the handler runs in. */
+  readonly #letGo: () => void;
+  #isOver = false;
+  #isClosing = false;
+
+  constructor(options: TaskRunOptions) {
+    const { desk, record, lease, http } = options;
+    const { clock, deadlines, now } = desk.env;
+    const { leaseMs, pollIntervalMs } = desk.limits;
+    this.#options = options;
+    this.id = record.id;
+    this.task = brief(record, pollIntervalMs);
+    const { params, meta, peer } = record;
+    /** A handler that is run again repeats what was reported before. */
+    const told = record.progress?.progress ?? Number.NEGATIVE_INFINITY;
+    const notify = (method: string, said: JsonObject): undefined => {
+      if (method === "notifications/progress" && Number(said.progress) > told) this.#progress.put(asProgress(said));
+    };
+    const abort = this.#abort;
+    this.#letGo = holdRequest(http);
+    this.#call = createCall({ method: "tools/call", params, meta, peer, http, abort, notify, wantsProgress: true });
+    this.#reach = { deadlines, suspend: (execution) => this.#suspend(execution) };
+    // Nobody has to wait for memory. What others share is not written more often than clients ask.
+    this.#progress = createPaced(clock, desk.store.durable ? pollIntervalMs : 0, (progress) => {
+      void this.#inTurn(() => this.#note({ type: "report", progress }));
+    });
+    this.#cleanup.push(() => this.#progress.stop());
+    this.#cleanup.push(desk.news.watch(this.id, (what) => what !== "changed" && this.look()));
+    if (lease !== undefined) {
+      const kept = keepLease(lease, { leaseMs, deadlines, now, onLost: () => this.#end("lost") });
+      // Adding nothing tells whether something could be added.
+      const ready = (): Promise<void> | undefined => (kept.isSure ? undefined : this.#keep([]));
+      this.#journal = { ready, step: (key, result) => this.#keep([stepEntry(key, result)]) };
+      this.#cleanup.push(kept.letRunOut);
+      // News of it may have been lost with the store.
+      this.#cleanup.push(every(clock, leaseMs, () => this.#inTurn(() => this.#see())));
+    }
+  }
+
+  /** Runs the handler, with what an earlier run has done. */
+  start(job: TaskJob, past: Recollection = { answers: {}, results: {} }): void {
+    job.last();
+    const journal = this.#journal;
+    this.#follow(new Execution(this.#call, job, this.#reach, journal === undefined ? past : { ...past, journal }));
+  }
+
+  /** Goes on with a run that a call began, and ends that call with the task. False when the call is over. */
+  takeOver(execution: Execution, job: TaskJob): boolean {
+    const answer = (): Promise<Outcome> => {
+      job.last();
+      const dialogue = dialogueOf(execution);
+      if (this.#journal !== undefined) dialogue.keepIn(this.#journal);
+      return this.#remember(dialogue.recollection()).then(() => ({ kind: "task", task: this.task }));
+    };
+    const rest = execution.handOver({ call: this.#call, reach: this.#reach, answer });
+    if (rest === undefined) return false;
+    this.#execution = execution;
+    void rest.then((outcome) => this.#finish(outcome));
+    return true;
+  }
+
+  /** Sees whether somebody has answered or ended the task. */
+  look(): void {
+    void this.#inTurn(() => this.#see());
+  }
+
+  /** Somebody has ended the task: tells the handler. */
+  stop(): void {
+    this.#end("final");
+  }
+
+  /** The request that it ran in has ended without a word. */
+  lose(): void {
+    this.#end("lost");
+  }
+
+  /** Nobody was told of the task: it never was. */
+  async discard(): Promise<void> {
+    this.#end("lost");
+    await this.#options.desk.records.discard(this.id);
+    await this.#options.lease?.release();
+  }
+
+  /** Leaves the task to other processes, once the steps under way are kept. */
+  async close(): Promise<void> {
+    const { clock } = this.#options.desk.env;
+    this.#isClosing = true;
+    this.#execution?.abandon("the server is closing");
+    const tooLong = new Promise<void>((resolve) => clock.after(this.#options.desk.limits.leaseMs, resolve));
+    await Promise.race([this.#execution?.dialogue?.idle(), tooLong]);
+    await this.#inTurn(async () => this.#end("left"));
+    await this.#left;
+  }
+
+  #follow(execution: Execution): void {
+    this.#execution = execution;
+    void Promise.resolve(execution.run()).then((outcome) => this.#finish(outcome));
+  }
+
+  /** The handler waits: its questions become the task's. */
+  async #suspend(execution: Execution): Promise<Outcome> {
+    const { record, desk } = this.#options;
+    const rest = new Promise<Outcome>((resolve) => {
+      this.#resume = resolve;
+    });
+    if (record.ttlMs !== null) {
+      const totalMs = Math.max(1, record.created + record.ttlMs - desk.env.now());
+      const failure: Failure = { code: "timeout", message: "no answer came in time" };
+      const giveUp = (): void => void this.#inTurn(() => this.#note({ type: "fail", failure }));
+      this.#patience = desk.env.deadlines.start({ idleMs: 0, totalMs }, giveUp);
+    }
+    const asked = this.#queue(() => this.#note({ type: "ask", questions: dialogueOf(execution).questions() }));
+    await asked.catch((error: unknown) => {
+      if (!this.#isOver) throw error;
+    });
+    const looked = this.#inTurn(() => this.#see());
+    if (desk.env.clock.requestBound === true) await looked;
+    if (desk.env.clock.requestBound === true && this.#resume !== undefined) this.#end("parked");
+    return rest;
+  }
+
+  async #see(): Promise<void> {
+    const record = await this.#options.desk.records.read(this.id);
+    if (record?.state.stage === "open") await this.#deliver(record.state);
+    else this.#end("final");
+  }
+
+  /** Hands answers to the handler. Those that are malformed, or were given to another question, are asked for again. */
+  async #deliver({ answers }: Extract<TaskState, { stage: "open" }>): Promise<void> {
+    const execution = this.#execution;
+    if (execution === undefined) return;
+    const { good, bad } = await judgeAnswers(dialogueOf(execution), answers);
+    if (good.length === 0 && Object.keys(bad).length === 0) return;
+    await this.#remember({ results: {}, answers: Object.fromEntries(good.map(({ key, told }) => [key, told])) });
+    await this.#note({ type: "take", good: good.map(({ key }) => key), bad });
+    if (good.length > 0 && !this.#isOver) this.#goOn(execution, good);
+  }
+
+  #goOn(execution: Execution, arrivals: readonly Arrival[]): void {
+    const resume = this.#resume;
+    this.#resume = undefined;
+    this.#patience?.stop();
+    if (resume === undefined) dialogueOf(execution).deliver(arrivals);
+    else resume(execution.resume(this.#call, arrivals));
+  }
+
+  async #finish(outcome: Outcome): Promise<void> {
+    // A handler that was told to stop so that another process can go on has nothing to say.
+    if (this.#isClosing && outcome.kind !== "complete") return;
+    this.#progress.flush();
+    await this.#inTurn(async () => {
+      try {
+        await this.#note(endOf(outcome as Outcome<"tools/call">));
+      } catch (error) {
+        if (this.#isOver || error instanceof StoreError) throw error;
+        await this.#note({ type: "fail", failure: this.#failureOf(error) });
+      }
+    });
+  }
+
+  /** Changes the task, and tells all processes. */
+  async #note(event: TaskEvent): Promise<void> {
+    const { desk, lease } = this.#options;
+    const changed = await this.#persist((): Promise<Changed> => desk.records.change(this.id, event, lease?.token));
+    if (changed.kind === "changed") await desk.news.publish(this.id, "changed");
+    if (changed.kind === "fenced" || changed.kind === "unknown") this.#end("lost");
+    else if (changed.record.state.stage !== "open") this.#end("final");
+  }
+
+  /** Keeps what is known where another process finds it. */
+  async #remember(known: Recollection): Promise<void> {
+    const entries = entriesOf(known);
+    if (entries.length > 0) await this.#keep(entries).catch(() => {});
+  }
+
+  async #keep(entries: readonly JsonObject[]): Promise<void> {
+    const { desk, lease } = this.#options;
+    if (lease === undefined) return;
+    try {
+      const place = { store: desk.store, name: nameOf(this.id), lease };
+      if ((await this.#persist(() => appendEntries(place, entries))) === undefined) throw takenOver();
+    } catch (error) {
+      this.#end("lost");
+      throw error;
+    }
+  }
+
+  #persist<T>(write: () => Awaitable<T>): Promise<T> {
+    return persist(this.#options.desk, () => this.#isOver, write);
+  }
+
+  /** Never rejects. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    return this.#queue(work).catch((error: unknown) => {
+      if (!this.#isOver && !(error instanceof StoreError)) this.#failureOf(error);
+    });
+  }
+
+  #queue(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(() => (this.#isOver ? undefined : work()));
+    this.#turn = done.catch(() => {});
+    return done;
+  }
+
+  #failureOf(error: unknown): Failure {
+    return this.#options.desk.env.faults.failureOf(error, "tools/call", this.#call.params.name);
+  }
+
+  #end(end: End): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#patience?.stop();
+    for (const stop of this.#cleanup) stop();
+    const reason = end === "final" ? "the task was cancelled" : takenOver().message;
+    if (end !== "parked") {
+      this.#abort.abort(new McpError("cancelled", reason));
+      this.#execution?.abandon(reason);
+    }
+    this.#options.ended(end === "final");
+    this.#left = this.#leave(end);
+  }
+
+  /** What cannot be done now, somebody finds by the mark of the task. */
+  async #leave(end: End): Promise<void> {
+    const { desk, lease } = this.#options;
+    try {
+      if (end === "final") await desk.records.tidy(this.id);
+      if (end !== "lost") await lease?.release();
+    } catch {}
+    this.#letGo();
+  }
+}
+
+/** Writes to the store; waits while it is away, as long as the task is not over. Rejects with `cancelled` when it is. */
+async function persist<T>({ env, limits }: TaskDesk, isOver: () => boolean, write: () => Awaitable<T>): Promise<T> {
+  for (;;) {
+    if (isOver()) throw takenOver();
+    try {
+      return await write();
+    } catch (error) {
+      if (!isAway(error)) throw error;
+    }
+    await new Promise<void>((resolve) => env.clock.after(limits.leaseMs / 3, resolve));
+  }
+}

@@ -1,0 +1,128 @@
+import { McpError } from "../../model/errors.ts";
+import type { Store, Value } from "../../store/store.ts";
+import { digestOf } from "../runs/input-state.ts";
+import { change, type TaskEvent, type TaskRecord } from "./task-record.ts";
+
+/** What came of a change. */
+export type Changed =
+  | { readonly kind: "changed"; readonly record: TaskRecord }
+  /** The event meant nothing to it. */
+  | { readonly kind: "same"; readonly record: TaskRecord }
+  | { readonly kind: "unknown" }
+  /** Another process has taken over: who holds this fence must not go on. */
+  | { readonly kind: "fenced" };
+
+/** The tasks in a store. Every process that shares it sees the same ones. */
+export interface TaskRecords {
+  read(id: string): Promise<TaskRecord | undefined>;
+  /** Keeps a new task. False when the fence does not hold. */
+  create(record: TaskRecord, fence?: number): Promise<boolean>;
+  /** Forgets a task that nobody was told of. */
+  discard(id: string): Promise<void>;
+  /** Changes a task, whoever else does so at the same time. The event may depend on how the task stands. */
+  change(id: string, event: TaskEvent | EventFor, fence?: number): Promise<Changed>;
+  /** What a run of it left behind goes when the task is final. */
+  tidy(id: string): Promise<void>;
+  /** Ids of tasks that may not be final, at most 100: those after `after`. */
+  open(after?: string): Promise<readonly string[]>;
+  /** A page of the tasks of an owner, with where the next one begins. */
+  list(owner: string, limit: number, after?: string): Promise<{ tasks: readonly TaskRecord[]; next?: string }>;
+}
+
+export type EventFor = (record: TaskRecord) => Promise<TaskEvent>;
+
+/** Of the value, the lease and the journal of a task. */
+export function nameOf(id: string): string {
+  return `task:${id}`;
+}
+
+/** A task can be read for this long after its end at least, however short its time to live. */
+const MIN_KEPT_MS = 60_000;
+
+const OPEN = "tasks:open";
+const PREFIX = nameOf("");
+const MARK = "task-open:";
+
+/**
+ * A task that is not final has a mark, listed under one name for all processes, and never expires. The mark is made
+ * before the task, and deleted after all that belongs to its run: what a process leaves behind when it dies is found by
+ * the mark.
+ */
+export function createTaskRecords(store: Store, now: () => number): TaskRecords {
+  const { values, streams } = store;
+
+  const write = async (record: TaskRecord, version: string | null, fence?: number): Promise<boolean> => {
+    const options = {
+      version,
+      ...(fence !== undefined && { fence }),
+      ...(record.owner !== undefined && { group: await groupOf(record.owner) }),
+      ...keptFor(record, now()),
+    };
+    return (await values.put(nameOf(record.id), JSON.stringify(record), options)) !== undefined;
+  };
+
+  /** Undefined when the task is another by now, or the fence does not hold. */
+  const attempt = async (value: Value, event: TaskEvent | EventFor, fence?: number): Promise<Changed | undefined> => {
+    const record: TaskRecord = JSON.parse(value.text);
+    const next = change(record, typeof event === "function" ? await event(record) : event, now());
+    if (next === record) return { kind: "same", record };
+    return (await write(next, value.version, fence)) ? { kind: "changed", record: next } : undefined;
+  };
+
+  return {
+    async read(id) {
+      const value = await values.get(nameOf(id));
+      return value && JSON.parse(value.text);
+    },
+    async create(record, fence) {
+      await values.put(`${MARK}${record.id}`, "", { group: OPEN });
+      return write(record, null, fence);
+    },
+    async discard(id) {
+      await values.delete(nameOf(id));
+      await values.delete(`${MARK}${id}`);
+    },
+    async change(id, event, fence) {
+      for (let before: string | undefined; ; ) {
+        const value = await values.get(nameOf(id));
+        if (value === undefined) return { kind: "unknown" };
+        // Nobody has changed it since, so it was the fence.
+        if (value.version === before) return { kind: "fenced" };
+        const changed = await attempt(value, event, fence);
+        if (changed !== undefined) return changed;
+        before = value.version;
+      }
+    },
+    async tidy(id) {
+      await streams.delete(nameOf(id));
+      await values.delete(`${MARK}${id}`);
+    },
+    async open(after) {
+      const marks = await values.list(OPEN, after === undefined ? {} : { after: `${MARK}${after}` });
+      return marks.map(({ name }) => name.slice(MARK.length));
+    },
+    async list(owner, limit, after) {
+      const found = await values.list(await groupOf(owner), {
+        limit,
+        ...(after !== undefined && { after: nameOf(after) }),
+      });
+      const next = found.length < limit ? undefined : found.at(-1)?.name.slice(PREFIX.length);
+      return { tasks: found.map(({ text }) => JSON.parse(text)), ...(next !== undefined && { next }) };
+    },
+  };
+}
+
+/** A principal may be longer than a name. */
+async function groupOf(owner: string): Promise<string> {
+  return `tasks:${await digestOf(owner)}`;
+}
+
+function keptFor({ state, created, ttlMs }: TaskRecord, now: number): { ttl?: number } {
+  if (state.stage === "open" || ttlMs === null) return {};
+  return { ttl: Math.max(created + ttlMs - now, MIN_KEPT_MS) };
+}
+
+/** The same for a task that is not there and one of somebody else. */
+export function unknownTask(): McpError {
+  return new McpError("invalid-params", "unknown task");
+}

@@ -1,0 +1,61 @@
+import type { Awaitable } from "../std/awaitable.ts";
+import type { Clock } from "../std/clock.ts";
+import { type Store, StoreError } from "./store.ts";
+
+/** What came of asking a store for something that can be done without. */
+export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
+
+/** Asks a store for something. Never rejects. */
+export type Attempts = <T>(work: (store: Store) => Awaitable<T>) => Promise<Attempt<T>>;
+
+export interface AttemptsOptions {
+  readonly clock: Clock;
+  /** How long the store may take. What it does later goes on, but nobody waits for it. */
+  readonly waitMs: number;
+  /** How long it is left alone once it failed. */
+  readonly restMs: number;
+  /** Hears why, once for each rest. */
+  failed(error: unknown): void;
+}
+
+/**
+ * Uses a store that makes things better, and whose absence must make nothing
+ * fail: it is waited for only so long, and while it rests, not asked at all.
+ */
+export function createAttempts(store: Store | Promise<Store>, options: AttemptsOptions): Attempts {
+  const { clock, waitMs, restMs, failed } = options;
+  let restsUntil = Number.NEGATIVE_INFINITY;
+
+  const fail = (error: unknown): Attempt<never> => {
+    if (clock.now() >= restsUntil) {
+      restsUntil = clock.now() + restMs;
+      failed(error);
+    }
+    return none;
+  };
+
+  const ask = async <T>(work: (store: Store) => Awaitable<T>): Promise<T> => work(await store);
+
+  return <T>(work: (store: Store) => Awaitable<T>) => {
+    if (clock.now() < restsUntil) return Promise.resolve(none);
+    return new Promise<Attempt<T>>((resolve) => {
+      let isOver = false;
+      const end = (attempt: Attempt<T>): void => {
+        isOver = true;
+        stop();
+        resolve(attempt);
+      };
+      const stop = clock.after(waitMs, () => end(fail(late(waitMs))));
+      ask(work).then(
+        (value) => end({ ok: true, value }),
+        (error: unknown) => isOver || end(fail(error)),
+      );
+    });
+  };
+}
+
+const none = { ok: false } as const;
+
+function late(waitMs: number): StoreError {
+  return new StoreError("unavailable", `the store did not answer within ${waitMs} ms`);
+}

@@ -1,0 +1,308 @@
+import { modernServer } from "../../codec/modern-server.ts";
+import { isObject, type Json } from "../../json/json.ts";
+import { encodeMessage, type Id } from "../../jsonrpc/message.ts";
+import {
+  AuthenticatedHttp,
+  type Authentication,
+  type Authenticator,
+  type AuthRefusal,
+  type AuthScheme,
+  authOf,
+  type ResourceMetadata,
+} from "../../model/authenticator.ts";
+import { type Failure, McpError } from "../../model/errors.ts";
+import type { NeededAuth } from "../../model/peer.ts";
+import { inPlaceOf, type Service, withCall } from "../../model/service.ts";
+import { defined } from "../../std/defined.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import { createHostCheck, isLoopback, parseAuthority } from "./allowed-hosts.ts";
+import {
+  type EventSink,
+  type HttpAnswer,
+  type HttpHead,
+  type HttpHeaders,
+  type HttpReply,
+  jsonHeaders,
+  pathOf,
+  refusal,
+  sendAnswer,
+} from "./http-message.ts";
+
+interface GuardOptions {
+  readonly auth: Authenticator<NeededAuth>;
+  readonly path: string | undefined;
+  readonly hosts: readonly string[] | "any";
+  /** Hears that nobody could tell who sent a request, or of a refusal that may be up to whoever runs the server. */
+  warn(message: string, kind: "authenticator-failed" | "claims-refused"): void;
+}
+
+/** A request whose sender is known, or the answer that ends it. */
+export type Identified =
+  | { readonly ok: true; readonly head: HttpHead }
+  | { readonly ok: false; readonly answer: HttpAnswer };
+
+/** Stands between a protected endpoint and those who use it. */
+export interface Guard {
+  /** Answers a request for what anybody may know. Undefined when it is for something else. */
+  tell(head: HttpHead): HttpAnswer | undefined;
+  /** Finds out who sends a request. Never rejects. */
+  identify(head: HttpHead, cors: HttpHeaders): Promise<Identified>;
+  /** A service whose calls say who makes them. */
+  around(service: Service): Service;
+  /** The reply to one message: what was forbidden to its sender is refused by HTTP, before any stream. */
+  replyTo(id: Id, head: HttpHead, reply: HttpReply): HttpReply;
+}
+
+export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
+  if (typeof auth !== "function")
+    throw new McpError("invalid-definition", "auth must be an authenticator, or a function");
+  const { metadata, schemes = [{ scheme: "Bearer" }], requiredScopes = [], credentials = [] } = auth;
+  const desk = metadata === undefined ? undefined : createMetadataDesk({ metadata, path, hosts });
+  const hidden = new Set(["authorization", "dpop", ...credentials.map((name) => name.toLowerCase())]);
+  /** What was forbidden, by the request that asked for it. */
+  const denied = new WeakMap<HttpFacts, Failure>();
+
+  const challenge = (head: HttpHead, refused: Partial<AuthRefusal>): HttpHeaders => {
+    const text = challengeHeader(schemes, {
+      ...refused,
+      scopes: refused.scopes ?? requiredScopes,
+      metadataUrl: desk?.urlFor(head),
+    });
+    return text === "" ? {} : { "www-authenticate": text };
+  };
+
+  const refuse = (head: HttpHead, refused: AuthRefusal): HttpAnswer => {
+    const { status, description = status === 401 ? "authentication is needed" : "this is not allowed" } = refused;
+    return refusal(status, description, { ...challenge(head, refused), ...refused.headers });
+  };
+
+  /** The answer to who may not do what it asked for. Who has not said who it is may be allowed to when it does. */
+  const forbid = (id: Id, head: HttpHead, failure: Failure): HttpAnswer => {
+    const wanted = scopesIn(failure.data);
+    const scopes = wanted.length === 0 ? [] : [...new Set([...requiredScopes, ...wanted])];
+    const body = encodeMessage({ kind: "failure", id, error: modernServer.encodeFailure(failure) });
+    if (authOf(head) === undefined)
+      return { status: 401, headers: { ...jsonHeaders, ...challenge(head, { scopes }) }, body };
+    const told = { scopes, error: "insufficient_scope", description: failure.message };
+    const headers = scopes.length === 0 ? {} : challenge(head, told);
+    return { status: 403, headers: { ...jsonHeaders, ...headers }, body };
+  };
+
+  return {
+    tell: (head) => desk?.answer(head),
+    async identify(head, cors) {
+      try {
+        const found = checked(await auth(head));
+        if (found.ok) return { ok: true, head: new AuthenticatedHttp(head, found.auth, hidden) };
+        if (found.warning !== undefined) warn(found.warning, "claims-refused");
+        return { ok: false, answer: withHeaders(refuse(head, found), cors) };
+      } catch (error) {
+        warn(`cannot tell who sends a request: ${reasonOf(error)}`, "authenticator-failed");
+        return { ok: false, answer: withHeaders(unclear, cors) };
+      }
+    },
+    around(service) {
+      const serve: Service = async (call) => {
+        const { http } = call;
+        const known = authOf(http);
+        const outcome = await service(
+          known === undefined ? call : withCall(call, { peer: { ...call.peer, auth: known } }),
+        );
+        const isDenied = outcome.kind === "failed" && outcome.failure.code === "forbidden";
+        if (isDenied && http !== undefined) denied.set(http, outcome.failure);
+        return outcome;
+      };
+      return inPlaceOf(service, serve);
+    },
+    replyTo: (id, head, reply) =>
+      new GuardedReply(reply, () => {
+        const failure = denied.get(head);
+        return failure === undefined ? undefined : forbid(id, head, failure);
+      }),
+  };
+}
+
+/** A reply that becomes another one when the call turns out to be forbidden. */
+class GuardedReply implements HttpReply {
+  readonly #reply: HttpReply;
+  readonly #refused: () => HttpAnswer | undefined;
+
+  constructor(reply: HttpReply, refused: () => HttpAnswer | undefined) {
+    this.#reply = reply;
+    this.#refused = refused;
+  }
+
+  send(status: number, headers: HttpHeaders, body: string): void {
+    sendAnswer(this.#reply, this.#refused() ?? { status, headers, body });
+  }
+
+  open(headers: HttpHeaders): EventSink {
+    const refused = this.#refused();
+    if (refused === undefined) return this.#reply.open(headers);
+    sendAnswer(this.#reply, refused);
+    return nowhere;
+  }
+
+  onGone(listener: () => void): void {
+    this.#reply.onGone(listener);
+  }
+
+  onLost(listener: () => void): void {
+    this.#reply.onLost?.(listener);
+  }
+}
+
+/** Where events go when there is no stream any more. */
+const nowhere: EventSink = { write: () => undefined, end() {}, destroy() {}, backlog: 0 };
+
+const unclear = refusal(503, "the sender cannot be identified right now; retry later", { "retry-after": "5" });
+
+function withHeaders({ status, headers, body }: HttpAnswer, more: HttpHeaders): HttpAnswer {
+  return { status, headers: { ...headers, ...more }, body };
+}
+
+function scopesIn(data: Json | undefined): readonly string[] {
+  const scopes = isObject(data) ? data.scopes : undefined;
+  return Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
+}
+
+/** What a function of somebody else gives is not always what its type says. */
+function checked(found: Authentication<NeededAuth>): Authentication {
+  if (found.ok === true && (found.auth === undefined || isPrincipal(found.auth.principal))) {
+    return found as Authentication;
+  }
+  if (found.ok === false && (found.status === 401 || found.status === 403)) return found;
+  throw new McpError("invalid-response", "an authenticator must say who it is, or refuse");
+}
+
+function isPrincipal(principal: unknown): boolean {
+  return typeof principal === "string" && principal !== "";
+}
+
+/** Errors of others may repeat credentials. */
+function reasonOf(error: unknown): string {
+  if (error instanceof McpError) return error.message;
+  return error instanceof Error ? error.name : "it threw";
+}
+
+/** What a challenge tells besides the ways to authenticate. */
+interface ChallengeFacts {
+  /** The scheme that an error is about. */
+  readonly scheme?: string | undefined;
+  readonly error?: string | undefined;
+  readonly description?: string | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  /** Where the metadata of the server is. */
+  readonly metadataUrl?: string | undefined;
+}
+
+/** Schemes that tell where tokens come from. */
+const tokenSchemes: ReadonlySet<string> = new Set(["bearer", "dpop"]);
+
+/** The value of `WWW-Authenticate`: one challenge for each way, in their order. */
+export function challengeHeader(schemes: readonly AuthScheme[], facts: ChallengeFacts): string {
+  const used = facts.scheme?.toLowerCase() ?? schemes[0]?.scheme.toLowerCase();
+  const isOffered = schemes.some(({ scheme }) => scheme.toLowerCase() === used);
+  const offered = isOffered || facts.scheme === undefined ? schemes : [...schemes, { scheme: facts.scheme }];
+  return offered
+    .map(({ scheme, parameters = {} }) => {
+      const isToken = tokenSchemes.has(scheme.toLowerCase());
+      const told = isToken ? tokenParameters(facts, scheme.toLowerCase() === used) : {};
+      return [scheme, parametersText({ ...parameters, ...told })].filter((part) => part !== "").join(" ");
+    })
+    .join(", ");
+}
+
+function tokenParameters(facts: ChallengeFacts, isUsed: boolean): Readonly<Record<string, string | undefined>> {
+  const { error, description, scopes = [], metadataUrl } = facts;
+  return {
+    resource_metadata: metadataUrl,
+    scope: scopes.length === 0 ? undefined : scopes.join(" "),
+    ...(isUsed && error !== undefined && { error, error_description: description }),
+  };
+}
+
+function parametersText(parameters: Readonly<Record<string, string | undefined>>): string {
+  return Object.entries(parameters)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}="${quotable(value)}"`]))
+    .join(", ");
+}
+
+/** Text that can stand between quotes in a header: nothing that ends them, no line breaks, ASCII only. */
+function quotable(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, "?").replaceAll(/["\\]/g, "\\$&");
+}
+
+export interface MetadataOptions {
+  readonly metadata: ResourceMetadata;
+  /** Where the endpoint is. Absent where it is wherever requests reach it. */
+  readonly path: string | undefined;
+  /** Names of the server. */
+  readonly hosts: readonly string[] | "any";
+}
+
+/** What a protected server says of itself to whoever asks (RFC 9728). */
+interface MetadataDesk {
+  /** Answers a request for it. Undefined when the request is for something else. */
+  answer(head: HttpHead): HttpAnswer | undefined;
+  /** Where it is, for a request to the endpoint. */
+  urlFor(head: HttpHead): string;
+}
+
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+
+export function createMetadataDesk({ metadata, path, hosts }: MetadataOptions): MetadataDesk {
+  const { resource, ...rest } = metadata;
+  const known = resource === undefined ? undefined : new URL(resource);
+  const checkHost = createHostCheck(hosts);
+  const fixedPath = withoutSlash(known?.pathname ?? path);
+  const served = new Set([fixedPath, withoutSlash(path)]);
+  const originOf = (head: HttpHead): string => known?.origin ?? originFrom(head.header("host"));
+
+  /** The path of the endpoint that the metadata is asked of. Undefined when there is none there. */
+  const endpointOf = (asked: string): string | undefined => {
+    if (!asked.startsWith(WELL_KNOWN)) return undefined;
+    const rest = withoutSlash(asked.slice(WELL_KNOWN.length)) ?? "";
+    if (rest === "") return fixedPath ?? "";
+    if (fixedPath === undefined) return rest.startsWith("/") ? rest : undefined;
+    return served.has(rest) ? fixedPath : undefined;
+  };
+
+  return {
+    answer(head) {
+      const endpoint = endpointOf(pathOf(head.url));
+      if (endpoint === undefined) return undefined;
+      const badHost = checkHost(head.header("host"));
+      if (badHost !== undefined) return refusal(403, badHost);
+      if (head.method === "OPTIONS") return { status: 204, headers: preflight, body: "" };
+      if (head.method !== "GET") return refusal(405, "metadata can only be read; use GET", { ...open, allow: "GET" });
+      const named = resource ?? `${originOf(head)}${endpoint}`;
+      const caching = { "cache-control": known === undefined ? "no-store" : "max-age=300" };
+      return {
+        status: 200,
+        headers: { ...open, ...caching, "content-type": "application/json" },
+        body: JSON.stringify(defined({ resource: named, ...rest })),
+      };
+    },
+    urlFor: (head) => `${originOf(head)}${WELL_KNOWN}${fixedPath ?? withoutSlash(pathOf(head.url))}`,
+  };
+}
+
+/** Any page may read it: it is the same for everybody. */
+const open: HttpHeaders = { "access-control-allow-origin": "*" };
+const preflight: HttpHeaders = {
+  ...open,
+  "access-control-allow-methods": "GET",
+  "access-control-allow-headers": "*",
+  "access-control-max-age": "600",
+};
+
+/** What clients call the server by. Only this machine may be reached without TLS; who ends that in front is not seen here. */
+function originFrom(host = ""): string {
+  const { name = "" } = parseAuthority(host) ?? {};
+  return `${isLoopback(name) ? "http" : "https"}://${host}`;
+}
+
+function withoutSlash(path: string | undefined): string | undefined {
+  return path?.endsWith("/") ? path.slice(0, -1) : path;
+}

@@ -1,0 +1,284 @@
+import type { AuthorizedRequest, Authorizer } from "../../../model/authorizer.ts";
+import { McpError } from "../../../model/errors.ts";
+import type { LazyAbort } from "../../../std/lazy-abort.ts";
+import { createMask, type Mask, secretsInHeaders } from "../../../std/secrets.ts";
+import type { HttpSend, IncomingResponse, OutgoingRequest } from "../http-message.ts";
+import { networkError, statusText } from "./http-errors.ts";
+
+/** One URL of a server, and how to speak with it. */
+export interface Endpoint {
+  readonly url: URL;
+  /** Sends one request with the headers of the user. Rejects with an `McpError` when there is no answer, or they cannot be sent. */
+  send(request: EndpointRequest, abort: LazyAbort): Promise<IncomingResponse>;
+  /** The same server, at another URL. */
+  at(url: URL): Endpoint;
+  /** Hides what was sent to the server of late, should it repeat that: headers of the user, tokens, parameters of the URL. */
+  readonly mask: Mask;
+}
+
+interface EndpointRequest extends Omit<OutgoingRequest, "url"> {
+  /** Headers of the user for this request alone. They replace those for every request, by name. */
+  readonly own?: Headers | undefined;
+}
+
+interface EndpointOptions {
+  readonly url: URL;
+  readonly send: HttpSend;
+  readonly headers?: HeaderSource | undefined;
+  /** Shows the server who we are. Headers of the user that do so as well win. */
+  readonly auth?: Authorizer | undefined;
+  /** The server, when this is another URL of it. */
+  readonly server?: URL | undefined;
+}
+
+/** Throws `invalid-params` when the headers cannot be sent. */
+export function createEndpoint(options: EndpointOptions): Endpoint {
+  const { url, send, headers = {}, auth, server = url } = options;
+  const fixed = typeof headers === "function" ? {} : readHeaders(headers);
+  const hasFixed = Object.keys(fixed).length > 0;
+
+  const sent = createSentSecrets(url, fixed);
+
+  const fail = (error: unknown): never => {
+    throw networkError(url, error);
+  };
+
+  /** Only a refusal repeats what was sent. */
+  const shown = (response: IncomingResponse): IncomingResponse =>
+    response.status < 400 ? response : maskResponse(response, sent.mask);
+
+  const go = ({ method, headers: given, body }: EndpointRequest, own: Headers | undefined, abort: LazyAbort) => {
+    const all = own === undefined ? given : { ...own, ...given };
+    if (own !== undefined) sent.add(own);
+    const request: OutgoingRequest =
+      body === undefined ? { method, url, headers: all } : { method, url, headers: all, body };
+    const follow = (response: IncomingResponse): IncomingResponse | Promise<IncomingResponse> =>
+      isRedirect(response.status) ? followRedirects(send, request, response, abort).then(shown, fail) : shown(response);
+    return send(request, abort).then(follow, fail);
+  };
+
+  const ask = (request: EndpointRequest, own: Headers | undefined, abort: LazyAbort) => {
+    if (auth === undefined || own?.authorization !== undefined) return go(request, own, abort);
+    const sendWith = (shown: Headers) => go(request, { ...own, ...shown }, abort);
+    return sendAuthorized(auth, { method: request.method, url, server }, { send: sendWith, abort });
+  };
+
+  const ownHeaders = async ({ own = {} }: EndpointRequest): Promise<Headers> => {
+    const few = readHeaders(own);
+    return { ...(typeof headers === "function" ? await askHeaders(headers) : fixed), ...few };
+  };
+
+  return {
+    url,
+    send(request, abort) {
+      if (abort.aborted) return Promise.reject(new McpError("cancelled", "the request was given up"));
+      if (typeof headers !== "function" && request.own === undefined) {
+        return ask(request, hasFixed ? fixed : undefined, abort);
+      }
+      return ownHeaders(request).then((own) => ask(request, own, abort));
+    },
+    at: (other) => createEndpoint({ ...options, url: other, server }),
+    mask: (text) => sent.mask(text),
+  };
+}
+
+/** How one request is sent, again and again. */
+interface Attempts {
+  send(shown: Headers): Promise<IncomingResponse>;
+  readonly abort: LazyAbort;
+}
+
+/** Whoever authorizes decides whether to go on, but not for ever. */
+const maxAttempts = 6;
+
+/**
+ * Sends a request with what the authorizer has to show, and again for as long
+ * as it has something better. The end of a session is no reason to bother
+ * anybody: it is sent once.
+ */
+async function sendAuthorized(
+  auth: Authorizer,
+  request: AuthorizedRequest,
+  { send, abort }: Attempts,
+): Promise<IncomingResponse> {
+  for (let attempt = 1; ; attempt++) {
+    const shown = await unlessAborted(auth.headers(request), abort);
+    const response = await send(shown);
+    auth.answered?.(request, response);
+    const isRefused = response.status === 401 || response.status === 403;
+    if (!isRefused || request.method === "DELETE" || attempt === maxAttempts) return response;
+    const refused = unlessAborted(auth.refused(request, response), abort);
+    const isWorthwhile = await refused.catch((error: unknown) => {
+      response.discard();
+      throw error;
+    });
+    if (!isWorthwhile) return response;
+    response.discard();
+  }
+}
+
+/** Somebody who gives up a request does not wait for a user to sign in. */
+function unlessAborted<T>(waiting: Promise<T>, abort: LazyAbort): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const unlisten = abort.onAbort(() => reject(new McpError("cancelled", "the request was given up")));
+    waiting.then(resolve, reject).finally(unlisten);
+  });
+}
+
+const maxRedirects = 5;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+function isRedirect(status: number): boolean {
+  return redirects.has(status);
+}
+
+/**
+ * Follows redirects within the origin of the request, from the first answer on.
+ *
+ * Another origin is never contacted: what we send is meant for one server. A
+ * POST goes only where it stays a POST. Rejects when it leads nowhere.
+ */
+async function followRedirects(
+  send: HttpSend,
+  request: OutgoingRequest,
+  response: IncomingResponse,
+  abort: LazyAbort,
+): Promise<IncomingResponse> {
+  let [current, answer] = [request, response];
+  for (let count = 0; isRedirect(answer.status); count++) {
+    answer.discard();
+    if (count === maxRedirects) throw refusal(answer, `more than ${maxRedirects} times`);
+    current = { ...current, url: targetOf(current, answer) };
+    answer = await send(current, abort);
+  }
+  return answer;
+}
+
+function targetOf({ method, url }: OutgoingRequest, response: IncomingResponse): URL {
+  const location = response.header("location");
+  if (location === undefined || !URL.canParse(location, url)) throw refusal(response, "to nowhere");
+  const target = new URL(location, url);
+  if (target.origin !== url.origin) throw refusal(response, `to another origin, ${target.origin}`);
+  if (method === "POST" && response.status < 307) throw refusal(response, "in a way that would lose the message");
+  return target;
+}
+
+function refusal({ status }: IncomingResponse, how: string): McpError {
+  const message = `the server redirects ${how} (${statusText(status)}), which is not followed`;
+  return new McpError("http-error", message, { data: { status } });
+}
+
+export type Headers = Readonly<Record<string, string>>;
+
+/** Headers to send with every request: what they are, or how to find out. */
+export type HeaderSource = Headers | (() => Headers | Promise<Headers>);
+
+/** What a POST must say it takes. */
+export const postHeaders = {
+  accept: "application/json, text/event-stream",
+  "content-type": "application/json",
+} as const;
+
+/** What the protocol, or the platform, decides. */
+const reserved: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "connection",
+  "content-length",
+  "content-type",
+  "host",
+  "last-event-id",
+  "mcp-method",
+  "mcp-name",
+  "mcp-protocol-version",
+  "mcp-session-id",
+  "transfer-encoding",
+]);
+
+/**
+ * Headers of the user, by their names in lower case, without those that are not
+ * up to the user. Throws `invalid-params` for what no header can be; the message
+ * never has the value, which may be secret.
+ */
+function readHeaders(given: Headers): Headers {
+  const entries = Object.entries(given).map(([name, value]) => [name.toLowerCase(), checked(name, value)] as const);
+  return Object.fromEntries(entries.filter(([name]) => !reserved.has(name) && !name.startsWith("mcp-param-")));
+}
+
+/** Like {@link readHeaders}, for headers that are asked for anew. A source that fails, fails the request. */
+async function askHeaders(source: () => Headers | Promise<Headers>): Promise<Headers> {
+  try {
+    return readHeaders(await source());
+  } catch (cause) {
+    if (cause instanceof McpError) throw cause;
+    throw new McpError("internal", "the function given as headers threw, so nothing was sent", { cause });
+  }
+}
+
+function checked(name: string, value: unknown): string {
+  if (!isName.test(name)) throw bad(`${JSON.stringify(name)} cannot be the name of a header`);
+  if (typeof value !== "string" || !isValue.test(value)) throw bad(`header ${name} has a value that cannot be sent`);
+  return value;
+}
+
+const isName = /^[!#$%&'*+.^_`|~\w-]+$/;
+/** One line of characters that fit in a byte. */
+const isValue = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function bad(problem: string): McpError {
+  return new McpError("invalid-params", problem);
+}
+
+/** What a server was sent that it must not repeat in errors. */
+interface SentSecrets {
+  /** Headers that go out now: those of the user, and what the authorizer shows. */
+  add(headers: Headers): void;
+  readonly mask: Mask;
+}
+
+/** Of headers that differ from request to request, so many are remembered. */
+const maxRemembered = 8;
+
+function createSentSecrets({ searchParams }: URL, fixed: Headers): SentSecrets {
+  const always = [...secretsInHeaders(Object.values(fixed)), ...searchParams.values()];
+  let recent: readonly Headers[] = [];
+
+  return {
+    add(headers) {
+      const [last] = recent;
+      if (headers === fixed || (last !== undefined && isSame(headers, last))) return;
+      recent = [headers, ...recent.slice(0, maxRemembered - 1)];
+    },
+    // Made when there is something to hide: errors are rare, requests are not.
+    mask: (text) =>
+      createMask([...always, ...recent.flatMap((headers) => secretsInHeaders(Object.values(headers)))])(text),
+  };
+}
+
+function isSame(a: Headers, b: Headers): boolean {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
+}
+
+/** A response that repeats no secret, neither in a header nor in its text. */
+function maskResponse(response: IncomingResponse, mask: Mask): IncomingResponse {
+  return {
+    status: response.status,
+    header(name) {
+      const value = response.header(name);
+      return value === undefined || harmless.has(name) ? value : mask(value);
+    },
+    text: async (maxBytes) => mask(await response.text(maxBytes)),
+    read: (take) => response.read(take),
+    discard: () => response.discard(),
+  };
+}
+
+/** Headers that the transport itself goes by. */
+const harmless: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-length",
+  "retry-after",
+  "mcp-session-id",
+  "location",
+]);

@@ -1,0 +1,116 @@
+import type { JsonObject } from "../../../json/json.ts";
+import { encodeMessage, type Malformed, type Message, type Request, type Response } from "../../../jsonrpc/message.ts";
+import { metaKeys, metaOf } from "../../../model/meta.ts";
+import { LazyAbort } from "../../../std/lazy-abort.ts";
+import type { IncomingResponse } from "../http-message.ts";
+import type { Endpoint, Headers } from "./http-endpoint.ts";
+import { type AnswerLimits, isEventStream, type Lingering, readAnswer, readResponseStream } from "./read-response.ts";
+import type { KnownTools } from "./tool-headers.ts";
+
+/** Sends requests of the stateless revision, each by a POST of its own. */
+export interface HttpPost {
+  /** The response to a request, whose text is `body`. Rejects when there is none. */
+  send(request: Request, body: string, sender: PostSender): Promise<Response>;
+  /** Ends what was sent for no call. */
+  close(): void;
+}
+
+/** Whoever a request is sent for. */
+export interface PostSender {
+  readonly abort: LazyAbort;
+  /** Hears what comes before the response. */
+  hear(message: Message | Malformed): void;
+}
+
+export interface HttpPostOptions {
+  readonly endpoint: Endpoint;
+  readonly limits: AnswerLimits;
+  readonly lingering: Lingering;
+  readonly tools: KnownTools;
+  headersFor(method: string, params: JsonObject): Headers;
+  /** Hears what comes before a response that no call waits for. */
+  hear(message: Message | Malformed): void;
+  /** Hears which request was answered with which status. */
+  answered(method: string, status: number): void;
+}
+
+/** A call whose headers the server finds fault with is sent once more, after the list of tools has told which it needs. */
+export function createHttpPost(options: HttpPostOptions): HttpPost {
+  const { endpoint, limits, lingering, tools, headersFor, hear } = options;
+  const listings = new Set<LazyAbort>();
+  let listing: Promise<void> | undefined;
+  let listed = 0;
+
+  const post = async (request: Request, body: string, sender: PostSender): Promise<Response> => {
+    const { method, params, headers: own } = request;
+    const extra = method === "tools/call" ? tools.headersFor(params) : undefined;
+    const standard = headersFor(method, params);
+    const headers = extra === undefined ? standard : { ...standard, ...extra };
+    const response = await endpoint.send({ method: "POST", headers, body, own }, sender.abort);
+    return read(response, request, sender);
+  };
+
+  const read = (response: IncomingResponse, request: Request, sender: PostSender): Promise<Response> => {
+    options.answered(request.method, response.status);
+    if (!isEventStream(response)) return readAnswer(response, request.id, limits);
+    return readResponseStream({ response, request, hear: (message) => sender.hear(message) }, limits, lingering);
+  };
+
+  /** Learns from a page of the list of tools, or from what could be read of it. */
+  const learn = (answer: Response): Response => {
+    if (answer.kind === "success") return { ...answer, result: tools.learn(answer.result) };
+    return answer.partial === undefined ? answer : { ...answer, partial: tools.learn(answer.partial) };
+  };
+
+  /** Asks for all pages of the list of tools, to learn which arguments have to be repeated in headers. */
+  const listAnew = async (meta: JsonObject, abort: LazyAbort, own: Request["headers"]): Promise<void> => {
+    const id = `tools-${++listed}`;
+    let params: JsonObject | undefined = { _meta: meta };
+    for (let page = 0; page < maxPages && params !== undefined; page++) {
+      const list: Request = { kind: "request", id: `${id}-${page}`, method: "tools/list", params };
+      const request = own === undefined ? list : { ...list, headers: own };
+      const answer = learn(await post(request, encodeMessage(request), { abort, hear }));
+      const cursor = (answer.kind === "success" ? answer.result : answer.partial)?.nextCursor;
+      params = typeof cursor === "string" ? { _meta: meta, cursor } : undefined;
+    }
+  };
+
+  const relist = (meta: JsonObject, own?: Request["headers"]): Promise<void> => {
+    const abort = new LazyAbort();
+    listings.add(abort);
+    return listAnew(meta, abort, own).finally(() => listings.delete(abort));
+  };
+
+  /** Everybody who wants the list anew at the same time gets the same one. */
+  const relistForAll = (meta: JsonObject): Promise<void> => {
+    listing ??= relist(meta).finally(() => {
+      listing = undefined;
+    });
+    return listing;
+  };
+
+  /** The call once more, after the server found fault with its headers. */
+  const callAgain = async (request: Request, sender: PostSender): Promise<Response> => {
+    const { [metaKeys.progressToken]: _, ...meta } = metaOf(request.params);
+    await (request.headers === undefined ? relistForAll(meta) : relist(meta, request.headers));
+    const again: Request = { ...request, id: `${request.id}-again` };
+    return post(again, encodeMessage(again), sender);
+  };
+
+  return {
+    async send(request, body, sender) {
+      const answer = await post(request, body, sender);
+      if (request.method === "tools/list") return learn(answer);
+      return request.method === "tools/call" && isHeaderMismatch(answer) ? callAgain(request, sender) : answer;
+    },
+    close() {
+      for (const abort of listings) abort.abort("closed");
+    },
+  };
+}
+
+const maxPages = 100;
+
+function isHeaderMismatch(answer: Response): boolean {
+  return answer.kind === "failure" && answer.error.code === -32020;
+}

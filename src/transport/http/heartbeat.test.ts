@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { createManualClock } from "../../testing/clock.ts";
+import { type Beating, createPulse } from "./heartbeat.ts";
+
+const unlinked = { previous: undefined, next: undefined };
+
+function counting(): Beating & { readonly beats: number } {
+  let beats = 0;
+  return {
+    ...unlinked,
+    beat() {
+      beats++;
+    },
+    get beats() {
+      return beats;
+    },
+  };
+}
+
+describe("pulse", () => {
+  it("looks at everything once an interval", () => {
+    const clock = createManualClock();
+    const pulse = createPulse(clock, 100);
+    const [one, other] = [counting(), counting()];
+    pulse.add(one);
+    clock.advance(50);
+    pulse.add(other);
+    clock.advance(49);
+    expect([one.beats, other.beats]).toEqual([0, 0]);
+    clock.advance(1);
+    expect([one.beats, other.beats]).toEqual([1, 1]);
+    clock.advance(1000);
+    expect([one.beats, other.beats]).toEqual([11, 11]);
+  });
+
+  it("has one timer, and none while nothing is there", () => {
+    const clock = createManualClock();
+    const pulse = createPulse(clock, 100);
+    expect(clock.pending).toBe(0);
+    const all = Array.from({ length: 10 }, counting);
+    for (const one of all) pulse.add(one);
+    expect(clock.pending).toBe(1);
+    for (const one of all) pulse.delete(one);
+    clock.advance(100);
+    expect(clock.pending).toBe(0);
+    expect(all.map(({ beats }) => beats)).toEqual(all.map(() => 0));
+  });
+
+  it("starts again", () => {
+    const clock = createManualClock();
+    const pulse = createPulse(clock, 100);
+    const one = counting();
+    pulse.add(one);
+    pulse.delete(one);
+    clock.advance(200);
+    pulse.add(one);
+    clock.advance(100);
+    expect(one.beats).toBe(1);
+  });
+
+  it("stops at once, and may start again", () => {
+    const clock = createManualClock();
+    const pulse = createPulse(clock, 100);
+    const [one, other] = [counting(), counting()];
+    pulse.add(one);
+    pulse.stop();
+    expect(clock.pending).toBe(0);
+    pulse.add(other);
+    clock.advance(100);
+    expect([one.beats, other.beats]).toEqual([0, 1]);
+  });
+
+  it("goes on when something leaves, or comes, at its beat", () => {
+    const clock = createManualClock();
+    const pulse = createPulse(clock, 100);
+    const stays = counting();
+    const comes = counting();
+    const leaves: Beating = {
+      ...unlinked,
+      beat() {
+        pulse.delete(leaves);
+        pulse.add(comes);
+      },
+    };
+    pulse.add(leaves);
+    pulse.add(stays);
+    clock.advance(300);
+    expect(stays.beats).toBe(3);
+    expect(comes.beats).toBeGreaterThanOrEqual(2);
+  });
+
+  it.each([0, -1])("is off with an interval of %d", (intervalMs) => {
+    const clock = createManualClock();
+    createPulse(clock, intervalMs).add(counting());
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("pulse where timers end with their request", () => {
+  const setUp = () => {
+    const clock = Object.assign(createManualClock(), { requestBound: true });
+    return { clock, pulse: createPulse(clock, 100) };
+  };
+
+  it("has a timer for everything (I2)", () => {
+    const { clock, pulse } = setUp();
+    const [one, other] = [counting(), counting()];
+    pulse.add(one);
+    clock.advance(50);
+    pulse.add(other);
+    pulse.add(other);
+    expect(clock.pending).toBe(2);
+    clock.advance(60);
+    expect([one.beats, other.beats]).toEqual([1, 0]);
+    clock.advance(40);
+    expect([one.beats, other.beats]).toEqual([1, 1]);
+    pulse.delete(one);
+    clock.advance(100);
+    expect([one.beats, other.beats]).toEqual([1, 2]);
+    pulse.stop();
+    clock.advance(100);
+    expect([one.beats, other.beats]).toEqual([1, 2]);
+    expect(clock.pending).toBe(0);
+  });
+});

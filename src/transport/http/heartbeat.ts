@@ -1,0 +1,77 @@
+import type { Clock } from "../../std/clock.ts";
+import { type Linked, LinkedSet } from "../../std/linked-set.ts";
+
+/** Something that wants to be looked at from time to time. */
+export interface Beating extends Linked<Beating> {
+  beat(): void;
+}
+
+/**
+ * One slow timer for everything that is open: it keeps silent streams alive and
+ * finds those that nobody reads. Runs only while something is there.
+ */
+export interface Pulse {
+  readonly intervalMs: number;
+  /** Of no effect if it is there. It must not be in another. */
+  add(beating: Beating): void;
+  delete(beating: Beating): void;
+  /** Forgets everything, and the timer. */
+  stop(): void;
+}
+
+/** An interval of 0 is off. Where a timer ends with its request, everything has one of its own. */
+export function createPulse(clock: Clock, intervalMs: number): Pulse {
+  return clock.requestBound === true ? createOwnTimers(clock, intervalMs) : createSharedTimer(clock, intervalMs);
+}
+
+function createOwnTimers(clock: Clock, intervalMs: number): Pulse {
+  const pulses = new Map<Beating, Pulse>();
+
+  const forget = (beating: Beating): void => {
+    pulses.get(beating)?.stop();
+    pulses.delete(beating);
+  };
+
+  return {
+    intervalMs,
+    add(beating) {
+      if (pulses.has(beating)) return;
+      const pulse = createSharedTimer(clock, intervalMs);
+      pulses.set(beating, pulse);
+      pulse.add(beating);
+    },
+    delete: forget,
+    stop() {
+      for (const beating of [...pulses.keys()]) forget(beating);
+    },
+  };
+}
+
+function createSharedTimer(clock: Clock, intervalMs: number): Pulse {
+  const all = new LinkedSet<Beating>();
+  let running = false;
+  let disarm = (): void => {};
+
+  const tick = (): void => {
+    for (const beating of all.toArray()) if (all.has(beating)) beating.beat();
+    running = all.size > 0;
+    if (running) disarm = clock.after(intervalMs, tick);
+  };
+
+  return {
+    intervalMs,
+    add(beating) {
+      if (intervalMs <= 0 || all.has(beating)) return;
+      all.add(beating);
+      if (running) return;
+      running = true;
+      disarm = clock.after(intervalMs, tick);
+    },
+    delete: (beating) => void all.delete(beating),
+    stop() {
+      for (const beating of all.toArray()) all.delete(beating);
+      disarm();
+      running = false;
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import type { JsonLimits } from "../../json/parse.ts";
+import type { Id, Parsed } from "../../jsonrpc/message.ts";
+import { McpError } from "../../model/errors.ts";
+import type { DiscoverResult } from "../../model/methods.ts";
+import type { CallOrigin, Service } from "../../model/service.ts";
+import type { Clock } from "../../std/clock.ts";
+import type { Deadlines } from "../../std/deadlines.ts";
+import { type Lazy, lazy } from "../../std/lazy.ts";
+import type { Store } from "../../store/store.ts";
+import { notServed } from "../legacy-server.ts";
+import type { SinkRules } from "./event-sink.ts";
+import { errorAnswer, type HttpHead, type HttpReply, sendAnswer } from "./http-message.ts";
+
+/** Serves HTTP clients of older revisions. */
+export interface LegacyHandler {
+  post(message: Parsed, head: HttpHead, reply: HttpReply): void;
+  get(head: HttpHead, reply: HttpReply): void;
+  delete(head: HttpHead, reply: HttpReply): void;
+  /** Takes no new clients, answers what is open, ends every session. */
+  drain(): Promise<void>;
+}
+
+/** The HTTP+SSE transport of 2024-11-05: one stream for all that is said to a client, which posts elsewhere. */
+export interface SseHandler {
+  handle(head: HttpHead, body: string, reply: HttpReply): void;
+  drain(): Promise<void>;
+}
+
+export interface LegacyHandlerOptions extends SinkRules {
+  readonly service: Service;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly jsonLimits?: JsonLimits | undefined;
+  readonly alwaysStream: boolean;
+  readonly maxConcurrent: number;
+  readonly maxQueued: number;
+  readonly maxOpen: number;
+  readonly maxSessions: number;
+  readonly maxStreams: number;
+  /** How long a session lives without a request, a call or a stream. */
+  readonly sessionTtlMs: number;
+  readonly replayEvents: number;
+  readonly replayChars: number;
+  readonly retryMs: number;
+  readonly askTimeoutMs: number;
+  readonly drainMs: number;
+  readonly discover: (client?: CallOrigin) => Promise<DiscoverResult>;
+}
+
+export interface SessionHandlerOptions extends LegacyHandlerOptions {
+  /** Where sessions are kept. Undefined: in memory. */
+  readonly store: Store | Promise<Store> | undefined;
+}
+
+export interface SseHandlerOptions extends LegacyHandlerOptions {
+  /** Where clients open their stream. */
+  readonly path: string;
+  /** Where they post. */
+  readonly messagesPath: string;
+}
+
+/** What serves older revisions over HTTP. */
+interface LegacyHandlers {
+  readonly createSessionHandler: (options: SessionHandlerOptions) => LegacyHandler;
+  readonly createStatelessHandler: (options: LegacyHandlerOptions) => LegacyHandler;
+  readonly createSseHandler: (options: SseHandlerOptions) => SseHandler;
+}
+
+const lazyHandlers: Lazy<LegacyHandlers> = lazy(() => import("../../legacy/http-server.ts"));
+
+/** With sessions, in memory or on a store. */
+export function createSessionHandler(options: SessionHandlerOptions): LegacyHandler {
+  return legacyHandler((handlers) => handlers.createSessionHandler(options));
+}
+
+/** Without sessions: each request on its own. */
+export function createStatelessHandler(options: LegacyHandlerOptions): LegacyHandler {
+  return legacyHandler((handlers) => handlers.createStatelessHandler(options));
+}
+
+export function createSseHandler(options: SseHandlerOptions): SseHandler {
+  const handler = createOnUse((handlers) => handlers.createSseHandler(options));
+  return {
+    handle: (head, body, reply) => handler.use({ id: null, reply }, (sse) => sse.handle(head, body, reply)),
+    drain: handler.drain,
+  };
+}
+
+function legacyHandler(create: (handlers: LegacyHandlers) => LegacyHandler): LegacyHandler {
+  const handler = createOnUse(create);
+  return {
+    post: (message, head, reply) =>
+      handler.use({ id: message.kind === "request" ? message.id : null, reply }, (legacy) =>
+        legacy.post(message, head, reply),
+      ),
+    get: (head, reply) => handler.use({ id: null, reply }, (legacy) => legacy.get(head, reply)),
+    delete: (head, reply) => handler.use({ id: null, reply }, (legacy) => legacy.delete(head, reply)),
+    drain: handler.drain,
+  };
+}
+
+/** What wants an answer, should there be no handler. */
+interface Asker {
+  readonly id: Id | null;
+  readonly reply: HttpReply;
+}
+
+/** Creates a handler when the first request needs it. Requests that come while it is loaded wait, and keep their order. */
+function createOnUse<T extends { drain(): Promise<void> }>(create: (handlers: LegacyHandlers) => T) {
+  let handler: T | undefined;
+  const waiting = new Set<Promise<void>>();
+
+  const handOver = (handlers: LegacyHandlers, asker: Asker, work: (handler: T) => void): void => {
+    try {
+      handler ??= create(handlers);
+    } catch (error) {
+      return void refuse(asker, error);
+    }
+    work(handler);
+  };
+
+  const loadAndHandOver = async (asker: Asker, work: (handler: T) => void): Promise<void> => {
+    try {
+      handOver(await lazyHandlers.load(), asker, work);
+    } catch (error) {
+      refuse(asker, error);
+    }
+  };
+
+  return {
+    use(asker: Asker, work: (handler: T) => void): void {
+      if (handler !== undefined) return void work(handler);
+      if (lazyHandlers.loaded !== undefined) return void handOver(lazyHandlers.loaded, asker, work);
+      const wait = loadAndHandOver(asker, work).finally(() => waiting.delete(wait));
+      waiting.add(wait);
+    },
+    async drain(): Promise<void> {
+      if (waiting.size > 0) await Promise.all(waiting);
+      await handler?.drain();
+    },
+  };
+}
+
+function refuse({ id, reply }: Asker, error: unknown): void {
+  sendAnswer(reply, errorAnswer(error instanceof McpError ? 400 : 500, id, notServed(error)));
+}

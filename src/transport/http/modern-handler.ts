@@ -1,0 +1,124 @@
+import { modernServer as codec } from "../../codec/modern-server.ts";
+import { headerProblem } from "../../codec/standard-headers.ts";
+import { isObject } from "../../json/json.ts";
+import { type Notification, type Request, rpcCodes } from "../../jsonrpc/message.ts";
+import { metaKeys } from "../../model/meta.ts";
+import { type DiscoverResult, methodRow } from "../../model/methods.ts";
+import type { Service } from "../../model/service.ts";
+import type { Clock } from "../../std/clock.ts";
+import { createGate } from "../../std/gate.ts";
+import { LinkedSet } from "../../std/linked-set.ts";
+import { createModernDesk } from "../modern-dispatcher.ts";
+import { type HttpHead, type HttpReply, refuseBusy } from "./http-message.ts";
+import { type ExchangeRules, HttpExchange } from "./http-request.ts";
+
+export interface ModernDoorOptions extends Omit<ExchangeRules, "ended"> {
+  readonly service: Service;
+  readonly clock: Clock;
+  readonly maxConcurrent: number;
+  readonly maxQueued: number;
+  readonly maxListeners: number;
+  readonly drainMs: number;
+  discover(): Promise<DiscoverResult>;
+}
+
+/** Serves requests that say who sends them, each on its own. */
+export interface ModernDoor {
+  post(request: Request, head: HttpHead, reply: HttpReply): void;
+  /** Hands a notification to the service. */
+  notification(notification: Notification, head: HttpHead): void;
+  /** Ends subscriptions with a result, answers what is open for a while, then ends the rest. */
+  close(): Promise<void>;
+}
+
+export function createModernDoor(options: ModernDoorOptions): ModernDoor {
+  const { service, clock, pulse, maxConcurrent, maxQueued, maxListeners, discover } = options;
+  const gate = createGate({ maxRunning: maxConcurrent, maxWaiting: maxQueued || Number.POSITIVE_INFINITY });
+  // The gate bounds those of all clients together.
+  const maxHeard = Number.POSITIVE_INFINITY;
+  const desk = createModernDesk({ service, peer: { notify: () => undefined }, gate, maxHeard, discover });
+  const open = createOpenExchanges(options);
+  let listening = 0;
+
+  const rules: ExchangeRules = {
+    ...options,
+    ended(exchange) {
+      open.delete(exchange);
+      if (methodRow(exchange.request.method).open) listening--;
+    },
+  };
+
+  const isTooMuch = (method: string): boolean => {
+    const row = methodRow(method);
+    return row.open === true ? listening >= maxListeners : row.runs === true && gate.full;
+  };
+
+  /** Where a client that leaves is noticed by nothing but writing to it, what takes long becomes a stream. */
+  const streamLater = (exchange: HttpExchange): void => {
+    if (clock.requestBound === true && pulse.intervalMs > 0) clock.after(pulse.intervalMs, () => exchange.openStream());
+  };
+
+  return {
+    post(request, head, reply) {
+      if (isTooMuch(request.method)) return refuseBusy(reply);
+      const exchange = new HttpExchange(request, head, reply, rules);
+      open.add(exchange);
+      if (methodRow(request.method).open) listening++;
+      const problem = disagreement(request, head);
+      if (problem !== undefined) {
+        return exchange.refuse(codec.encodeFailure({ code: "header-mismatch", message: problem }));
+      }
+      reply.onGone(() => exchange.cancel());
+      streamLater(exchange);
+      void desk.request(exchange);
+    },
+    notification: (notification, http) => desk.notification(notification, { http, send: () => undefined }),
+    close() {
+      desk.endListening();
+      return open.drain();
+    },
+  };
+}
+
+/** Where headers and body say different things. What the body must say and does not is for the codec to judge. */
+function disagreement(request: Request, head: HttpHead): string | undefined {
+  const { _meta: meta } = request.params;
+  if (!isObject(meta) || !isObject(meta[metaKeys.clientCapabilities])) return undefined;
+  const version = meta[metaKeys.protocolVersion];
+  return typeof version === "string" ? headerProblem(request, version, head) : undefined;
+}
+
+/** The exchanges of one door that are not over yet. */
+interface OpenExchanges {
+  add(exchange: HttpExchange): void;
+  delete(exchange: HttpExchange): void;
+  /** Resolves when all are over. Those that take too long are ended with an error. */
+  drain(): Promise<void>;
+}
+
+export function createOpenExchanges({ clock, drainMs }: { clock: Clock; drainMs: number }): OpenExchanges {
+  const open = new LinkedSet<HttpExchange>();
+  let drained = (): void => {};
+
+  const endAll = (): void => {
+    const exchanges = open.toArray();
+    for (const { abort } of exchanges) abort.abort("the server is closing");
+    for (const exchange of exchanges) exchange.fail({ code: rpcCodes.internal, message: "the server is closing" });
+  };
+
+  return {
+    add: (exchange) => open.add(exchange),
+    delete(exchange) {
+      open.delete(exchange);
+      if (open.size === 0) drained();
+    },
+    async drain() {
+      if (open.size === 0) return;
+      const stop = clock.after(drainMs, endAll);
+      await new Promise<void>((resolve) => {
+        drained = resolve;
+      });
+      stop();
+    },
+  };
+}

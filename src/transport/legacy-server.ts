@@ -1,0 +1,77 @@
+import { modernServer } from "../codec/modern-server.ts";
+import type { Sender } from "../jsonrpc/channel.ts";
+import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { ErrorObject, Notification } from "../jsonrpc/message.ts";
+import type { AnsweringPeer } from "../jsonrpc/peer.ts";
+import { McpError, toFailure } from "../model/errors.ts";
+import type { DiscoverResult } from "../model/methods.ts";
+import type { CallOrigin, Service } from "../model/service.ts";
+import type { Clock } from "../std/clock.ts";
+import type { Gate } from "../std/gate.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
+
+/** What serves clients that open a channel with `initialize`. */
+interface LegacyServer {
+  readonly createChannelSession: (options: LegacySessionOptions) => LegacySession;
+}
+
+export interface LegacySessionOptions {
+  readonly service: Service;
+  readonly peer: AnsweringPeer;
+  readonly gate: Gate<Exchange>;
+  readonly clock: Clock;
+  /** How long a client may take to answer a question. */
+  readonly askTimeoutMs: number;
+  /** What the service says of itself to a client. */
+  readonly discover: (client: CallOrigin) => Promise<DiscoverResult>;
+}
+
+/** The server's end of a channel on which a client says `initialize`. */
+export interface LegacySession {
+  /** Answers a request. A promise holds back the reading of more: during the handshake, and when a refusal is not read. */
+  request(exchange: Exchange): Promise<void> | undefined;
+  /** What is said about it goes out by `via`. */
+  notification(notification: Notification, via: Sender): void;
+  acceptsBatches(): boolean;
+  /** True once `initialize` has arrived. */
+  readonly greeted: boolean;
+  /** Tells the client nothing more. */
+  close(): void;
+}
+
+const lazyServer: Lazy<LegacyServer> = lazy(() => import("../legacy/server.ts"));
+
+/**
+ * The session of a client that opens with `initialize`. What serves it is loaded when the first such client comes; the
+ * first request holds back the reading of more until then, so that messages keep their order.
+ */
+export function createLegacySession(options: LegacySessionOptions): LegacySession {
+  let session: LegacySession | undefined;
+
+  const open = async (exchange: Exchange): Promise<void> => {
+    try {
+      const { createChannelSession } = await lazyServer.load();
+      session ??= createChannelSession(options);
+      await session.request(exchange);
+    } catch (error) {
+      await exchange.refuse(notServed(error));
+    }
+  };
+
+  return {
+    request: (exchange) => (session === undefined ? open(exchange) : session.request(exchange)),
+    notification: (notification, via) => session?.notification(notification, via),
+    acceptsBatches: () => session?.acceptsBatches() ?? false,
+    get greeted() {
+      return session?.greeted ?? false;
+    },
+    close: () => session?.close(),
+  };
+}
+
+/** What a client is told when older revisions cannot be served. */
+export function notServed(error: unknown): ErrorObject {
+  if (error instanceof McpError) return modernServer.encodeFailure(toFailure(error));
+  console.error("plugbay: older revisions cannot be served:", error);
+  return modernServer.encodeFailure({ code: "internal", message: "internal error" });
+}

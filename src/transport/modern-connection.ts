@@ -1,0 +1,50 @@
+import type { ClientCodec } from "../codec/codec.ts";
+import type { JsonObject } from "../json/json.ts";
+import type { Connection, Opening } from "../model/connection.ts";
+import { metaOf } from "../model/meta.ts";
+import type { NotificationParams } from "../model/notification.ts";
+import type { Peer } from "../model/peer.ts";
+import { newest } from "../model/revision.ts";
+import { type CallOf, createCall, type Notify } from "../model/service.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
+
+/** What a client says of itself in every request of the newest revision. */
+export function modernPeer({ info, capabilities }: Opening): Peer {
+  return { revision: newest, info, capabilities };
+}
+
+/** The request that only modern servers know. */
+export function discoverCall(peer: Peer, notify: Notify = () => undefined): CallOf<"server/discover"> {
+  return createCall({ method: "server/discover", params: {}, peer, abort: new LazyAbort(), notify });
+}
+
+/** Sends notifications that belong to no call. They say who sends them, too: the revision leaves it open. */
+export function createModernTell(
+  codec: ClientCodec,
+  peer: Peer,
+  notify: (method: string, params: JsonObject) => void,
+): NonNullable<Connection["tell"]> {
+  return (method, params) => {
+    const encoded = codec.encodeNotification(method, params);
+    if (encoded !== undefined) notify(method, { ...encoded, _meta: envelopeOf(codec, peer, { method, params }) });
+  };
+}
+
+function envelopeOf(codec: ClientCodec, peer: Peer, params: NotificationParams): JsonObject {
+  const meta = metaOf(params.params);
+  const call = createCall({
+    method: "notification",
+    params,
+    peer,
+    meta,
+    abort: new LazyAbort(),
+    notify: () => undefined,
+  });
+  return metaOf(codec.encodeCall(call));
+}
+
+/** A modern server asks by its outcomes. A request of its own is against the protocol, which forbids to answer it. */
+export function warnOfRequest(method: string, opening: Opening): void {
+  const message = `the server sent a request, ${method}, which ${newest} does not have; it was not answered`;
+  opening.warn?.({ kind: "not-honoured", message });
+}

@@ -1,0 +1,110 @@
+import { type Answering, answerCall } from "../codec/answer.ts";
+import { createHearing, type Hearing, maxHeard, statedSource } from "../codec/hearing.ts";
+import { modernServer as codec } from "../codec/modern-server.ts";
+import type { Sender } from "../jsonrpc/channel.ts";
+import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { Notification } from "../jsonrpc/message.ts";
+import type { RpcPeer } from "../jsonrpc/peer.ts";
+import { tooBusy } from "../model/busy.ts";
+import { McpError } from "../model/errors.ts";
+import { metaKeys, withMeta } from "../model/meta.ts";
+import { type DiscoverResult, methodRow } from "../model/methods.ts";
+import type { Implementation } from "../model/peer.ts";
+import type { Service } from "../model/service.ts";
+import type { Gate } from "../std/gate.ts";
+
+/** Why subscriptions end when nobody cancelled them. */
+const closing = new McpError("connection-closed", "the server is closing");
+
+const over = Promise.resolve();
+
+/** Serves requests that say who sends them, each on its own. */
+export interface ModernDesk {
+  /**
+   * Answers a request, now or when it has its turn; one too many is answered with an error. A promise holds back the
+   * reading of more: who was told so does not read it.
+   */
+  request(exchange: Exchange): Promise<void> | undefined;
+  /** Hands a notification of a client to the service. */
+  notification(notification: Notification, via: Sender): void;
+  /** Brings every open subscription to its end, with a result. */
+  endListening(): void;
+}
+
+export interface ModernDeskOptions {
+  readonly service: Service;
+  /** Reaches the client, also about calls that are over. */
+  readonly peer: Pick<RpcPeer, "notify">;
+  readonly gate: Gate<Exchange>;
+  /** Notifications that may be under way or wait. Default: as many as one client may have. */
+  readonly maxHeard?: number;
+  /** What the service says of itself. */
+  discover(): Promise<DiscoverResult>;
+}
+
+export function createModernDesk(options: ModernDeskOptions): ModernDesk {
+  const { service, peer, gate, discover } = options;
+  let hearing: Hearing | undefined;
+  const listening = new Set<Exchange>();
+  let server: Implementation | undefined;
+
+  /** A service that does not say who it is can be of use all the same. Until it does, every call asks: none waits for another. */
+  const identify = async (): Promise<Implementation | undefined> => {
+    try {
+      server = (await discover()).serverInfo;
+    } catch {}
+    return server;
+  };
+
+  void identify();
+
+  const answer = (exchange: Exchange): Promise<void> => {
+    const decoded = codec.decodeCall(exchange.request);
+    if (!decoded.ok) {
+      exchange.refuse(codec.encodeFailure(decoded.failure));
+      return over;
+    }
+    return answerCall(exchange, decoded.value, answering);
+  };
+
+  /** The protocol wants a subscription that the server ends to be cancelled, too. The result comes first, being the kinder word. */
+  const tellEnd = ({ request: { id }, abort }: Exchange): void => {
+    if (abort.aborted && abort.reason !== closing) return;
+    peer.notify("notifications/cancelled", withMeta({ requestId: id }, metaKeys.subscriptionId, id));
+  };
+
+  const answering: Answering = {
+    codec,
+    serve: service,
+    get server() {
+      return server ?? identify();
+    },
+    ended: tellEnd,
+  };
+
+  const listen = async (exchange: Exchange): Promise<void> => {
+    listening.add(exchange);
+    await answer(exchange);
+    listening.delete(exchange);
+  };
+
+  return {
+    request(exchange) {
+      const { runs, open } = methodRow(exchange.request.method);
+      if (runs) {
+        return gate.run(() => answer(exchange), exchange) ? undefined : exchange.fail(codec.encodeFailure(tooBusy));
+      }
+      void (open ? listen(exchange) : answer(exchange));
+      return undefined;
+    },
+    notification(notification, via) {
+      hearing ??= createHearing(gate, options.maxHeard ?? maxHeard);
+      hearing.hear(notification, via, statedSource(notification), (exchange, wire) =>
+        answerCall(exchange, wire, answering),
+      );
+    },
+    endListening() {
+      for (const { abort } of listening) abort.abort(closing);
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+/**
+ * The id of a contract. In the name of a test it stands in brackets at the end, or before a colon: `(C25, F159)`, `C38: …`. Whatever
+ * looks like an id there counts as one.
+ */
+const ID = /[A-Z]{1,3}-?\d+/g;
+const IDS = String.raw`([A-Z]{1,3}-?\d+(?:(?:, ?| and |\.\.|/)(?:[A-Z]{1,3}-?)?\d+)*)`;
+const ENDING = new RegExp(String.raw`\(${IDS}\)["'\x60]`, "g");
+const BEGINNING = new RegExp(String.raw`["'\x60]${IDS}: `, "g");
+
+const page = readFileSync("docs/contracts.md", "utf8");
+const promised = [...page.matchAll(/^\| ([A-Z]\d+) \|/gm)].map(([, id]) => id ?? "");
+const named = [...page.matchAll(/`((?:src|test)\/[^`]+)` \|$/gm)].map(([, file]) => file ?? "");
+const tested = new Set(["src", "test"].flatMap(testFilesIn).flatMap(idsIn));
+
+describe("contracts", () => {
+  it.each(promised)("%s has a test", (id) => {
+    expect(tested).toContain(id);
+  });
+
+  it("are all on the page", () => {
+    expect([...tested].filter((id) => !promised.includes(id))).toEqual([]);
+  });
+
+  it("name files that are there", () => {
+    expect(named.filter((file) => !existsSync(file))).toEqual([]);
+  });
+
+  it("are on the page once", () => {
+    expect(new Set(promised).size).toBe(promised.length);
+  });
+});
+
+function testFilesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.test(-d)?\.ts$/.test(file) && !file.includes("node_modules"))
+    .map((file) => join(folder, file));
+}
+
+/** The ids in the names of the tests of a file. */
+function idsIn(file: string): readonly string[] {
+  const text = readFileSync(file, "utf8");
+  return [...text.matchAll(ENDING), ...text.matchAll(BEGINNING)].flatMap(([, ids = ""]) => ids.match(ID) ?? []);
+}

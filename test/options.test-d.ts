@@ -1,0 +1,173 @@
+import { describe, expectTypeOf, it } from "vitest";
+import type * as agent from "../src/agent/index.ts";
+import type * as authClient from "../src/auth/node/client.ts";
+import type * as authServer from "../src/auth/node/server.ts";
+import type * as aiSdk from "../src/bridge/ai-sdk/index.ts";
+import type * as anthropic from "../src/bridge/anthropic/index.ts";
+import type * as gemini from "../src/bridge/gemini/index.ts";
+import type * as openai from "../src/bridge/openai/index.ts";
+import type * as catalog from "../src/catalog/index.ts";
+import type * as config from "../src/config/index.ts";
+import type * as client from "../src/connect/index.ts";
+import type * as host from "../src/host/index.ts";
+import type * as root from "../src/index.ts";
+import type * as lock from "../src/lock/index.ts";
+import type * as middleware from "../src/middleware/index.ts";
+import type * as server from "../src/server/index.ts";
+import type * as store from "../src/store/node/index.ts";
+import type * as testing from "../src/testing/index.ts";
+import type * as http from "../src/transport/node/http.ts";
+import type * as stdio from "../src/transport/node/stdio.ts";
+import type * as typegen from "../src/typegen/index.ts";
+
+/** The optional members of a type that do not take `undefined`: programs that compile with `exactOptionalPropertyTypes` pass it. */
+type Refusing<T> = T extends unknown ? { [K in keyof T]-?: RefusingKey<T, K> }[keyof T] : never;
+type RefusingKey<T, K extends keyof T> =
+  Record<never, never> extends Pick<T, K> ? (Record<K, undefined> extends Partial<Pick<T, K>> ? never : K) : never;
+
+describe("every option takes undefined", () => {
+  it("finds the members that do not", () => {
+    expectTypeOf<Refusing<{ a?: number; b?: number | undefined; c: number }>>().toEqualTypeOf<"a">();
+    expectTypeOf<Refusing<{ a?: number } | { b?: number }>>().toEqualTypeOf<"a" | "b">();
+  });
+
+  it("of plugbay (T4)", () => {
+    expectTypeOf<Refusing<root.ToolLoopOptions>>().toBeNever();
+    expectTypeOf<Refusing<root.MethodRow>>().toBeNever();
+    expectTypeOf<Refusing<root.JsonLimits>>().toBeNever();
+  });
+
+  it("of plugbay/server (T4)", () => {
+    expectTypeOf<Refusing<server.ServerOptions>>().toBeNever();
+    expectTypeOf<Refusing<server.TaskLimits>>().toBeNever();
+    expectTypeOf<Refusing<server.ToolOptions<object, undefined, string>>>().toBeNever();
+    expectTypeOf<Refusing<server.ResourceOptions<"a://b">>>().toBeNever();
+    expectTypeOf<Refusing<server.PromptOptions<object>>>().toBeNever();
+    expectTypeOf<Refusing<server.AskOptions>>().toBeNever();
+    expectTypeOf<Refusing<server.AskUrlOptions>>().toBeNever();
+    expectTypeOf<Refusing<server.ServeOptions>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof server.link>[2]>>>().toBeNever();
+  });
+
+  it("of plugbay/client (T4)", () => {
+    expectTypeOf<Refusing<client.ConnectOptions>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<client.ConnectOptions["info"]>>>().toBeNever();
+    expectTypeOf<Refusing<client.ClientOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.AnswerOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.CacheOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.CallOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.CachedCallOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.ToolCallOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.PagesOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.WatchOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.FollowOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.StartOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.ChangeKinds>>().toBeNever();
+    expectTypeOf<Refusing<client.Command>>().toBeNever();
+    expectTypeOf<Refusing<client.UrlEntry>>().toBeNever();
+    expectTypeOf<Refusing<client.ToolLoopOptions>>().toBeNever();
+  });
+
+  it("of plugbay/host (T4)", () => {
+    expectTypeOf<Refusing<host.OpenHostOptions>>().toBeNever();
+    expectTypeOf<Refusing<host.HostOptions>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<host.HostOptions["info"]>>>().toBeNever();
+    expectTypeOf<Refusing<host.QuestionOptions>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<host.QuestionOptions["sampling"]>>>().toBeNever();
+    expectTypeOf<Refusing<host.ServerOptions>>().toBeNever();
+    expectTypeOf<Refusing<host.ServerSpec>>().toBeNever();
+    expectTypeOf<Refusing<host.Trust>>().toBeNever();
+    expectTypeOf<Refusing<host.ToolFilter>>().toBeNever();
+    expectTypeOf<Refusing<host.PolicyRule>>().toBeNever();
+    expectTypeOf<Refusing<host.PolicyHints>>().toBeNever();
+    expectTypeOf<Refusing<host.RestartRules>>().toBeNever();
+    expectTypeOf<Refusing<host.ResultBudget>>().toBeNever();
+    expectTypeOf<Refusing<host.ListOptions>>().toBeNever();
+    expectTypeOf<Refusing<host.ChangesOptions>>().toBeNever();
+  });
+
+  it("of agents and catalogs (T4)", () => {
+    expectTypeOf<Refusing<agent.RunToolsOptions>>().toBeNever();
+    expectTypeOf<Refusing<agent.SamplerOptions<agent.ModelChoice>>>().toBeNever();
+    expectTypeOf<Refusing<agent.ModelChoice>>().toBeNever();
+    expectTypeOf<Refusing<catalog.DisclosurePolicy>>().toBeNever();
+    expectTypeOf<Refusing<catalog.SearchOptions>>().toBeNever();
+  });
+
+  it("of configurations, locks and generated types (T4)", () => {
+    expectTypeOf<Refusing<config.Surroundings>>().toBeNever();
+    expectTypeOf<Refusing<config.LoadConfigOptions>>().toBeNever();
+    expectTypeOf<Refusing<config.WatchConfigOptions>>().toBeNever();
+    expectTypeOf<Refusing<config.ParseConfigOptions>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof config.parseObject>[1]>>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof config.findConfigs>[0]>>>().toBeNever();
+    expectTypeOf<Refusing<Exclude<config.ConfigSource, string>>>().toBeNever();
+    expectTypeOf<Refusing<config.ConfigFile>>().toBeNever();
+    expectTypeOf<Refusing<lock.ServerSurface>>().toBeNever();
+    expectTypeOf<Refusing<lock.ServerProgram>>().toBeNever();
+    expectTypeOf<Refusing<typegen.GenerateTypesOptions>>().toBeNever();
+    expectTypeOf<Refusing<typegen.ListedServer>>().toBeNever();
+  });
+
+  it("of plugbay/http and plugbay/stdio (T4)", () => {
+    expectTypeOf<Refusing<http.HttpOptions>>().toBeNever();
+    expectTypeOf<Refusing<http.ServeHttpOptions>>().toBeNever();
+    expectTypeOf<Refusing<stdio.ServeStdioOptions>>().toBeNever();
+  });
+
+  it("of plugbay/bridge (T4)", () => {
+    expectTypeOf<Refusing<aiSdk.AiSdkOptions>>().toBeNever();
+    expectTypeOf<Refusing<aiSdk.ToolkitOptions>>().toBeNever();
+    expectTypeOf<Refusing<anthropic.ToolkitOptions>>().toBeNever();
+    expectTypeOf<Refusing<gemini.GeminiOptions>>().toBeNever();
+    expectTypeOf<Refusing<gemini.ToolkitOptions>>().toBeNever();
+    expectTypeOf<Refusing<openai.OpenAiOptions>>().toBeNever();
+    expectTypeOf<Refusing<openai.ToolkitOptions>>().toBeNever();
+  });
+
+  it("of plugbay/middleware and plugbay/store (T4)", () => {
+    expectTypeOf<Refusing<middleware.RateLimitOptions>>().toBeNever();
+    expectTypeOf<Refusing<store.MemoryStoreOptions>>().toBeNever();
+    expectTypeOf<Refusing<store.OpenStoreOptions>>().toBeNever();
+    expectTypeOf<Refusing<store.PutOptions>>().toBeNever();
+    expectTypeOf<Refusing<store.AppendOptions>>().toBeNever();
+    expectTypeOf<Refusing<store.ListOptions>>().toBeNever();
+    expectTypeOf<Refusing<store.Conditions>>().toBeNever();
+  });
+
+  it("of plugbay/auth/client (T4)", () => {
+    expectTypeOf<Refusing<authClient.AuthOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.OAuthOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.RegisteredClient>>().toBeNever();
+    expectTypeOf<Refusing<authClient.ClientCredentialsOptions>>().toBeNever();
+    expectTypeOf<Refusing<Extract<authClient.ClientKey, { pem: string }>>>().toBeNever();
+    expectTypeOf<Refusing<authClient.TokenExchangeOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.JwtBearerOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.EnterpriseManagedOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.IdentityProvider>>().toBeNever();
+    expectTypeOf<Refusing<authClient.StoreTokensOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.KeychainTokensOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.LoopbackOptions>>().toBeNever();
+  });
+
+  it("of plugbay/auth/server (T4)", () => {
+    expectTypeOf<Refusing<authServer.TokenOptions>>().toBeNever();
+    expectTypeOf<Refusing<authServer.JwtOptions>>().toBeNever();
+    expectTypeOf<Refusing<authServer.IntrospectionOptions>>().toBeNever();
+    expectTypeOf<Refusing<authServer.DpopOptions>>().toBeNever();
+    expectTypeOf<Refusing<authServer.ApiKeyOptions>>().toBeNever();
+    expectTypeOf<Refusing<authServer.BasicOptions>>().toBeNever();
+    expectTypeOf<Refusing<Exclude<authServer.KnownSecret, string>>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof authServer.hashPassword>[1]>>>().toBeNever();
+  });
+
+  it("of plugbay/testing (T4)", () => {
+    expectTypeOf<Refusing<testing.ConnectOptions>>().toBeNever();
+    expectTypeOf<Refusing<testing.ServeOptions>>().toBeNever();
+    expectTypeOf<Refusing<testing.MatrixOptions<root.ToolTypes>>>().toBeNever();
+    expectTypeOf<Refusing<testing.RecordOptions>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof testing.memoryChannels>[0]>>>().toBeNever();
+    expectTypeOf<Refusing<Parameters<typeof testing.openChannel>[1]>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof testing.openChannel>[2]>>>().toBeNever();
+  });
+});
