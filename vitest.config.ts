@@ -1,4 +1,8 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+
+/** Property tests with a fixed seed; see the file. */
+const resolve = { alias: { "fast-check": fileURLToPath(new URL("test/support/fast-check.ts", import.meta.url)) } };
 
 /** Tests that start processes, open many sockets or end a process at every point: too slow for the inner loop. */
 const withProcesses = [
@@ -21,6 +25,7 @@ export default defineConfig({
   test: {
     projects: [
       {
+        resolve,
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "test/architecture.test.ts"],
@@ -30,6 +35,7 @@ export default defineConfig({
         },
       },
       {
+        resolve,
         test: {
           name: "e2e",
           include: ["test/**/*.test.ts", ...withProcesses],
@@ -39,6 +45,7 @@ export default defineConfig({
         },
       },
       {
+        resolve,
         test: {
           name: "alone",
           include: onTheirOwn,
