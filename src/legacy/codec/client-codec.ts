@@ -1,6 +1,4 @@
 import type { LegacyClientCodec } from "../../codec/codec.ts";
-import { perRevision } from "../../codec/legacy-dialects.ts";
-import { writeTerms } from "../../codec/shared/asked-terms.ts";
 import { decodeFailure } from "../../codec/shared/decode-failure.ts";
 import { decodeQuestion } from "../../codec/shared/decode-question.ts";
 import { decodeLegacyResult } from "../../codec/shared/decode-result.ts";
@@ -9,13 +7,15 @@ import { createAnswerWriter } from "../../codec/shared/encode-outcome.ts";
 import { encodeParams } from "../../codec/shared/encode-params.ts";
 import { ownMeta } from "../../codec/shared/envelope.ts";
 import { encodeFailure } from "../../codec/shared/errors.ts";
-import { decodeWelcome, encodeHello } from "../../codec/shared/handshake.ts";
 import { hasTasks } from "../../codec/shared/has-tasks.ts";
 import { createNotificationWriter, decodeNotification, nameWriter } from "../../codec/shared/notifications.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Id } from "../../jsonrpc/message.ts";
 import type { LegacyRevision } from "../../model/revision.ts";
 import type { CallOf } from "../../model/service.ts";
+import { perRevision } from "./dialects.ts";
+import { decodeWelcome, encodeHello } from "./handshake.ts";
+import { writeTerms } from "./tasks.ts";
 
 /** A client of a revision with sessions: it says who it is once, and answers requests of the server. */
 export const legacyClient: (revision: LegacyRevision) => LegacyClientCodec = perRevision((dialect) => ({

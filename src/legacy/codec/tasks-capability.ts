@@ -1,6 +1,6 @@
+import { type Change, inMember, without } from "../../codec/shared/dialect.ts";
 import { isObject, type JsonObject } from "../../json/json.ts";
 import { tasksExtension } from "../../model/task.ts";
-import { type Change, inMember, without } from "./dialect.ts";
 
 /** Capabilities without the extension, which means nothing before 2026-07-28. */
 export const dropTasksExtension: Change = (capabilities) => {

@@ -1,6 +1,6 @@
+import { without } from "../../codec/shared/dialect.ts";
 import { isObject, type JsonObject } from "../../json/json.ts";
 import { withMeta } from "../../model/meta.ts";
-import { without } from "./dialect.ts";
 
 /**
  * The result of a tool without `structuredContent`, for a peer that cannot take

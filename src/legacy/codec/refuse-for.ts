@@ -1,7 +1,7 @@
+import { type Refusal, refuse } from "../../codec/shared/refuse.ts";
 import { asJson } from "../../json/json.ts";
 import type { ClientCapabilities } from "../../model/peer.ts";
 import type { Revision } from "../../model/revision.ts";
-import { type Refusal, refuse } from "./refuse.ts";
 
 /** Refuses to ask a client for what came with a later revision than it speaks. */
 export function refuseFor(what: string, since: Revision, capabilities: ClientCapabilities): Refusal {

@@ -1,12 +1,12 @@
+import type { Decoded } from "../../codec/codec.ts";
+import { hasTasks } from "../../codec/shared/has-tasks.ts";
+import { refuse } from "../../codec/shared/refuse.ts";
+import { able } from "../../codec/shared/task-terms.ts";
 import { anObject, type Check, optional } from "../../json/check.ts";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
 import { methodRow } from "../../model/methods.ts";
 import type { Revision } from "../../model/revision.ts";
 import { type TaskTerms, tasksExtension } from "../../model/task.ts";
-import type { Decoded } from "../codec.ts";
-import { hasTasks } from "./has-tasks.ts";
-import { refuse } from "./refuse.ts";
-import { able } from "./task-terms.ts";
 
 /** In 2025-11-25 the client decided, for every call of a tool. Before, there were no tasks. */
 export function askedTerms(revision: Revision, method: string, params: JsonObject): Decoded<TaskTerms | undefined> {

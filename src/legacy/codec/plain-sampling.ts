@@ -1,5 +1,5 @@
+import { type Attempt, type Change, dropMeta, inEach, inOrder } from "../../codec/shared/dialect.ts";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { type Attempt, type Change, dropMeta, inEach, inOrder } from "./dialect.ts";
 import { refuseFor } from "./refuse-for.ts";
 
 /**

@@ -1,5 +1,5 @@
+import { type Attempt, type Change, inMember, inOrder, same, without } from "../../codec/shared/dialect.ts";
 import { isObject, type JsonObject } from "../../json/json.ts";
-import { type Attempt, type Change, inMember, inOrder, same, without } from "./dialect.ts";
 import { inEveryMember } from "./in-every-member.ts";
 import { refuseFor } from "./refuse-for.ts";
 

@@ -1,5 +1,5 @@
+import type { Change } from "../../codec/shared/dialect.ts";
 import { isObject } from "../../json/json.ts";
-import type { Change } from "./dialect.ts";
 
 /** Changes every object that is a member, whatever its name. */
 export function inEveryMember(change: Change): Change {
