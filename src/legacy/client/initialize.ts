@@ -1,4 +1,3 @@
-import type { LegacyClientCodec } from "../../codec/codec.ts";
 import { closedFailure, correlate, failureOf } from "../../codec/send.ts";
 import { isObject } from "../../json/json.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
@@ -9,6 +8,7 @@ import type { DiscoverResult } from "../../model/methods.ts";
 import { isLegacy, isRevision, type LegacyRevision } from "../../model/revision.ts";
 import { type Line, type Link, newestLegacyOf, unsupported } from "../../transport/link.ts";
 import { legacyClient } from "../codec/client-codec.ts";
+import type { LegacyClientCodec } from "../codec/codec.ts";
 import { createClientSession } from "./client-session.ts";
 
 /** A legacy server that has said hello. */

@@ -1,4 +1,4 @@
-import type { Decoded, Hello } from "../../codec/codec.ts";
+import type { Decoded } from "../../codec/codec.ts";
 import type { Dialect } from "../../codec/shared/dialect.ts";
 import { nobody, readClientCapabilities, readImplementation } from "../../codec/shared/envelope.ts";
 import { refuse } from "../../codec/shared/refuse.ts";
@@ -7,6 +7,7 @@ import { readServerCapabilities } from "../../codec/shared/server-capabilities.t
 import { anObject, aString, optional } from "../../json/check.ts";
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
 import type { DiscoverResult } from "../../model/methods.ts";
+import type { Hello } from "./codec.ts";
 
 /** Params of `initialize`. */
 export function encodeHello(dialect: Dialect, { info, capabilities }: Hello): JsonObject {

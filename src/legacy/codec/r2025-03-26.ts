@@ -10,8 +10,8 @@ import {
   ofType,
   without,
 } from "../../codec/shared/dialect.ts";
+import { structuredAsText } from "./older-shapes.ts";
 import { r2025_06_18 } from "./r2025-06-18.ts";
-import { structuredAsText } from "./structured.ts";
 
 /** A link was not a kind of content. A reader can follow it all the same. */
 const linkAsText: Change = ({ name, uri, annotations }) => ({

@@ -11,11 +11,8 @@ import {
 import { rpcCodes } from "../../jsonrpc/message.ts";
 import { metaKeys } from "../../model/meta.ts";
 import { canShowForms } from "../../model/peer.ts";
-import { oneBlock, plainSampling } from "./plain-sampling.ts";
+import { dropTasksExtension, oneBlock, plainSampling, refuseFor, simpleForm } from "./older-shapes.ts";
 import { r2025_11_25 } from "./r2025-11-25.ts";
-import { refuseFor } from "./refuse-for.ts";
-import { simpleForm } from "./simple-form.ts";
-import { dropTasksExtension } from "./tasks-capability.ts";
 
 /** Elicitation meant forms, so a client that only opens pages had none. */
 const formsOrNone: Change = (capabilities) =>

@@ -13,8 +13,7 @@ import { insideKeys } from "../../codec/shared/envelope.ts";
 import { isObject } from "../../json/json.ts";
 import { rpcCodes } from "../../jsonrpc/message.ts";
 import { metaKeys } from "../../model/meta.ts";
-import { structuredAsText } from "./structured.ts";
-import { dropTasksExtension, readTasksCapability, writeTasksCapability } from "./tasks-capability.ts";
+import { dropTasksExtension, readTasksCapability, structuredAsText, writeTasksCapability } from "./older-shapes.ts";
 
 /** The keys of `_meta` that came with 2026-07-28. */
 const modernKeys: readonly string[] = [

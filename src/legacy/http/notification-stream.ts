@@ -1,4 +1,3 @@
-import type { LegacyServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { Auth } from "../../model/peer.ts";
@@ -7,6 +6,7 @@ import { elicitationComplete, honoured } from "../../model/subscription.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";
 import type { Beating } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
+import type { LegacyServerCodec } from "../codec/codec.ts";
 import { legacyServer } from "../codec/server-codec.ts";
 import { allLists, createPages, type Listening, listenFrom, type News } from "../session/change-feed.ts";
 import { createFollowing, type Following } from "../session/follow-task.ts";
