@@ -21,6 +21,11 @@ const onTheirOwn = ["test/bench/**/*.test.ts", "test/package/import-time.test.ts
 /** To notice what hangs, not what is slow: how long a test takes is up to whoever else has the processor. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
 
+/** The source of what `package.json` maps to the built package. */
+const resolve = {
+  alias: [{ find: /^#legacy\/(.*)$/, replacement: `${fileURLToPath(new URL("src/legacy/", import.meta.url))}$1.ts` }],
+};
+
 export default defineConfig({
   test: {
     projects: [
