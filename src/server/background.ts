@@ -6,9 +6,9 @@ import type { Environment } from "./environment.ts";
 import { lazyQuestions } from "./lazy-questions.ts";
 import type { TaskLimits } from "./options.ts";
 import { whileAway } from "./tasks/away.ts";
-import { type Prepared, taskJob } from "./tasks/job.ts";
 import { createTaskEngine, type TaskEngine } from "./tasks/task-manager.ts";
 import { refusedTerms } from "./tasks/task-methods.ts";
+import { type Prepared, taskJob } from "./tasks/task-run.ts";
 import { type ReadyTool, refuse, ToolJob, type ToolTasks } from "./tools.ts";
 
 /** What goes on between calls, and between processes. Loaded when it is first needed. */

@@ -3,7 +3,7 @@ import type { Clock } from "../std/clock.ts";
 import type { Deadlines } from "../std/deadlines.ts";
 import type { Store } from "../store/store.ts";
 import type { Faults } from "./error-reporter.ts";
-import type { Runner } from "./runner.ts";
+import type { Runner } from "./runs/runner.ts";
 
 /** What the parts of one server share. */
 export interface Environment {

@@ -13,7 +13,7 @@ import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
 import { lazy } from "../std/lazy.ts";
-import { aBlock, isBlockLike, isBytes, NOT_BYTES } from "./content-check.ts";
+import { aBlock, isBlockLike, isBytes, NOT_BYTES } from "./content.ts";
 import { RunContext } from "./context.ts";
 import {
   badDefinition,

@@ -4,9 +4,9 @@ import type { HttpFacts } from "../../std/http-facts.ts";
 import { type Lease, StoreError } from "../../store/store.ts";
 import type { Recollection } from "../runs/input-state.ts";
 import { readJournal } from "../runs/journal.ts";
-import type { Prepared, TaskJob } from "./job.ts";
 import type { TaskDesk } from "./task-events.ts";
 import { endOf, type TaskEvent, type TaskRecord } from "./task-record.ts";
+import type { Prepared, TaskJob } from "./task-run.ts";
 import { nameOf } from "./task-store.ts";
 
 export interface RecoveryOptions {

@@ -10,13 +10,12 @@ import type { TaskLimits } from "../options.ts";
 import type { Execution } from "../runs/execution.ts";
 import { bindingOf, newId } from "../runs/ticket.ts";
 import type { TaskMode } from "../tool.ts";
-import type { Prepared, TaskJob, Watch } from "./job.ts";
 import { createRecovery } from "./recovery.ts";
 import { createTaskResult } from "./result.ts";
 import { createTaskNews, every, limitsOf, type TaskDesk } from "./task-events.ts";
 import { createTaskMethods, type Local, type TaskMethods } from "./task-methods.ts";
 import { brief, type TaskRecord, untouched } from "./task-record.ts";
-import { TaskRun, type TaskRunOptions } from "./task-run.ts";
+import { type Prepared, type TaskJob, TaskRun, type TaskRunOptions, type Watch } from "./task-run.ts";
 import { createTaskRecords, nameOf } from "./task-store.ts";
 import { type Watching, watchTasks } from "./watch-tasks.ts";
 

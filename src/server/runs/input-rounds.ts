@@ -1,13 +1,13 @@
-import type { JsonObject } from "../json/json.ts";
-import { type Call, type Outcome, signalOf } from "../model/service.ts";
-import type { Store } from "../store/store.ts";
-import { issue, type Rounds, type RunnerOptions, withAnswers } from "./rounds.ts";
-import { createDurableRuns, type DurableRun, type DurableRuns } from "./runs/durable-run.ts";
-import { Execution, type Job } from "./runs/execution.ts";
-import { type Arrival, dialogueOf, type Recollection, type Told } from "./runs/input-state.ts";
-import { answersEntry, compareAnswers, type Rest, stepEntry, takenOver, undoEntry } from "./runs/journal.ts";
-import { createParking, type Parked, type Place } from "./runs/parking.ts";
-import { answersTo, bindingOf, createSealer, newId, openTicket, refusedTicket, type Ticket } from "./runs/ticket.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { type Call, type Outcome, signalOf } from "../../model/service.ts";
+import type { Store } from "../../store/store.ts";
+import { issue, type Rounds, type RunnerOptions, withAnswers } from "../rounds.ts";
+import { createDurableRuns, type DurableRun, type DurableRuns } from "./durable-run.ts";
+import { Execution, type Job } from "./execution.ts";
+import { type Arrival, dialogueOf, type Recollection, type Told } from "./input-state.ts";
+import { answersEntry, compareAnswers, type Rest, stepEntry, takenOver, undoEntry } from "./journal.ts";
+import { createParking, type Parked, type Place } from "./parking.ts";
+import { answersTo, bindingOf, createSealer, newId, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
 
 /** Rounds that any process can go on with, also when the one before was killed. */
 export interface DurableRounds extends Rounds {

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { askedBy, failureOf, faultLog, resultOf, send } from "../../test/support/direct.ts";
-import { gate } from "../../test/support/served.ts";
-import type { Json, JsonObject } from "../json/json.ts";
-import { loadCompiler } from "../schema/engine.ts";
-import { createManualClock } from "../testing/clock.ts";
-import type { Context } from "./context.ts";
-import { createServer } from "./server.ts";
-import { tool } from "./tool.ts";
+import { askedBy, failureOf, faultLog, resultOf, send } from "../../../test/support/direct.ts";
+import { gate } from "../../../test/support/served.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
+import { loadCompiler } from "../../schema/engine.ts";
+import { createManualClock } from "../../testing/clock.ts";
+import type { Context } from "../context.ts";
+import { createServer } from "../server.ts";
+import { tool } from "../tool.ts";
 
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
 const yes = { action: "accept", content: { ok: true } };

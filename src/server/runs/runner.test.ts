@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { failureOf, makeCall } from "../../test/support/direct.ts";
-import type { Outcome } from "../model/service.ts";
-import { createDeadlines } from "../std/deadlines.ts";
-import { memoryStore } from "../store/memory-store.ts";
-import { createManualClock } from "../testing/clock.ts";
+import { failureOf, makeCall } from "../../../test/support/direct.ts";
+import type { Outcome } from "../../model/service.ts";
+import { createDeadlines } from "../../std/deadlines.ts";
+import { memoryStore } from "../../store/memory-store.ts";
+import { createManualClock } from "../../testing/clock.ts";
+import type { Job } from "./execution.ts";
 import { createRunner } from "./runner.ts";
-import type { Job } from "./runs/execution.ts";
 
 it("gives the task that a named call has become to who can follow it, and to nobody else", async () => {
   const clock = createManualClock();

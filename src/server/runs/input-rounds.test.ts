@@ -1,16 +1,25 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { askedBy, failureOf, faultLog, makeCall, type Parts, peer, resultOf, send } from "../../test/support/direct.ts";
-import { gate } from "../../test/support/served.ts";
-import type { JsonObject } from "../json/json.ts";
-import type { Method, Params } from "../model/methods.ts";
-import { loadCompiler } from "../schema/engine.ts";
-import { createManualClock } from "../testing/clock.ts";
-import type { Context } from "./context.ts";
-import type { ServerOptions } from "./options.ts";
-import { prompt } from "./prompt.ts";
-import { resource } from "./resource.ts";
-import { createServer, type Server } from "./server.ts";
-import { tool } from "./tool.ts";
+import {
+  askedBy,
+  failureOf,
+  faultLog,
+  makeCall,
+  type Parts,
+  peer,
+  resultOf,
+  send,
+} from "../../../test/support/direct.ts";
+import { gate } from "../../../test/support/served.ts";
+import type { JsonObject } from "../../json/json.ts";
+import type { Method, Params } from "../../model/methods.ts";
+import { loadCompiler } from "../../schema/engine.ts";
+import { createManualClock } from "../../testing/clock.ts";
+import type { Context } from "../context.ts";
+import type { ServerOptions } from "../options.ts";
+import { prompt } from "../prompt.ts";
+import { resource } from "../resource.ts";
+import { createServer, type Server } from "../server.ts";
+import { tool } from "../tool.ts";
 
 const info = { name: "shop", version: "1", stateKeys: ["3cEDg27oIL_V-ILeoe_VehUlnEJoLp6vI9k6eSlNG8E"] };
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
