@@ -173,7 +173,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
     },
     notify: announcements(changes),
     completeElicitation: env.completeElicitation,
-    store: env.store,
+    store: env.isShared ? env.store.load : undefined,
     [bare]: core,
     close: async () => (await background.settled())?.close(),
   });
@@ -194,9 +194,16 @@ function createEnvironment(
   const { clock = systemClock, now = Date.now, cache = {} } = options;
   const deadlines = createDeadlines(clock);
   const given = options.store;
-  const store = given === undefined ? undefined : () => Promise.resolve(given);
+  const isShared = given !== undefined;
+  const store: Lazy<Store> = isShared
+    ? lazy(() => Promise.resolve(given))
+    : lazy(
+        () => import("./questions.ts"),
+        ({ memoryStore }) => memoryStore({ clock }),
+      );
   return {
     store,
+    isShared,
     runner: createRunner({
       stateKeys: options.stateKeys,
       deadlines,
@@ -204,7 +211,8 @@ function createEnvironment(
       maxParked: options.maxParked ?? 1_000,
       requestBound: clock.requestBound,
       now,
-      ...(store !== undefined && { store, shared: true }),
+      store,
+      isShared,
       leaseMs: options.tasks?.leaseMs,
     }),
     clock,

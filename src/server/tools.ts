@@ -102,7 +102,7 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
       registry.add(name, tool);
       if (tool.task === "never") return;
       hasTasks = true;
-      if (env.store !== undefined) void background().then((it) => it.begin());
+      if (env.isShared) void background().then((it) => it.begin());
     },
     call(call) {
       const { name, arguments: input = {} } = call.params;

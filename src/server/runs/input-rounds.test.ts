@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { passing } from "../../../test/support/cluster.ts";
 import {
   askedBy,
   failureOf,
@@ -39,7 +40,7 @@ function asking(run: Run, options: Partial<ServerOptions> = {}) {
   const { faults, onError } = faultLog();
   const it = tool({ run: (input, context) => run(input as JsonObject, context) });
   const server = createServer({ ...info, clock, now: clock.now, onError, ...options, tools: { it } });
-  return { clock, faults, server, ...speaker(server, "tools/call", { name: "it" }) };
+  return { clock, faults, server, passing: passing(clock), ...speaker(server, "tools/call", { name: "it" }) };
 }
 
 /** Makes the same call again and again, as a client does that is asked. */
@@ -398,19 +399,33 @@ describe("answers", () => {
     expect(effects).toEqual(["start"]);
   });
 
-  it("count once: a state that was used is refused", async () => {
+  it("that are the same again get the recorded outcome, and others are refused: the handler runs once", async () => {
     const effects: string[] = [];
-    const { first, again } = asking(async (_, { ask }) => {
-      await ask("Charge?", form);
-      effects.push("charged");
+    const { again, first, passing } = asking(async (_, { ask }) => {
+      const { ok } = await ask("Charge?", form);
+      return `charge ${effects.push("charged")}: ${ok}`;
     });
     const { state } = askedBy(await first());
-    const together = await Promise.all([again(state, { "ask-1": yes }), again(state, { "ask-1": yes })]);
+    const together = await passing(Promise.all([again(state, { "ask-1": yes }), again(state, { "ask-1": yes })]));
     const outcomes = [...together, await again(state, { "ask-1": yes })];
-    const refused = { kind: "failed", failure: { code: "invalid-params", message: usedAlready } };
-    expect(outcomes.filter(({ kind }) => kind === "complete")).toHaveLength(1);
-    expect(outcomes.filter(({ kind }) => kind !== "complete")).toEqual([refused, refused]);
+    expect(outcomes.map(textOf)).toEqual(Array.from({ length: 3 }, () => "charge 1: true"));
+    expect(failureOf(await again(state, { "ask-1": no }))).toEqual({ code: "invalid-params", message: usedAlready });
     expect(effects).toEqual(["charged"]);
+  });
+
+  it("that are the same again are refused when too many outcomes have come since to keep theirs", async () => {
+    const effects: string[] = [];
+    const { again, first } = asking(async (_, { ask }) => {
+      await ask("Charge?", form);
+      effects.push("charged");
+      return "x".repeat(12_000_000);
+    });
+    const states: string[] = [];
+    for (let calls = 0; calls < 3; calls++) states.push(askedBy(await first()).state);
+    for (const state of states) expect((await again(state, { "ask-1": yes })).kind).toBe("complete");
+    expect(failureOf(await again(String(states[0]), { "ask-1": yes })).message).toBe(usedAlready);
+    expect((await again(String(states[2]), { "ask-1": yes })).kind).toBe("complete");
+    expect(effects).toHaveLength(3);
   });
 
   it("count once also for an earlier round", async () => {
@@ -490,7 +505,8 @@ describe("runs that wait too long, or too many", () => {
     const { call, clock } = leaving({});
     const { state } = askedBy(await call("ann"));
     await call("ann", { state, answers: { "ask-1": yes } });
-    await clock.advanceAsync(600_000);
+    // The memory that knows of the run forgets it in the end, too.
+    await clock.advanceAsync(7_200_000);
     expect(clock.pending).toBe(0);
   });
 

@@ -6,6 +6,11 @@ import type { Awaitable } from "../../std/awaitable.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { Recollection, Told } from "./input-state.ts";
 
+/** What belongs to a run has this name: its journal, its lease. */
+export function runName(id: string): string {
+  return `run:${id}`;
+}
+
 /** A journal in a store, which only the holder of a lease can write. */
 export interface JournalPlace {
   readonly store: Store;

@@ -4,7 +4,6 @@ import { abortReason, type Call, type Outcome } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
 import type { CallToolParams } from "../../model/tool.ts";
 import { holding } from "../../std/hold.ts";
-import { memoryStore } from "../../store/memory-store.ts";
 import type { Environment } from "../environment.ts";
 import type { TaskLimits } from "../options.ts";
 import type { Execution } from "../runs/execution.ts";
@@ -43,7 +42,7 @@ interface TaskEngineOptions {
 /** Resolves when it hears of tasks. Where the store outlives this process, it goes on with what others left behind. */
 export async function createTaskEngine({ env, limits: given, prepare }: TaskEngineOptions): Promise<TaskEngine> {
   const limits = limitsOf(given);
-  const store = await (env.store?.() ?? memoryStore({ clock: env.clock }));
+  const store = await env.store.load();
   const records = createTaskRecords(store, env.now);
   const isRequestBound = env.clock.requestBound === true;
   const news = await createTaskNews(store, env.clock);
