@@ -4,7 +4,7 @@ import { type Call, onAbort } from "../../model/service.ts";
 import { type Awaitable, promised } from "../../std/awaitable.ts";
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import type { Lazy } from "../../std/lazy.ts";
-import type { Lease, Store } from "../../store/store.ts";
+import { isAway, type Lease, type Store } from "../../store/store.ts";
 import type { Execution } from "./execution.ts";
 import type { Journal } from "./input-state.ts";
 import {
@@ -25,24 +25,37 @@ import { refusedTicket } from "./ticket.ts";
 export interface DurableRun extends Place {
   /** What its journal said when it was taken. */
   readonly history: RunHistory;
+  /** For writes of what belongs to the run: they fail when another process has taken over. */
+  readonly fence: number;
   /** True when another process has taken over, or may have. */
   readonly isLost: boolean;
   /** Keeps what is done from now on. */
   readonly journal: Journal;
   /** Works for the run; its steps are waited for before others may have the run. */
   execution: Execution | undefined;
-  /** Called once, when another process has taken over. */
+  /** Called once, when another process has taken over, or may have. */
   onLost: () => void;
   /** Adds all entries or none. Rejects with `cancelled` when another process has taken over. */
   append(...entries: readonly JsonObject[]): Promise<void>;
+  /** Says how a round ended. */
   end(rest: Rest): Promise<void>;
+  /** Does one thing after the other, and nothing more once it is left. */
+  inTurn(work: () => Promise<void>): Promise<void>;
+  /** Writes to the store, and waits while that is away. Rejects with `cancelled` when the run is left or lost meanwhile. */
+  persist<T>(write: () => Awaitable<T>): Promise<T>;
+  /** This process does nothing more for it: its lease runs out. */
+  leave(): void;
   /** Lets others have it, when no step is running any more. Never rejects. */
   release(): Promise<void>;
 }
 
 export interface DurableRuns {
+  /** Begins a run that nobody else knows of. */
+  begin(id: string): Promise<DurableRun>;
+  /** Takes a run that nobody holds. */
+  take(id: string): Promise<DurableRun | undefined>;
   /** Takes a run, if necessary when its holder lets go or is gone. Undefined when it stays held, or the call is aborted. */
-  take(id: string, call: Call): Promise<DurableRun | undefined>;
+  takeFor(call: Call, id: string): Promise<DurableRun | undefined>;
   /** True when a run is further than that. */
   hasMoved(place: Place): Awaitable<boolean>;
 }
@@ -51,9 +64,14 @@ export interface DurableRunsOptions {
   readonly store: Lazy<Store>;
   /** True when other processes may use the store. */
   readonly isShared: boolean;
+  /** True when the store ends with this process, and this process with no run: leases need not run out. */
+  readonly isAlone: boolean;
   readonly deadlines: Deadlines;
   readonly leaseMs: number;
-  readonly stateTtlMs: number;
+  /** How long a client may take to come back with answers. Left out, a run is kept until it is deleted. */
+  readonly stateTtlMs?: number;
+  /** True when nobody waits for the run: what cannot be written now is written when the store is back. */
+  readonly isPatient?: boolean;
   now(): number;
 }
 
@@ -61,33 +79,47 @@ export interface DurableRunsOptions {
 const UNFINISHED_MS = 86_400_000;
 /** How much longer than its state a run is remembered: clocks differ. */
 const SPARE_MS = 60_000;
+/** Of a lease that need not run out. */
+const ENDLESS_MS = 2 ** 40;
 
 export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
-  const { leaseMs, isShared, stateTtlMs } = options;
-  const remember = isShared ? undefined : createMemoryBound(stateTtlMs + SPARE_MS);
+  const { leaseMs, isShared, isAlone, deadlines } = options;
+  const remember = isShared ? undefined : createMemoryBound(ttlOf(options, SPARE_MS));
 
-  const acquire = async (store: Store, name: string, call: Call): Promise<Lease | undefined> => {
-    const pauseMs = Math.min(leaseMs / 20, 250);
-    for (let waitedMs = 0; waitedMs < leaseMs * 1.5; waitedMs += pauseMs) {
-      const lease = await store.leases.acquire(name, leaseMs);
-      if (lease !== undefined) return lease;
-      if (await isAbortedWithin(pauseMs, call, options.deadlines)) return undefined;
+  const acquire = (store: Store, id: string): Awaitable<Lease | undefined> =>
+    store.leases.acquire(runName(id), isAlone ? ENDLESS_MS : leaseMs);
+
+  const open = async (store: Store, id: string, lease: Lease | undefined): Promise<DurableRun | undefined> => {
+    if (lease === undefined) return undefined;
+    try {
+      const entries = await readEntries(store, runName(id));
+      return durableRun({ id, store, lease, entries, remember }, options);
+    } catch (error) {
+      await promised(() => lease.release()).catch(() => {});
+      throw error;
     }
-    return undefined;
   };
 
   return {
-    async take(id, call) {
+    async begin(id) {
       const store = await options.store.load();
-      const lease = await acquire(store, runName(id), call);
-      if (lease === undefined) return undefined;
-      try {
-        const entries = await readEntries(store, runName(id));
-        return durableRun({ id, store, lease, entries, remember }, options);
-      } catch (error) {
-        await promised(() => lease.release()).catch(() => {});
-        throw error;
+      const lease = await acquire(store, id);
+      if (lease === undefined) throw takenOver();
+      return durableRun({ id, store, lease, entries: [], remember }, options);
+    },
+    async take(id) {
+      const store = await options.store.load();
+      return open(store, id, await acquire(store, id));
+    },
+    async takeFor(call, id) {
+      const store = await options.store.load();
+      const pauseMs = Math.min(leaseMs / 20, 250);
+      for (let waitedMs = 0; waitedMs < leaseMs * 1.5; waitedMs += pauseMs) {
+        const lease = await acquire(store, id);
+        if (lease !== undefined) return open(store, id, lease);
+        if (await isAbortedWithin(pauseMs, call, deadlines)) return undefined;
       }
+      return undefined;
     },
     hasMoved({ id, position }) {
       // Nobody has written to a store that this process has yet to make.
@@ -98,6 +130,10 @@ export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
       });
     },
   };
+}
+
+function ttlOf({ stateTtlMs }: DurableRunsOptions, spareMs: number): number | undefined {
+  return stateTtlMs === undefined ? undefined : stateTtlMs + spareMs;
 }
 
 /** Waits, unless the call is aborted before or meanwhile. */
@@ -123,49 +159,85 @@ interface Taken {
 }
 
 function durableRun({ id, store, lease, entries, remember }: Taken, options: DurableRunsOptions): DurableRun {
-  const { stateTtlMs, isShared } = options;
-  const place = { store, name: runName(id), lease };
+  const { isShared, isPatient = false, deadlines, leaseMs } = options;
+  const [unfinishedMs, endedMs] = [ttlOf(options, isShared ? UNFINISHED_MS : SPARE_MS), ttlOf(options, SPARE_MS)];
+  let isLeft = false;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const leave = (): void => {
+    isLeft = true;
+    kept.letRunOut();
+  };
 
   const lose = (): void => {
     if (run.isLost) return;
-    kept.letRunOut();
+    leave();
     run.isLost = true;
     run.onLost();
   };
 
-  const append = async (added: readonly JsonObject[], ttl: number): Promise<void> => {
-    const position = await appendEntries({ ...place, ttl }, added);
-    if (position !== undefined) {
-      run.position = Math.max(run.position, position);
-      return;
+  const persist = async <T>(write: () => Awaitable<T>): Promise<T> => {
+    for (;;) {
+      if (isLeft) throw takenOver();
+      try {
+        return await write();
+      } catch (error) {
+        if (!isAway(error)) throw error;
+      }
+      await new Promise<void>((resolve) => {
+        deadlines.start({ idleMs: 0, totalMs: leaseMs / 3 }, resolve);
+      });
     }
-    lose();
-    throw takenOver();
   };
 
-  const unfinishedMs = stateTtlMs + (isShared ? UNFINISHED_MS : SPARE_MS);
+  const add = async (added: readonly JsonObject[], ttl: number | undefined): Promise<void> => {
+    const position = await appendEntries({ store, name: runName(id), lease, ttl }, added);
+    if (position === undefined) {
+      lose();
+      throw takenOver();
+    }
+    run.position = Math.max(run.position, position);
+  };
+
+  /** What a patient run cannot keep is not done. */
+  const append = async (...added: readonly JsonObject[]): Promise<void> => {
+    if (!isPatient) return add(added, unfinishedMs);
+    return persist(() => add(added, unfinishedMs)).catch((error: unknown) => {
+      lose();
+      throw error;
+    });
+  };
+
   const kept: KeptLease = keepLease(lease, { ...options, onLost: lose });
   const run = {
     id,
     position: entries.length,
     isLost: false,
     history: readHistory(entries),
+    fence: lease.token,
     execution: undefined as Execution | undefined,
     onLost: () => {},
     journal: {
       // Adding nothing tells whether something could be added.
-      ready: () => (kept.isSure ? undefined : append([], unfinishedMs)),
-      step: (key, result) => append([stepEntry(key, result)], unfinishedMs),
+      ready: () => (kept.isSure ? undefined : append()),
+      step: (key, result) => append(stepEntry(key, result)),
     } satisfies Journal,
-    append: (...added: readonly JsonObject[]) => append(added, unfinishedMs),
+    append,
     async end(rest: Rest) {
-      await append([endEntry(rest)], stateTtlMs + SPARE_MS);
+      await add([endEntry(rest)], endedMs);
       await remember?.(store, id, rest);
     },
+    inTurn(work: () => Promise<void>) {
+      const done = turn.then(() => (isLeft ? undefined : work()));
+      turn = done.catch(() => {});
+      return done;
+    },
+    persist,
+    leave,
     async release() {
       const dialogue = run.execution?.dialogue;
+      leave();
       if (dialogue?.isBusy !== true) return kept.release();
-      kept.letRunOut();
       void dialogue.idle().then(kept.release);
     },
   };
@@ -184,7 +256,7 @@ const MAX_USED = 100_000;
  * Bounds what the memory of this process keeps of runs. Of the oldest that are over it keeps only that they are: their
  * states are refused. Others are forgotten: their states say all it takes to go on.
  */
-function createMemoryBound(ttl: number): Remember {
+function createMemoryBound(ttl: number | undefined): Remember {
   const journals = new Map<string, { readonly characters: number; readonly isOver: boolean }>();
   const used = new Set<string>();
   let characters = 0;
@@ -225,17 +297,13 @@ const usedAlready: Rest = {
   expires: 0,
 };
 
-interface KeepOptions {
-  readonly leaseMs: number;
-  readonly deadlines: Deadlines;
-  now(): number;
+interface KeepOptions extends Pick<DurableRunsOptions, "leaseMs" | "isAlone" | "deadlines" | "now"> {
   /** Called once, when it was lost. */
   onLost(): void;
 }
 
 /** A lease that is renewed until it is let go. */
 interface KeptLease {
-  readonly token: number;
   /** True while nobody else can hold it. False when that would have to be asked. */
   readonly isSure: boolean;
   /** Renews it no more, so that it runs out. */
@@ -244,17 +312,17 @@ interface KeptLease {
   release(): Promise<void>;
 }
 
-/** Renews a lease that was just taken, after every third of its time. */
-export function keepLease(lease: Lease, { leaseMs, deadlines, now, onLost }: KeepOptions): KeptLease {
+/** Renews a lease that was just taken, after every third of its time, if it can run out at all. */
+function keepLease(lease: Lease, { leaseMs, isAlone, deadlines, now, onLost }: KeepOptions): KeptLease {
   let renewedAt = now();
   let isKept = true;
-  let timer: Deadline;
+  let timer: Deadline | undefined;
 
   const arm = (): void => {
-    timer = deadlines.start({ idleMs: 0, totalMs: leaseMs / 3 }, () => void renew());
+    if (!isAlone) timer = deadlines.start({ idleMs: 0, totalMs: leaseMs / 3 }, () => void renew());
   };
 
-  const hasTime = (): boolean => now() - renewedAt < leaseMs;
+  const hasTime = (): boolean => isAlone || now() - renewedAt < leaseMs;
 
   const renew = async (): Promise<void> => {
     const at = now();
@@ -271,12 +339,11 @@ export function keepLease(lease: Lease, { leaseMs, deadlines, now, onLost }: Kee
 
   const letRunOut = (): void => {
     isKept = false;
-    timer.stop();
+    timer?.stop();
   };
 
   arm();
   return {
-    token: lease.token,
     get isSure() {
       return isKept && hasTime();
     },

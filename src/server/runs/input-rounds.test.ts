@@ -439,6 +439,34 @@ describe("answers", () => {
 
 const usedAlready = "the request state is refused: it was used already";
 
+it.each(["never", "required"] as const)(
+  "a handler that blocks its process goes on: tool with task %s",
+  async (task) => {
+    const manual = createManualClock();
+    let blockedMs = 0;
+    const clock = { after: manual.after, now: () => manual.now() + blockedMs };
+    const run = async (_: unknown, { ask, step }: Context) => {
+      if (task === "never") await ask("Sure?", form);
+      // Longer than a lease lasts, and no timer runs meanwhile.
+      blockedMs += 60_000;
+      await manual.advanceAsync(20_000);
+      return step("one", () => "done");
+    };
+    const server = createServer({ ...info, clock, now: clock.now, tools: { it: tool({ task, timeoutMs: 0, run }) } });
+    const { first, again } = speaker(server, "tools/call", { name: "it" });
+    if (task === "never") {
+      expect(textOf(await again(askedBy(await first()).state, { "ask-1": yes }))).toBe("done");
+      return;
+    }
+    const tasks = { wanted: true };
+    const outcome = await first({ tasks });
+    const taskId = outcome.kind === "task" ? outcome.task.taskId : "";
+    await manual.advanceAsync(30_000);
+    const found = await send(server, "tasks/get", { taskId }, { tasks });
+    expect(resultOf(found)).toMatchObject({ status: "completed", result: { content: [{ text: "done" }] } });
+  },
+);
+
 describe("runs that wait too long, or too many", () => {
   function leaving(options: Partial<ServerOptions>) {
     const log: string[] = [];

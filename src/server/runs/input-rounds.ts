@@ -25,7 +25,8 @@ export interface InputRounds {
   start(call: Call, job: Job, key: string): Promise<Outcome>;
 }
 
-export interface InputRoundsOptions extends DurableRunsOptions {
+export interface InputRoundsOptions extends Omit<DurableRunsOptions, "isAlone"> {
+  readonly stateTtlMs: number;
   /** Secrets that seal the state of questions. The first seals, all open. */
   readonly stateKeys: readonly string[] | undefined;
   /** Suspended runs kept in this process; the oldest give way and are run again when their client comes back. */
@@ -48,9 +49,9 @@ interface Round {
 const nothing: Recollection = { answers: {}, results: {} };
 
 export function createInputRounds(options: InputRoundsOptions): InputRounds {
-  const { deadlines, stateTtlMs, now } = options;
+  const { deadlines, stateTtlMs, now, isShared, requestBound } = options;
   const sealer = createSealer(options.stateKeys);
-  const runs = createDurableRuns(options);
+  const runs = createDurableRuns({ ...options, isAlone: !isShared && requestBound !== true });
   const { park, unpark } = createParking({ ...options, hasMoved: runs.hasMoved });
   const places = new WeakMap<Execution, Place>();
 
@@ -63,7 +64,7 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
 
   /** Does what only the holder of a run may do. */
   const holding = async (id: string, call: Call, work: (run: DurableRun) => Promise<Outcome>): Promise<Outcome> => {
-    const run = await runs.take(id, call);
+    const run = await runs.takeFor(call, id);
     if (run === undefined) return signalOf(call).aborted ? cancelled("the call was cancelled") : busy;
     try {
       return await work(run);
