@@ -8,7 +8,7 @@ const resolve = { alias: { "fast-check": fileURLToPath(new URL("test/support/fas
 const withProcesses = [
   "src/transport/node/**/*.test.ts",
   "src/store/node/**/*.test.ts",
-  "src/server/durable-rounds.test.ts",
+  "src/server/runs/shared-rounds.test.ts",
   "src/server/tasks/recovery.test.ts",
   "src/auth/node/**/*.test.ts",
   "src/connect/every-way.test.ts",

@@ -1,8 +1,8 @@
 import type { CompleteResult } from "../model/prompt.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import { handlerJob } from "./context.ts";
+import { noCompletion } from "./dispatcher.ts";
 import type { Environment } from "./environment.ts";
-import { noCompletion } from "./no-completion.ts";
 
 /** What is known when a value is completed. */
 export interface CompletionContext {
