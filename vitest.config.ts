@@ -1,9 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/** Property tests with a fixed seed; see the file. */
-const resolve = { alias: { "fast-check": fileURLToPath(new URL("test/support/fast-check.ts", import.meta.url)) } };
-
 /** Tests that start processes, open many sockets or end a process at every point: too slow for the inner loop. */
 const withProcesses = [
   "src/transport/node/**/*.test.ts",
@@ -21,9 +18,12 @@ const onTheirOwn = ["test/bench/**/*.test.ts", "test/package/import-time.test.ts
 /** To notice what hangs, not what is slow: how long a test takes is up to whoever else has the processor. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
 
-/** The source of what `package.json` maps to the built package. */
+/** The source of what `package.json` maps to the built package, and property tests with a fixed seed. */
 const resolve = {
-  alias: [{ find: /^#legacy\/(.*)$/, replacement: `${fileURLToPath(new URL("src/legacy/", import.meta.url))}$1.ts` }],
+  alias: [
+    { find: "fast-check", replacement: fileURLToPath(new URL("test/support/fast-check.ts", import.meta.url)) },
+    { find: /^#legacy\/(.*)$/, replacement: `${fileURLToPath(new URL("src/legacy/", import.meta.url))}$1.ts` },
+  ],
 };
 
 export default defineConfig({
