@@ -97,7 +97,7 @@ export interface LockGate {
   approved<K extends ListName, T extends Lists[K]>(server: string, list: K, items: readonly T[]): readonly T[];
   /** The instructions of a server, if they are those that were approved. */
   instructions(server: string, text: string | undefined): string | undefined;
-  /** Throws `forbidden` for what nobody has approved as it is now. */
+  /** Throws `denied` for what nobody has approved as it is now. */
   check(seat: Seat, line: Line, reference: Reference, signal: AbortSignal | undefined): Promise<void>;
   /** Ends a server that a new lock does not allow, and connects to one again that the one before did not. */
   judgeAgain(seat: Seat): Promise<void>;
@@ -158,7 +158,7 @@ export function createLockGate({ lock, locate, onWithheld }: LockGateOptions): L
       const by = lock();
       const isAllowed = (await objectionTo(name, spec)) === undefined;
       const { state } = member;
-      const wasRefused = state.kind === "down" && state.reason.code === "forbidden";
+      const wasRefused = state.kind === "down" && state.reason.code === "denied";
       if (lock() === by && (isAllowed ? wasRefused : state.kind === "ready" || state.kind === "connecting"))
         member.restart();
     },
@@ -171,7 +171,7 @@ export function createLockGate({ lock, locate, onWithheld }: LockGateOptions): L
       if (lock() === undefined || (await isKnown(seat, line, reference, signal))) return;
       const what = reference.type === "ref/prompt" ? `prompt ${reference.name}` : `resource ${reference.uri}`;
       throw new McpError(
-        "forbidden",
+        "denied",
         `the lockfile does not allow ${what} of server ${seat.name}: it was not approved as it is now`,
         { data: { by: "lock" } },
       );
@@ -204,7 +204,7 @@ function placeOf(target: LockedTarget | undefined): string {
 }
 
 function objection(server: string, why: string): McpError {
-  return new McpError("forbidden", `the lockfile does not allow server ${server}: ${why}`, { data: { by: "lock" } });
+  return new McpError("denied", `the lockfile does not allow server ${server}: ${why}`, { data: { by: "lock" } });
 }
 
 /** An item as its server lists it. */

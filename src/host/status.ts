@@ -68,7 +68,7 @@ function hintFor({ code, message, data }: Failure): string | undefined {
   if (/\bENOENT\b/.test(message)) return programHints["program-not-found"];
   if (/\bEACCES\b/.test(message)) return programHints["not-executable"];
   if (code === "unauthorized") return "the server wants credentials: give it auth, or an authorization header";
-  if (code === "forbidden") return "the credentials do not allow it, or the server does not accept this host";
+  if (code === "forbidden") return "the credentials lack a scope that the server needs: sign in again with that scope";
   if (/ECONNREFUSED/.test(message)) return "nothing listens there: is the server started, and the port right?";
   if (/ENOTFOUND|EAI_AGAIN/.test(message))
     return "the host name is not known: is it spelled right, and is there a network?";
