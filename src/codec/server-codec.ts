@@ -5,21 +5,14 @@ import { metaKeys, withMeta } from "../model/meta.ts";
 import { methodRow } from "../model/methods.ts";
 import type { Revision } from "../model/revision.ts";
 import type { Decoded, ServerCodec, WireCall } from "./codec.ts";
+import { asMethod, asParams, refuse } from "./codec.ts";
+import type { Dialect } from "./dialect.ts";
+import { dropInside, readEnvelope, statedTerms } from "./envelope.ts";
+import { encodeFailure } from "./errors.ts";
+import { createNotificationWriter, nameWriter } from "./notifications.ts";
+import { createOutcomeWriter, createQuestionWriter, createTaskWriter, type TaskWriter } from "./outcomes.ts";
+import { isIn, paramsProblem } from "./params.ts";
 import { r2026_07_28 } from "./r2026-07-28.ts";
-import type { Dialect } from "./shared/dialect.ts";
-import {
-  createOutcomeWriter,
-  createQuestionWriter,
-  createTaskWriter,
-  type TaskWriter,
-} from "./shared/encode-outcome.ts";
-import { dropInside, readEnvelope } from "./shared/envelope.ts";
-import { encodeFailure } from "./shared/errors.ts";
-import { createNotificationWriter, nameWriter } from "./shared/notifications.ts";
-import { isIn, paramsProblem } from "./shared/params.ts";
-import { refuse } from "./shared/refuse.ts";
-import { statedTerms } from "./shared/task-terms.ts";
-import { asMethod, asParams } from "./shared/unchecked.ts";
 
 /**
  * A server of the stateless revision: every request says who sends it, every

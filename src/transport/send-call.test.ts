@@ -8,7 +8,7 @@ import { McpError } from "../model/errors.ts";
 import { metaKeys } from "../model/meta.ts";
 import { createCall } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "./send.ts";
+import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "./send-call.ts";
 
 const codec = codecFor("2026-07-28");
 

@@ -2,14 +2,14 @@ import { asJson, type JsonObject } from "../json/json.ts";
 import type { Peer } from "../model/peer.ts";
 import type { CallOf } from "../model/service.ts";
 import type { ClientCodec } from "./codec.ts";
+import { decodeFailure } from "./decode-failure.ts";
+import type { Dialect } from "./dialect.ts";
+import { createEnvelopeWriter, type Draft, type EnvelopeWriter, writeEnvelope } from "./envelope.ts";
+import { encodeFailure } from "./errors.ts";
+import { createNotificationWriter, decodeNotification, nameWriter } from "./notifications.ts";
+import { encodeParams } from "./params.ts";
 import { r2026_07_28 } from "./r2026-07-28.ts";
-import { decodeFailure } from "./shared/decode-failure.ts";
-import { decodeModernResult } from "./shared/decode-result.ts";
-import type { Dialect } from "./shared/dialect.ts";
-import { encodeParams } from "./shared/encode-params.ts";
-import { createEnvelopeWriter, type Draft, type EnvelopeWriter, writeEnvelope } from "./shared/envelope.ts";
-import { encodeFailure } from "./shared/errors.ts";
-import { createNotificationWriter, decodeNotification, nameWriter } from "./shared/notifications.ts";
+import { decodeModernResult } from "./results.ts";
 
 /**
  * A client of the stateless revision: it says who it is on every request, and

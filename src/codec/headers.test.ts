@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
-import { headerProblem, standardHeaders } from "./standard-headers.ts";
+import { headerProblem, standardHeaders } from "./headers.ts";
 
 describe("standardHeaders", () => {
   it.each<[method: string, params: JsonObject | undefined, headers: object]>([

@@ -8,12 +8,11 @@ import {
   oneOf,
   optional,
   type Problem,
-} from "../../json/check.ts";
-import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import type { Question, QuestionMethod } from "../../model/input.ts";
-import type { Decoded } from "../codec.ts";
-import { refuse } from "./refuse.ts";
-import { asQuestion } from "./unchecked.ts";
+} from "../json/check.ts";
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import type { Question, QuestionMethod } from "../model/input.ts";
+import type { Decoded } from "./codec.ts";
+import { asQuestion, refuse } from "./codec.ts";
 
 /** Reads a question that a server asks. Its params go on as they came. */
 export function decodeQuestion(method: string, params: JsonObject): Decoded<Question> {

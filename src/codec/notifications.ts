@@ -1,10 +1,10 @@
-import { asJson, type JsonObject } from "../../json/json.ts";
-import { metaKeys } from "../../model/meta.ts";
-import type { DetailedTask } from "../../model/task.ts";
-import type { Decoded, NotificationScope, Told } from "../codec.ts";
-import { readDetails } from "./decode-task.ts";
+import { asJson, type JsonObject } from "../json/json.ts";
+import { metaKeys } from "../model/meta.ts";
+import type { DetailedTask } from "../model/task.ts";
+import type { Decoded, NotificationScope, Told } from "./codec.ts";
 import { type Change, type Dialect, inOrder, without, withoutMeta } from "./dialect.ts";
-import type { TaskWriter } from "./encode-outcome.ts";
+import type { TaskWriter } from "./outcomes.ts";
+import { readDetails } from "./results.ts";
 
 /** Params of a notification as a dialect says them, or undefined when it has no such notification. */
 type WriteNotification = (method: string, params: JsonObject, scope?: NotificationScope) => JsonObject | undefined;

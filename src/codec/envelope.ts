@@ -1,14 +1,14 @@
-import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { keepText } from "../../json/text.ts";
-import { type Id, isId } from "../../jsonrpc/message.ts";
-import { isLogLevel, type LogLevel } from "../../model/logging.ts";
-import { changeKeys, metaKeys } from "../../model/meta.ts";
-import type { ClientCapabilities, Implementation, Peer } from "../../model/peer.ts";
-import { type Revision, revisions } from "../../model/revision.ts";
-import type { CallOf } from "../../model/service.ts";
-import type { Decoded, WireCall } from "../codec.ts";
+import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
+import { keepText } from "../json/text.ts";
+import { type Id, isId } from "../jsonrpc/message.ts";
+import { isLogLevel, type LogLevel } from "../model/logging.ts";
+import { changeKeys, metaKeys } from "../model/meta.ts";
+import type { ClientCapabilities, Implementation, Peer, ServerCapabilities } from "../model/peer.ts";
+import { type Revision, revisions } from "../model/revision.ts";
+import type { CallOf } from "../model/service.ts";
+import { type TaskTerms, tasksExtension } from "../model/task.ts";
+import { type Decoded, type Refusal, refuse, type WireCall } from "./codec.ts";
 import { type Change, type Dialect, without } from "./dialect.ts";
-import { type Refusal, refuse } from "./refuse.ts";
 
 /** What every modern request states about itself in `_meta`. */
 type Envelope = Pick<WireCall, "peer" | "meta" | "progressToken" | "logLevel">;
@@ -157,3 +157,26 @@ export type Draft = Record<string, Json | undefined>;
 
 /** The revisions spoken here, newest first: what servers advertise and what refusals list. */
 const supportedRevisions: readonly Revision[] = [...revisions].reverse();
+
+/** The capabilities of a server. One that is not an object does not count; unknown ones are kept. */
+export function readServerCapabilities(value: Json | undefined): ServerCapabilities {
+  return isObject(value) ? withoutNonObjects(value, serverFlags) : {};
+}
+
+const serverFlags: readonly (keyof ServerCapabilities)[] = [
+  "experimental",
+  "logging",
+  "completions",
+  "prompts",
+  "resources",
+  "tools",
+  "extensions",
+];
+
+/** Of a caller that can follow a task, and leaves it to the server whether there is one. */
+export const able: TaskTerms = { wanted: false };
+
+/** Since 2026-07-28 a client says on every request whether it can follow a task, and the server decides. */
+export function statedTerms({ extensions }: ClientCapabilities): TaskTerms | undefined {
+  return isObject(extensions?.[tasksExtension]) ? able : undefined;
+}

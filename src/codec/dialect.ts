@@ -1,6 +1,6 @@
-import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import type { Revision } from "../../model/revision.ts";
-import type { Decoded } from "../codec.ts";
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import type { Revision } from "../model/revision.ts";
+import type { Decoded } from "./codec.ts";
 import { type ErrorNumbers, errorNumbers } from "./errors.ts";
 
 /**

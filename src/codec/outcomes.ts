@@ -1,10 +1,11 @@
-import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { keepText } from "../../json/text.ts";
-import type { Question, QuestionMethod } from "../../model/input.ts";
-import { metaKeys, metaOf, withMeta } from "../../model/meta.ts";
-import { methodRow, type WireMethod } from "../../model/methods.ts";
-import type { Implementation } from "../../model/peer.ts";
-import type { Decoded, ServerCodec } from "../codec.ts";
+import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
+import { keepText } from "../json/text.ts";
+import type { Question, QuestionMethod } from "../model/input.ts";
+import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
+import { methodRow, type WireMethod } from "../model/methods.ts";
+import type { Implementation } from "../model/peer.ts";
+import type { Decoded, ServerCodec } from "./codec.ts";
+import { asFailure, refuse } from "./codec.ts";
 import {
   type Attempt,
   always,
@@ -22,8 +23,6 @@ import {
 } from "./dialect.ts";
 import { type Draft, ownMeta } from "./envelope.ts";
 import { encodeFailure } from "./errors.ts";
-import { refuse } from "./refuse.ts";
-import { asFailure } from "./unchecked.ts";
 
 /** How a stateless dialect says the end of a call: complete, asking for input, or as a task to follow. */
 export function createOutcomeWriter(

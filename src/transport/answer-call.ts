@@ -1,12 +1,19 @@
+import type { ServerCodec, WireCall } from "../codec/codec.ts";
+import { dropInside, readEnvelope } from "../codec/envelope.ts";
 import type { JsonObject } from "../json/json.ts";
+import type { Sender } from "../jsonrpc/channel.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
-import { metaKeys, withMeta } from "../model/meta.ts";
+import type { Notification } from "../jsonrpc/message.ts";
+import { Unanswered } from "../jsonrpc/unanswered.ts";
+import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
 import type { Method } from "../model/methods.ts";
+import { methodRow } from "../model/methods.ts";
+import { isHeard } from "../model/notification.ts";
 import type { Implementation, Peer } from "../model/peer.ts";
+import { newest } from "../model/revision.ts";
 import type { Ask, Call, CallOf, HangUp, Notify, Outcome } from "../model/service.ts";
+import type { Gate } from "../std/gate.ts";
 import type { LazyAbort } from "../std/lazy-abort.ts";
-import type { ServerCodec, WireCall } from "./codec.ts";
-import { patientNotify } from "./patient-notify.ts";
 
 /** How calls are answered. One may serve for all calls of a connection. */
 export interface Answering {
@@ -112,4 +119,108 @@ function notifier(exchange: Exchange, { row, progressToken }: WireCall, codec: S
 
 function hangUpOf({ via }: Exchange): HangUp | undefined {
   return via.hangUp === undefined ? undefined : (retryMs) => via.hangUp?.(retryMs);
+}
+
+/** Who sent a notification. */
+export type NotificationSource = Pick<WireCall, "peer" | "logLevel">;
+
+/** Notifications of clients on their way to the service, each as a call that nobody waits for. */
+export interface Hearing {
+  /** Runs `answer` when it has its turn. One too many is dropped, as are those that no author hears. */
+  hear(
+    notification: Notification,
+    via: Sender,
+    source: NotificationSource,
+    answer: (exchange: Exchange, wire: WireCall) => Promise<void>,
+  ): void;
+}
+
+/** `maxOpen` bounds those whose handling is not over. */
+export function createHearing(gate: Gate<Exchange>, maxOpen: number): Hearing {
+  let open = 0;
+
+  return {
+    hear(notification, via, source, answer) {
+      if (!isHeard(notification.method) || open >= maxOpen) return;
+      const exchange = new Unanswered(notification, via);
+      const work = async (): Promise<void> => {
+        await answer(exchange, toCall(notification, source));
+        open--;
+      };
+      open++;
+      if (!gate.run(work, exchange)) open--;
+    },
+  };
+}
+
+/** Notifications of one client that may be under way or wait. */
+export const maxHeard = 64;
+
+function toCall({ method, params: said }: Notification, { peer, logLevel }: NotificationSource): WireCall {
+  const { _meta, ...params } = said;
+  return {
+    method: "notification",
+    row: methodRow("notification"),
+    params: { method, params },
+    peer,
+    meta: dropInside(metaOf(said)),
+    progressToken: undefined,
+    logLevel,
+    answers: undefined,
+    state: undefined,
+    tasks: undefined,
+  };
+}
+
+/** Who sent a notification of 2026-07-28, as far as it says so. */
+export function statedSource({ params }: Notification): NotificationSource {
+  const envelope = readEnvelope(newest, params._meta);
+  return envelope.ok ? envelope.value : unknownSource;
+}
+
+const unknownSource: NotificationSource = { peer: { revision: newest, capabilities: {} }, logLevel: undefined };
+
+/**
+ * Tells of changes no faster than they are read.
+ *
+ * While the reader is slow, the same news about the same thing waits only once:
+ * memory grows with what can change, not with how often it does.
+ */
+export function patientNotify(notify: Notify): Notify {
+  const waiting = new Map<string, () => Promise<void> | undefined>();
+  let busy = false;
+
+  const sendRest = async (slow: Promise<void>): Promise<void> => {
+    busy = true;
+    await slow;
+    for (const [news, send] of waiting) {
+      waiting.delete(news);
+      await attempt(send);
+    }
+    busy = false;
+  };
+
+  return (method, params) => {
+    if (busy) {
+      waiting.set(newsOf(method, params), () => notify(method, params));
+      return undefined;
+    }
+    const slow = notify(method, params);
+    if (slow !== undefined) void sendRest(slow);
+    return slow;
+  };
+}
+
+/** Who had the news is gone by now, and need not hear that it cannot be written. */
+async function attempt(send: () => Promise<void> | undefined): Promise<void> {
+  try {
+    await send();
+  } catch (error) {
+    console.error("plugbay: a notification was not sent:", error);
+  }
+}
+
+function newsOf(method: string, { uri, taskId, elicitationId }: JsonObject): string {
+  const what = uri ?? taskId ?? elicitationId;
+  return typeof what === "string" ? `${method} ${what}` : method;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Peer } from "../model/peer.ts";
 import { type CallSource, createCall } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import { modernClient, modernClientOf } from "./modern-client.ts";
+import { modernClient, modernClientOf } from "./client-codec.ts";
 
 const peer: Peer = { revision: "2026-07-28", capabilities: { roots: {} }, info: { name: "c", version: "1" } };
 

@@ -8,10 +8,12 @@ import {
   type Members,
   optional,
   type Problem,
-} from "../../json/check.ts";
-import type { JsonObject } from "../../json/json.ts";
-import { type MethodRow, methodRow, type Params, type WireMethod } from "../../model/methods.ts";
-import { isSince, type Revision } from "../../model/revision.ts";
+} from "../json/check.ts";
+import { asJson, type JsonObject } from "../json/json.ts";
+import { type MethodRow, methodRow, type Params, type WireMethod } from "../model/methods.ts";
+import { isSince, type Revision } from "../model/revision.ts";
+import type { CallOf } from "../model/service.ts";
+import { type Dialect, dropMeta, without } from "./dialect.ts";
 
 /**
  * What is wrong with the params of a request, naming the member, or undefined.
@@ -75,3 +77,22 @@ export function isIn({ since, until, inside }: MethodRow, revision: Revision): b
   if (inside === true) return false;
   return (since === undefined || isSince(revision, since)) && (until === undefined || isSince(until, revision));
 }
+
+/**
+ * The params of a call, without what belongs to the request they came with.
+ *
+ * Params that were decoded in one revision and are passed on in another still
+ * carry their `_meta`, and on calls that may ask also the answers, the state
+ * and the task of their first hop.
+ */
+export function encodeParams(dialect: Dialect, call: CallOf): JsonObject {
+  const plain = (methodRow(call.method).asks === true ? dropHop : dropMeta)(asJson(call.params));
+  if (call.method === "completion/complete") return dialect.completion(plain);
+  const lacksArguments = plain.arguments === undefined && takesArguments.has(call.method);
+  return lacksArguments ? { ...plain, arguments: {} } : plain;
+}
+
+/** Absent arguments are the same as none, but many servers check what is absent against a schema that wants an object. */
+const takesArguments: ReadonlySet<string> = new Set(["tools/call", "prompts/get"]);
+
+const dropHop = without("_meta", "inputResponses", "requestState", "task");

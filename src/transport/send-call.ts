@@ -1,3 +1,4 @@
+import type { ClientCodec } from "../codec/codec.ts";
 import { asJson, isObject, type JsonObject } from "../json/json.ts";
 import type { Id, Notification } from "../jsonrpc/message.ts";
 import type { Lost, Reply, RequestOptions } from "../jsonrpc/outbound.ts";
@@ -7,7 +8,6 @@ import { metaKeys, metaOf } from "../model/meta.ts";
 import type { Method } from "../model/methods.ts";
 import { markUnsent } from "../model/safe-to-retry.ts";
 import { abortReason, type CallOf, type OutcomeOf, onAbort } from "../model/service.ts";
-import type { ClientCodec } from "./codec.ts";
 
 /** Sends a call over a connection and brings back its outcome. Never rejects. */
 export function sendCall<M extends Method>(
