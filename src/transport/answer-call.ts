@@ -6,14 +6,12 @@ import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import { Unanswered } from "../jsonrpc/unanswered.ts";
 import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
-import type { Method } from "../model/methods.ts";
 import { methodRow } from "../model/methods.ts";
 import { isHeard } from "../model/notification.ts";
-import type { Implementation, Peer } from "../model/peer.ts";
+import type { Implementation } from "../model/peer.ts";
 import { newest } from "../model/revision.ts";
-import type { Ask, Call, CallOf, HangUp, Notify, Outcome } from "../model/service.ts";
+import { type Ask, type Call, createCall, type HangUp, type Notify, type Outcome } from "../model/service.ts";
 import type { Gate } from "../std/gate.ts";
-import type { LazyAbort } from "../std/lazy-abort.ts";
 
 /** How calls are answered. One may serve for all calls of a connection. */
 export interface Answering {
@@ -47,7 +45,7 @@ async function answer(exchange: Exchange, wire: WireCall, answering: Answering):
   const { codec } = answering;
   try {
     if (exchange.abort.aborted) return;
-    const call = new ServedCall(exchange, wire, answering) as Call;
+    const call = callOf(exchange, wire, answering);
     let outcome = await answering.serve(call);
     if (outcome.kind === "input-required" && answering.goOn !== undefined)
       outcome = await answering.goOn(call, outcome);
@@ -67,43 +65,25 @@ async function answer(exchange: Exchange, wire: WireCall, answering: Answering):
   }
 }
 
-/** A call as it came over a wire. Its parts are its own, so that a copy has them all. */
-class ServedCall implements CallOf {
-  readonly method: Method;
-  readonly params: WireCall["params"];
-  readonly peer: Peer;
-  readonly meta: JsonObject;
-  readonly wantsProgress: boolean;
-  readonly logLevel: WireCall["logLevel"];
-  readonly answers: WireCall["answers"];
-  readonly state: WireCall["state"];
-  readonly notify: Notify;
-  readonly ask: Ask | undefined;
-  readonly http: Call["http"];
-  readonly hangUp: HangUp | undefined;
-  readonly tasks: WireCall["tasks"];
-  readonly abort: LazyAbort;
-
-  constructor(exchange: Exchange, wire: WireCall, { codec, ask }: Answering) {
-    this.method = wire.method;
-    this.params = wire.params;
-    this.peer = wire.peer;
-    this.meta = wire.meta;
-    this.wantsProgress = wire.progressToken !== undefined;
-    this.logLevel = wire.logLevel;
-    this.answers = wire.answers;
-    this.state = wire.state;
-    this.notify = notifier(exchange, wire, codec);
-    this.ask = ask;
-    this.http = exchange.via.http;
-    this.hangUp = hangUpOf(exchange);
-    this.tasks = wire.tasks;
-    this.abort = exchange.abort;
-  }
-
-  get signal(): AbortSignal {
-    return this.abort.signal;
-  }
+/** The call of a request, as its codec has read it. */
+function callOf(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): Call {
+  const { method, params, peer, meta, progressToken, logLevel, answers, state, tasks } = wire;
+  return createCall({
+    method,
+    params,
+    peer,
+    meta,
+    wantsProgress: progressToken !== undefined,
+    logLevel,
+    answers,
+    state,
+    notify: notifier(exchange, wire, codec),
+    ask,
+    http: exchange.via.http,
+    hangUp: hangUpOf(exchange),
+    tasks,
+    abort: exchange.abort,
+  }) as Call;
 }
 
 /** Open calls mark everything they send with the id of their request, and may have news for ever. */
