@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 const withProcesses = [
   "src/transport/node/**/*.test.ts",
   "src/store/node/**/*.test.ts",
-  "src/server/durable-rounds.test.ts",
+  "src/server/runs/shared-rounds.test.ts",
   "src/server/tasks/recovery.test.ts",
   "src/auth/node/**/*.test.ts",
   "src/connect/every-way.test.ts",
@@ -18,9 +18,12 @@ const onTheirOwn = ["test/bench/**/*.test.ts", "test/package/import-time.test.ts
 /** To notice what hangs, not what is slow: how long a test takes is up to whoever else has the processor. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
 
-/** The source of what `package.json` maps to the built package. */
+/** The source of what `package.json` maps to the built package, and property tests with a fixed seed. */
 const resolve = {
-  alias: [{ find: /^#legacy\/(.*)$/, replacement: `${fileURLToPath(new URL("src/legacy/", import.meta.url))}$1.ts` }],
+  alias: [
+    { find: "fast-check", replacement: fileURLToPath(new URL("test/support/fast-check.ts", import.meta.url)) },
+    { find: /^#legacy\/(.*)$/, replacement: `${fileURLToPath(new URL("src/legacy/", import.meta.url))}$1.ts` },
+  ],
 };
 
 export default defineConfig({

@@ -1,14 +1,12 @@
 import type { Call, Outcome } from "../model/service.ts";
-import type { Store } from "../store/store.ts";
 import { createSharedChanges, type SharedChanges } from "./change-log.ts";
 import { acknowledge, type ChangeFeeds, untilAborted } from "./changes.ts";
 import type { Environment } from "./environment.ts";
-import { lazyQuestions } from "./lazy-questions.ts";
 import type { TaskLimits } from "./options.ts";
 import { whileAway } from "./tasks/away.ts";
-import { type Prepared, taskJob } from "./tasks/job.ts";
 import { createTaskEngine, type TaskEngine } from "./tasks/task-manager.ts";
 import { refusedTerms } from "./tasks/task-methods.ts";
+import { type Prepared, taskJob } from "./tasks/task-run.ts";
 import { type ReadyTool, refuse, ToolJob, type ToolTasks } from "./tools.ts";
 
 /** What goes on between calls, and between processes. Loaded when it is first needed. */
@@ -43,10 +41,8 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
     return { kind: "job", job: taskJob(known, new ToolJob(known, checked.value, env)) };
   };
 
-  const load = async (): Promise<TaskEngine> => {
-    await lazyQuestions.load();
-    return createTaskEngine({ env, limits, prepare: (params) => prepare(params.name, params.arguments ?? {}) });
-  };
+  const load = (): Promise<TaskEngine> =>
+    createTaskEngine({ env, limits, prepare: (params) => prepare(params.name, params.arguments ?? {}) });
 
   /** A store that is away now may be back later. */
   const tasks = (): Promise<TaskEngine> => {
@@ -65,8 +61,8 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
     }
   };
 
-  const shared = (store: () => Promise<Store>): SharedChanges => {
-    changes ??= createSharedChanges({ ...env, store });
+  const shared = (): SharedChanges => {
+    changes ??= createSharedChanges(env);
     return changes;
   };
 
@@ -86,14 +82,14 @@ export function createBackground({ env, limits, tool, hasTasks }: BackgroundOpti
     callTask: (call, known, job) => ask(call, (engine) => engine.call(call, taskJob(known, job), known.task)),
     refuseTerms: (call, { task }) => refusedTerms(task, call),
     answer: (call) => ask(call, (engine) => engine.answer(call)),
-    publish: (change) => env.store && shared(env.store).publish(change),
+    publish: (change) => shared().publish(change),
     async listen({ call, filter }, join) {
       const wanted = (hasTasks() && call.params.notifications.taskIds) || [];
       const watching = wanted.length > 0 ? await (await tasks()).watch(call, wanted) : undefined;
       const listener = { call, filter: watching === undefined ? filter : { ...filter, taskIds: watching.ids } };
       const leave =
-        env.store !== undefined && env.clock.requestBound !== true
-          ? await shared(env.store).join(listener, () => acknowledge(listener))
+        env.isShared && env.clock.requestBound !== true
+          ? await shared().join(listener, () => acknowledge(listener))
           : join(listener);
       const unwatch = watching?.begin(call);
       return untilAborted(call, env, () => {

@@ -40,9 +40,7 @@ const ANYTHING = { kind: "anything" } as const;
 
 type Published = Announcement | typeof ANYTHING;
 
-interface Parts extends Pick<Environment, "faults" | "clock"> {
-  store(): Promise<Store>;
-}
+type Parts = Pick<Environment, "faults" | "clock" | "store">;
 
 /**
  * Changes are a stream that all processes read. Each is told by a message that
@@ -57,7 +55,7 @@ export function createSharedChanges(env: Parts): SharedChanges {
     clock: env.clock,
     everything: JSON.stringify(ANYTHING),
     async send(texts) {
-      const { streams, topics } = await env.store();
+      const { streams, topics } = await env.store.load();
       const last = await streams.append(NAME, texts, { keep: KEEP });
       await topics.publish(NAME, String(last));
     },
@@ -105,7 +103,7 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling
   };
 
   const goOn = async (): Promise<void> => {
-    for await (const part of read(await env.store(), position)) {
+    for await (const part of read(await env.store.load(), position)) {
       for (const listener of listeners) tell.part(listener, part, { after: listener.seen, through: part.at });
       position = part.at;
     }
@@ -126,14 +124,14 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling
     /** Listens from now on. */
     async open(): Promise<void> {
       if (subscription !== undefined) return;
-      const { streams, topics } = await env.store();
+      const { streams, topics } = await env.store.load();
       subscription = await topics.subscribe(NAME);
       position = (await streams.read(NAME, 0, 1)).last;
       void pump(subscription);
     },
     /** Tells one listener what the others were told after a position. */
     async catchUp(listener: SharedListener, after: number): Promise<void> {
-      for await (const part of read(await env.store(), after)) {
+      for await (const part of read(await env.store.load(), after)) {
         tell.part(listener, part, { after, through: position });
         if (part.at >= position) return;
       }

@@ -54,7 +54,7 @@ export function createChanges({ env, capabilities, background }: ChangesOptions)
   const listeners = new Set<Listener>();
   const pending = new Set<ListKind>();
   // What others publish is listened to between requests.
-  const isShared = env.store !== undefined && !env.clock.requestBound;
+  const isShared = env.isShared && !env.clock.requestBound;
 
   const publish = (change: Announcement): void => {
     if (isShared) return void background().then((it) => it.publish(change));

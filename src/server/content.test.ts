@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Content } from "../model/content.ts";
-import { audio, embed, image, link, text } from "./content.ts";
-import { aBlock } from "./content-check.ts";
+import { aBlock, audio, embed, image, link, text } from "./content.ts";
 
 const bytes = new Uint8Array([0, 255, 16]);
 const annotations = { audience: ["user"], priority: 1 } as const;

@@ -1,3 +1,5 @@
+import { anObject, aString, byType, type Check, optional } from "../json/check.ts";
+import { isObject } from "../json/json.ts";
 import type {
   Annotations,
   AudioContent,
@@ -7,7 +9,7 @@ import type {
   ResourceLink,
   TextContent,
 } from "../model/content.ts";
-import { toBase64 } from "../std/base64.ts";
+import { isBase64, toBase64 } from "../std/base64.ts";
 import { defined, type OrUndefined } from "../std/defined.ts";
 
 /** Bytes, or text that is base64 already. */
@@ -42,4 +44,52 @@ type LinkDetails = OrUndefined<Omit<ResourceLink, "type" | "uri" | "name">>;
 
 function base64Of(data: Binary): string {
   return typeof data === "string" ? data : toBase64(data);
+}
+
+/** The problem with bytes that stand where there is no place for them. */
+export const NOT_BYTES = ", not bytes: use image(), audio(), or embed() with base64";
+
+type Bytes = ArrayBuffer | ArrayBufferView;
+
+export function isBytes(value: unknown): value is Bytes {
+  return value instanceof ArrayBuffer || ArrayBuffer.isView(value);
+}
+
+const aBase64: Check = (value: unknown) => {
+  if (typeof value === "string" && isBase64(value)) return undefined;
+  const detail = String(value).startsWith("data:") ? " alone, not a data: URL" : "";
+  return ` must be base64${isBytes(value) ? NOT_BYTES : detail}`;
+};
+
+const media = anObject({ data: aBase64, mimeType: aString });
+const contents = { uri: aString, mimeType: optional(aString) };
+const textContents = anObject({ ...contents, text: aString });
+const blobContents = anObject({ ...contents, blob: aBase64 });
+
+/** Contents of a resource: text, or a blob. */
+export const aContents: Check = (value) =>
+  isObject(value) && value.blob !== undefined ? blobContents(value) : textContents(value);
+
+/** One block of content: an object with a known `type` and what that type needs. */
+export const aBlock: Check = byType({
+  text: anObject({ text: aString }),
+  image: media,
+  audio: media,
+  resource: anObject({ resource: aContents }),
+  resource_link: anObject({ uri: aString, name: aString }),
+});
+
+/** What a block of each type is for. */
+const payloads: Readonly<Record<string, unknown>> = {
+  text: "text",
+  image: "data",
+  audio: "data",
+  resource: "resource",
+  resource_link: "uri",
+};
+
+/** True for what is meant to be a block: it has a known `type`, and something of what that type is for. */
+export function isBlockLike(value: unknown): boolean {
+  const payload = isObject(value) && payloads[String(value.type)];
+  return typeof payload === "string" && Object.hasOwn(value as object, payload);
 }

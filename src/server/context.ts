@@ -7,10 +7,10 @@ import type { Auth, Peer } from "../model/peer.ts";
 import type { Outcome } from "../model/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
 import { redact } from "../std/redact.ts";
 import type { AskOptions, AskUrlOptions, EmptyForm } from "./ask.ts";
 import type { Environment } from "./environment.ts";
-import { lazyQuestions, type Questions } from "./lazy-questions.ts";
 import type { Execution, Job } from "./runs/execution.ts";
 
 /** What a handler sees of the call that runs it. Its members may be taken apart. */
@@ -179,6 +179,11 @@ export class RunContext implements Context {
     return <T>(key: string, work: () => T | Promise<T>) => asking(({ step }) => step(run, key, work)) as Promise<T>;
   }
 }
+
+type Questions = typeof import("./questions.ts");
+
+/** What handlers need that ask or run steps. */
+export const lazyQuestions: Lazy<Questions> = lazy(() => import("./questions.ts"));
 
 /**
  * Puts a question, or runs a step. What that takes is loaded for the first one.

@@ -1,11 +1,12 @@
 import type { JsonObject } from "../json/json.ts";
 import { type Failure, McpError } from "../model/errors.ts";
 import { type Method, methodRow } from "../model/methods.ts";
+import { rootsChanged } from "../model/notification.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
 import { type Call, compose, type Middleware, type Outcome, type Service } from "../model/service.ts";
-import { handlerJob } from "./context.ts";
+import { type Context, handlerJob } from "./context.ts";
 import type { Environment } from "./environment.ts";
-import type { CustomMethod } from "./options.ts";
+import type { CustomMethod, ServerOptions } from "./options.ts";
 
 type Handler<M extends Method> = (call: Call<M>) => Outcome<M> | Promise<Outcome<M>>;
 
@@ -91,4 +92,23 @@ function customHandler(env: Environment, method: string, run: CustomMethod): Han
 
 function failed(failure: Failure): Outcome {
   return { kind: "failed", failure };
+}
+
+type Heard = Outcome<"notification">;
+
+const heard: Heard = { kind: "complete", result: {} };
+
+/** Runs what the author wants done about notifications of clients. */
+export function createNotificationHandler(
+  env: Environment,
+  { onNotification, onRootsChanged }: Pick<ServerOptions, "onNotification" | "onRootsChanged">,
+): (call: Call<"notification">) => Heard | Promise<Heard> {
+  return (call) => {
+    const { method, params } = call.params;
+    const isAboutRoots = method === rootsChanged;
+    if ((isAboutRoots ? onRootsChanged : onNotification) === undefined) return heard;
+    const run = (context: Context): void | Promise<void> =>
+      isAboutRoots ? onRootsChanged?.(context) : onNotification?.({ method, params }, context);
+    return env.runner.run(call, handlerJob(env, { method, run, finish: () => heard })) as Heard | Promise<Heard>;
+  };
 }

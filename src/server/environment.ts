@@ -1,14 +1,17 @@
 import type { Cacheable } from "../model/methods.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Deadlines } from "../std/deadlines.ts";
+import type { Lazy } from "../std/lazy.ts";
 import type { Store } from "../store/store.ts";
 import type { Faults } from "./error-reporter.ts";
-import type { Runner } from "./runner.ts";
+import type { Runner } from "./runs/runner.ts";
 
 /** What the parts of one server share. */
 export interface Environment {
-  /** What all processes that serve this server share. Absent where there is only this one. */
-  readonly store: (() => Promise<Store>) | undefined;
+  /** Keeps what outlives a call: the store that was given, else one in memory, which is made when it is first needed. */
+  readonly store: Lazy<Store>;
+  /** True when the store was given: other processes may use it, too. */
+  readonly isShared: boolean;
   readonly runner: Runner;
   readonly clock: Clock;
   readonly deadlines: Deadlines;

@@ -8,7 +8,7 @@ import type { Call, Outcome } from "../model/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { Checked } from "../schema/validator.ts";
 import { type Completers, complete } from "./completion.ts";
-import { aBlock } from "./content-check.ts";
+import { aBlock } from "./content.ts";
 import { type Context, handlerJob } from "./context.ts";
 import { badDefinition, describe, howToWrap, issueText, kit, type OwnedSchema, readSchema } from "./definition.ts";
 import type { Environment } from "./environment.ts";

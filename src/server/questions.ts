@@ -1,4 +1,4 @@
-/** What questions and steps take. Loaded for the first of them, all at once: each alone is small. */
+/** What takes more than one call, loaded for the first question, step or listener, all at once: each alone is small. */
+export { memoryStore } from "../store/memory-store.ts";
 export { ask, askUrl, elicit, roots, sample, step } from "./ask.ts";
-export { createDurableRounds } from "./durable-rounds.ts";
-export { createRounds } from "./rounds.ts";
+export { createInputRounds } from "./runs/input-rounds.ts";

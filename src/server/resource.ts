@@ -11,7 +11,7 @@ import type { TemplateVariables } from "../std/uri-template.ts";
 import { type MatchedVariables, toMatcher } from "../std/uri-template-match.ts";
 import { parseParts } from "../std/uri-template-syntax.ts";
 import { type Completers, complete } from "./completion.ts";
-import { aContents, isBytes } from "./content-check.ts";
+import { aContents, isBytes } from "./content.ts";
 import { type Context, handlerJob } from "./context.ts";
 import { badDefinition, describe, kit } from "./definition.ts";
 import type { Environment } from "./environment.ts";

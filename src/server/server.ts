@@ -12,18 +12,17 @@ import { type Lazy, lazy } from "../std/lazy.ts";
 import type { Store } from "../store/store.ts";
 import type { Background } from "./background.ts";
 import { type Changes, createChanges, type ListKind } from "./changes.ts";
+import { noCompletion } from "./completion.ts";
 import { findFlaw, kit, type Provable } from "./definition.ts";
-import { createDispatch, guarded, type Handlers } from "./dispatcher.ts";
+import { createDispatch, createNotificationHandler, guarded, type Handlers } from "./dispatcher.ts";
 import type { Environment } from "./environment.ts";
 import { createFaults, type Faults } from "./error-reporter.ts";
-import { noCompletion } from "./no-completion.ts";
-import { createNotificationHandler } from "./notifications.ts";
 import { checkOptions, infoOf, type ServerOptions } from "./options.ts";
 import type { PromptDefinition } from "./prompt.ts";
 import { createPromptBook, type PromptBook } from "./prompts.ts";
 import type { ResourceDefinition } from "./resource.ts";
 import { createResourceShelf, type ResourceShelf } from "./resources.ts";
-import { createRunner } from "./runner.ts";
+import { createRunner } from "./runs/runner.ts";
 import type { ToolDefinition, Tools } from "./tool.ts";
 import { createToolBox, type ToolBox } from "./tools.ts";
 
@@ -175,7 +174,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
     },
     notify: announcements(changes),
     completeElicitation: env.completeElicitation,
-    store: env.store,
+    store: env.isShared ? env.store.load : undefined,
     [bare]: core,
     close: async () => (await background.settled())?.close(),
   });
@@ -196,9 +195,16 @@ function createEnvironment(
   const { clock = systemClock, now = Date.now, cache = {} } = options;
   const deadlines = createDeadlines(clock);
   const given = options.store;
-  const store = given === undefined ? undefined : () => Promise.resolve(given);
+  const isShared = given !== undefined;
+  const store: Lazy<Store> = isShared
+    ? lazy(() => Promise.resolve(given))
+    : lazy(
+        () => import("./questions.ts"),
+        ({ memoryStore }) => memoryStore({ clock }),
+      );
   return {
     store,
+    isShared,
     runner: createRunner({
       stateKeys: options.stateKeys,
       deadlines,
@@ -206,7 +212,8 @@ function createEnvironment(
       maxParked: options.maxParked ?? 1_000,
       requestBound: clock.requestBound,
       now,
-      ...(store !== undefined && { store, shared: true }),
+      store,
+      isShared,
       leaseMs: options.tasks?.leaseMs,
     }),
     clock,

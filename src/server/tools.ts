@@ -13,7 +13,7 @@ import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
 import { lazy } from "../std/lazy.ts";
-import { aBlock, isBlockLike, isBytes, NOT_BYTES } from "./content-check.ts";
+import { aBlock, isBlockLike, isBytes, NOT_BYTES } from "./content.ts";
 import { RunContext } from "./context.ts";
 import {
   badDefinition,
@@ -102,7 +102,7 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
       registry.add(name, tool);
       if (tool.task === "never") return;
       hasTasks = true;
-      if (env.store !== undefined) void background().then((it) => it.begin());
+      if (env.isShared) void background().then((it) => it.begin());
     },
     call(call) {
       const { name, arguments: input = {} } = call.params;

@@ -7,7 +7,7 @@ import type { ServerOptions } from "../../src/server/options.ts";
 import { createServer } from "../../src/server/server.ts";
 import { tool } from "../../src/server/tool.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
-import { createManualClock } from "../../src/testing/clock.ts";
+import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
 import { askedBy, faultLog, makeCall, peer, resultOf } from "./direct.ts";
 import { type Fate, type MortalStore, mortalStore } from "./mortal-store.ts";
 
@@ -75,16 +75,20 @@ export function cluster(run: Run, options: Partial<ServerOptions> = {}, fates: R
     made,
     process: (name: Name): MortalStore => nodes[name].process,
     call: (name: Name, attempt: Attempt = {}): Promise<Outcome> => nodes[name].server(made(attempt).call),
-    /** Lets time pass until it is settled. */
-    async passing<T>(promise: Promise<T>): Promise<T> {
-      let isOver = false;
-      const end = (): void => {
-        isOver = true;
-      };
-      promise.then(end, end);
-      while (!isOver) await clock.advanceAsync(1_000);
-      return promise;
-    },
+    passing: passing(clock),
+  };
+}
+
+/** Lets time pass until a promise is settled. */
+export function passing(clock: ManualClock): <T>(promise: Promise<T>) => Promise<T> {
+  return async (promise) => {
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+    };
+    promise.then(end, end);
+    while (!isOver) await clock.advanceAsync(1_000);
+    return promise;
   };
 }
 

@@ -11,8 +11,8 @@ import { legacyServer } from "../codec/server-codec.ts";
 import { allLists, createPages, type Listening, listenFrom, type News } from "../session/change-feed.ts";
 import { createFollowing, type Following } from "../session/follow-task.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "./event-stream.ts";
+import { ASIDE, type SharedRules } from "./session-rules.ts";
 import { type KeptSession, partName, type Waits } from "./session-store.ts";
-import { ASIDE, type SharedRules } from "./shared-rules.ts";
 
 interface NewsOptions {
   readonly session: string;

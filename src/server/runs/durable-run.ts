@@ -1,8 +1,10 @@
 import type { JsonObject } from "../../json/json.ts";
+import { toFailure } from "../../model/errors.ts";
 import { type Call, onAbort } from "../../model/service.ts";
-import { promised } from "../../std/awaitable.ts";
+import { type Awaitable, promised } from "../../std/awaitable.ts";
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
-import type { Lease, Store } from "../../store/store.ts";
+import type { Lazy } from "../../std/lazy.ts";
+import { isAway, type Lease, type Store } from "../../store/store.ts";
 import type { Execution } from "./execution.ts";
 import type { Journal } from "./input-state.ts";
 import {
@@ -12,83 +14,126 @@ import {
   type RunHistory,
   readEntries,
   readHistory,
+  runName,
   stepEntry,
   takenOver,
 } from "./journal.ts";
 import type { Place } from "./parking.ts";
+import { refusedTicket } from "./ticket.ts";
 
 /** A run that only this process may go on with, until it is released. */
 export interface DurableRun extends Place {
-  /** What it was when it was taken. */
+  /** What its journal said when it was taken. */
   readonly history: RunHistory;
+  /** For writes of what belongs to the run: they fail when another process has taken over. */
+  readonly fence: number;
   /** True when another process has taken over, or may have. */
   readonly isLost: boolean;
   /** Keeps what is done from now on. */
   readonly journal: Journal;
-  /** This is aborted when another process takes over. */
+  /** Works for the run; its steps are waited for before others may have the run. */
   execution: Execution | undefined;
+  /** Called once, when another process has taken over, or may have. */
+  onLost: () => void;
   /** Adds all entries or none. Rejects with `cancelled` when another process has taken over. */
-  add(...entries: readonly JsonObject[]): Promise<void>;
+  append(...entries: readonly JsonObject[]): Promise<void>;
+  /** Says how a round ended. */
   end(rest: Rest): Promise<void>;
+  /** Does one thing after the other, and nothing more once it is left. */
+  inTurn(work: () => Promise<void>): Promise<void>;
+  /** Writes to the store, and waits while that is away. Rejects with `cancelled` when the run is left or lost meanwhile. */
+  persist<T>(write: () => Awaitable<T>): Promise<T>;
+  /** This process does nothing more for it: its lease runs out. */
+  leave(): void;
   /** Lets others have it, when no step is running any more. Never rejects. */
   release(): Promise<void>;
 }
 
 export interface DurableRuns {
+  /** Begins a run that nobody else knows of. */
+  begin(id: string): Promise<DurableRun>;
+  /** Takes a run that nobody holds. */
+  take(id: string): Promise<DurableRun | undefined>;
   /** Takes a run, if necessary when its holder lets go or is gone. Undefined when it stays held, or the call is aborted. */
-  take(id: string, call: Call): Promise<DurableRun | undefined>;
+  takeFor(call: Call, id: string): Promise<DurableRun | undefined>;
   /** True when a run is further than that. */
-  hasMoved(place: Place): Promise<boolean>;
+  hasMoved(place: Place): Awaitable<boolean>;
 }
 
-interface DurableRunsOptions {
-  store(): Promise<Store>;
+export interface DurableRunsOptions {
+  readonly store: Lazy<Store>;
+  /** True when other processes may use the store. */
+  readonly isShared: boolean;
+  /** True when the store ends with this process, and this process with no run: leases need not run out. */
+  readonly isAlone: boolean;
   readonly deadlines: Deadlines;
   readonly leaseMs: number;
-  readonly stateTtlMs: number;
+  /** How long a client may take to come back with answers. Left out, a run is kept until it is deleted. */
+  readonly stateTtlMs?: number;
+  /** True when nobody waits for the run: what cannot be written now is written when the store is back. */
+  readonly isPatient?: boolean;
   now(): number;
 }
 
-/** How long a run that did not end is remembered. */
+/** How long a run that did not end is remembered where its process may be replaced. */
 const UNFINISHED_MS = 86_400_000;
 /** How much longer than its state a run is remembered: clocks differ. */
 const SPARE_MS = 60_000;
+/** Of a lease that need not run out. */
+const ENDLESS_MS = 2 ** 40;
 
 export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
-  const { leaseMs } = options;
+  const { leaseMs, isShared, isAlone, deadlines } = options;
+  const remember = isShared ? undefined : createMemoryBound(ttlOf(options, SPARE_MS));
 
-  const acquire = async (store: Store, name: string, call: Call): Promise<Lease | undefined> => {
-    const pauseMs = Math.min(leaseMs / 20, 250);
-    for (let waitedMs = 0; waitedMs < leaseMs * 1.5; waitedMs += pauseMs) {
-      const lease = await store.leases.acquire(name, leaseMs);
-      if (lease !== undefined) return lease;
-      if (await isAbortedWithin(pauseMs, call, options.deadlines)) return undefined;
+  const acquire = (store: Store, id: string): Awaitable<Lease | undefined> =>
+    store.leases.acquire(runName(id), isAlone ? ENDLESS_MS : leaseMs);
+
+  const open = async (store: Store, id: string, lease: Lease | undefined): Promise<DurableRun | undefined> => {
+    if (lease === undefined) return undefined;
+    try {
+      const entries = await readEntries(store, runName(id));
+      return durableRun({ id, store, lease, entries, remember }, options);
+    } catch (error) {
+      await promised(() => lease.release()).catch(() => {});
+      throw error;
     }
-    return undefined;
   };
 
   return {
-    async take(id, call) {
-      const store = await options.store();
-      const lease = await acquire(store, nameOf(id), call);
-      if (lease === undefined) return undefined;
-      try {
-        const entries = await readEntries(store, nameOf(id));
-        return durableRun({ id, store, lease, entries }, options);
-      } catch (error) {
-        await promised(() => lease.release()).catch(() => {});
-        throw error;
-      }
+    async begin(id) {
+      const store = await options.store.load();
+      const lease = await acquire(store, id);
+      if (lease === undefined) throw takenOver();
+      return durableRun({ id, store, lease, entries: [], remember }, options);
     },
-    async hasMoved({ id, position }) {
-      const store = await options.store();
-      return (await store.streams.read(nameOf(id), position, 1)).last > position;
+    async take(id) {
+      const store = await options.store.load();
+      return open(store, id, await acquire(store, id));
+    },
+    async takeFor(call, id) {
+      const store = await options.store.load();
+      const pauseMs = Math.min(leaseMs / 20, 250);
+      for (let waitedMs = 0; waitedMs < leaseMs * 1.5; waitedMs += pauseMs) {
+        const lease = await acquire(store, id);
+        if (lease !== undefined) return open(store, id, lease);
+        if (await isAbortedWithin(pauseMs, call, deadlines)) return undefined;
+      }
+      return undefined;
+    },
+    hasMoved({ id, position }) {
+      // Nobody has written to a store that this process has yet to make.
+      if (!isShared && options.store.loaded === undefined) return false;
+      return options.store.load().then(async ({ streams }) => {
+        const { last } = await streams.read(runName(id), position, 1);
+        return last > position;
+      });
     },
   };
 }
 
-function nameOf(id: string): string {
-  return `run:${id}`;
+function ttlOf({ stateTtlMs }: DurableRunsOptions, spareMs: number): number | undefined {
+  return stateTtlMs === undefined ? undefined : stateTtlMs + spareMs;
 }
 
 /** Waits, unless the call is aborted before or meanwhile. */
@@ -110,65 +155,155 @@ interface Taken {
   readonly store: Store;
   readonly lease: Lease;
   readonly entries: readonly JsonObject[];
+  readonly remember: Remember | undefined;
 }
 
-function durableRun({ id, store, lease, entries }: Taken, options: DurableRunsOptions): DurableRun {
-  const { stateTtlMs } = options;
-  const place = { store, name: nameOf(id), lease };
+function durableRun({ id, store, lease, entries, remember }: Taken, options: DurableRunsOptions): DurableRun {
+  const { isShared, isPatient = false, deadlines, leaseMs } = options;
+  const [unfinishedMs, endedMs] = [ttlOf(options, isShared ? UNFINISHED_MS : SPARE_MS), ttlOf(options, SPARE_MS)];
+  let isLeft = false;
+  let turn: Promise<unknown> = Promise.resolve();
 
-  /** A handler that waits for an answer is left where it stands: what it would undo is still in use elsewhere. */
-  const lose = (): void => {
+  const leave = (): void => {
+    isLeft = true;
     kept.letRunOut();
+  };
+
+  const lose = (): void => {
+    if (run.isLost) return;
+    leave();
     run.isLost = true;
-    if (run.execution?.dialogue?.isWaiting !== true) run.execution?.abandon(takenOver().message);
+    run.onLost();
   };
 
-  const append = async (added: readonly JsonObject[], ttl: number): Promise<void> => {
-    const position = await appendEntries({ ...place, ttl }, added);
-    if (position !== undefined) {
-      run.position = Math.max(run.position, position);
-      return;
+  const persist = async <T>(write: () => Awaitable<T>): Promise<T> => {
+    for (;;) {
+      if (isLeft) throw takenOver();
+      try {
+        return await write();
+      } catch (error) {
+        if (!isAway(error)) throw error;
+      }
+      await new Promise<void>((resolve) => {
+        deadlines.start({ idleMs: 0, totalMs: leaseMs / 3 }, resolve);
+      });
     }
-    lose();
-    throw takenOver();
   };
 
-  const unfinishedMs = stateTtlMs + UNFINISHED_MS;
+  const add = async (added: readonly JsonObject[], ttl: number | undefined): Promise<void> => {
+    const position = await appendEntries({ store, name: runName(id), lease, ttl }, added);
+    if (position === undefined) {
+      lose();
+      throw takenOver();
+    }
+    run.position = Math.max(run.position, position);
+  };
+
+  /** What a patient run cannot keep is not done. */
+  const append = async (...added: readonly JsonObject[]): Promise<void> => {
+    if (!isPatient) return add(added, unfinishedMs);
+    return persist(() => add(added, unfinishedMs)).catch((error: unknown) => {
+      lose();
+      throw error;
+    });
+  };
+
   const kept: KeptLease = keepLease(lease, { ...options, onLost: lose });
   const run = {
     id,
     position: entries.length,
     isLost: false,
     history: readHistory(entries),
+    fence: lease.token,
     execution: undefined as Execution | undefined,
+    onLost: () => {},
     journal: {
       // Adding nothing tells whether something could be added.
-      ready: () => (kept.isSure ? undefined : append([], unfinishedMs)),
-      step: (key, result) => append([stepEntry(key, result)], unfinishedMs),
+      ready: () => (kept.isSure ? undefined : append()),
+      step: (key, result) => append(stepEntry(key, result)),
     } satisfies Journal,
-    add: (...added: readonly JsonObject[]) => append(added, unfinishedMs),
-    end: (rest: Rest) => append([endEntry(rest)], stateTtlMs + SPARE_MS),
+    append,
+    async end(rest: Rest) {
+      await add([endEntry(rest)], endedMs);
+      await remember?.(store, id, rest);
+    },
+    inTurn(work: () => Promise<void>) {
+      const done = turn.then(() => (isLeft ? undefined : work()));
+      turn = done.catch(() => {});
+      return done;
+    },
+    persist,
+    leave,
     async release() {
       const dialogue = run.execution?.dialogue;
+      leave();
       if (dialogue?.isBusy !== true) return kept.release();
-      kept.letRunOut();
       void dialogue.idle().then(kept.release);
     },
   };
   return run;
 }
 
-interface KeepOptions {
-  readonly leaseMs: number;
-  readonly deadlines: Deadlines;
-  now(): number;
+/** Takes note of how a round of a run ended. */
+type Remember = (store: Store, id: string, rest: Rest) => Promise<void>;
+
+/** Of outcomes that are kept in memory for callers that repeat their answers. */
+const MAX_CHARACTERS = 32_000_000;
+const MAX_JOURNALS = 10_000;
+const MAX_USED = 100_000;
+
+/**
+ * Bounds what the memory of this process keeps of runs. Of the oldest that are over it keeps only that they are: their
+ * states are refused. Others are forgotten: their states say all it takes to go on.
+ */
+function createMemoryBound(ttl: number | undefined): Remember {
+  const journals = new Map<string, { readonly characters: number; readonly isOver: boolean }>();
+  const used = new Set<string>();
+  let characters = 0;
+
+  const leave = (id: string): boolean => {
+    const journal = journals.get(id);
+    journals.delete(id);
+    characters -= journal?.characters ?? 0;
+    return journal?.isOver === true;
+  };
+
+  const shorten = async ({ streams }: Store, id: string): Promise<void> => {
+    const last = await streams.append(runName(id), [JSON.stringify(endEntry(usedAlready))], { ttl });
+    await streams.trim(runName(id), (last ?? 1) - 1);
+    used.add(id);
+    const [oldest] = used;
+    if (used.size <= MAX_USED || oldest === undefined) return;
+    used.delete(oldest);
+    await streams.delete(runName(oldest));
+  };
+
+  return async (store, id, { outcome }) => {
+    leave(id);
+    const journal = { characters: JSON.stringify(outcome).length, isOver: outcome.kind !== "input-required" };
+    journals.set(id, journal);
+    characters += journal.characters;
+    for (const oldest of journals.keys()) {
+      if (characters <= MAX_CHARACTERS && journals.size <= MAX_JOURNALS) return;
+      if (leave(oldest)) await shorten(store, oldest);
+      else await store.streams.delete(runName(oldest));
+    }
+  };
+}
+
+/** In place of an outcome that is not kept any more. */
+const usedAlready: Rest = {
+  outcome: { kind: "failed", failure: toFailure(refusedTicket("it was used already")) },
+  expires: 0,
+};
+
+interface KeepOptions extends Pick<DurableRunsOptions, "leaseMs" | "isAlone" | "deadlines" | "now"> {
   /** Called once, when it was lost. */
   onLost(): void;
 }
 
 /** A lease that is renewed until it is let go. */
 interface KeptLease {
-  readonly token: number;
   /** True while nobody else can hold it. False when that would have to be asked. */
   readonly isSure: boolean;
   /** Renews it no more, so that it runs out. */
@@ -177,17 +312,17 @@ interface KeptLease {
   release(): Promise<void>;
 }
 
-/** Renews a lease that was just taken, after every third of its time. */
-export function keepLease(lease: Lease, { leaseMs, deadlines, now, onLost }: KeepOptions): KeptLease {
+/** Renews a lease that was just taken, after every third of its time, if it can run out at all. */
+function keepLease(lease: Lease, { leaseMs, isAlone, deadlines, now, onLost }: KeepOptions): KeptLease {
   let renewedAt = now();
   let isKept = true;
-  let timer: Deadline;
+  let timer: Deadline | undefined;
 
   const arm = (): void => {
-    timer = deadlines.start({ idleMs: 0, totalMs: leaseMs / 3 }, () => void renew());
+    if (!isAlone) timer = deadlines.start({ idleMs: 0, totalMs: leaseMs / 3 }, () => void renew());
   };
 
-  const hasTime = (): boolean => now() - renewedAt < leaseMs;
+  const hasTime = (): boolean => isAlone || now() - renewedAt < leaseMs;
 
   const renew = async (): Promise<void> => {
     const at = now();
@@ -204,12 +339,11 @@ export function keepLease(lease: Lease, { leaseMs, deadlines, now, onLost }: Kee
 
   const letRunOut = (): void => {
     isKept = false;
-    timer.stop();
+    timer?.stop();
   };
 
   arm();
   return {
-    token: lease.token,
     get isSure() {
       return isKept && hasTime();
     },

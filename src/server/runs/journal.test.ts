@@ -4,7 +4,7 @@ import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Recollection } from "./input-state.ts";
-import { answersEntry, appendEntries, type JournalPlace, readEntries, readJournal, stepEntry } from "./journal.ts";
+import { answersEntry, appendEntries, type JournalPlace, readEntries, readHistory, stepEntry } from "./journal.ts";
 
 const name = "run:1";
 
@@ -13,6 +13,12 @@ async function take(store: Store, ttl?: number): Promise<JournalPlace> {
   const lease = await store.leases.acquire(name, 1_000);
   if (lease === undefined) throw new Error("it is held");
   return { store, name, lease, ...(ttl !== undefined && { ttl }) };
+}
+
+/** What a journal says of steps and answers. */
+async function readJournal(store: Store, name: string): Promise<Recollection> {
+  const { answers, results } = readHistory(await readEntries(store, name));
+  return { answers, results };
 }
 
 describe("a journal", () => {

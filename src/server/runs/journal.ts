@@ -6,6 +6,11 @@ import type { Awaitable } from "../../std/awaitable.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { Recollection, Told } from "./input-state.ts";
 
+/** What belongs to a run has this name: its journal, its lease, and the record of a task. */
+export function runName(id: string): string {
+  return `run:${id}`;
+}
+
 /** A journal in a store, which only the holder of a lease can write. */
 export interface JournalPlace {
   readonly store: Store;
@@ -13,7 +18,7 @@ export interface JournalPlace {
   readonly name: string;
   readonly lease: Pick<Lease, "token">;
   /** The journal is forgotten when nothing was added for this long. For ever when left out. */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
 }
 
 /** Adds all entries and resolves to how many there are; undefined, and adds none, when another process has taken over. */
@@ -41,11 +46,6 @@ export function entriesOf({ answers, results }: Recollection): readonly JsonObje
   return Object.keys(answers).length === 0 ? steps : [...steps, answersEntry(answers)];
 }
 
-/** What a journal says of steps and answers. Of two with the same key, the later counts. */
-export async function readJournal(store: Store, name: string): Promise<Recollection> {
-  return recollect(await readEntries(store, name));
-}
-
 /** All entries of a journal, oldest first. */
 export async function readEntries(store: Store, name: string): Promise<readonly JsonObject[]> {
   const entries: JsonObject[] = [];
@@ -57,7 +57,7 @@ export async function readEntries(store: Store, name: string): Promise<readonly 
   }
 }
 
-/** Steps and answers among entries of all kinds. */
+/** Steps and answers among entries of all kinds. Of two with the same key, the later counts. */
 function recollect(entries: readonly JsonObject[]): Recollection {
   const answers = new Map<string, Told>();
   const results = new Map<string, readonly Json[]>();
@@ -101,7 +101,7 @@ export const undoEntry: JsonObject = { undo: true };
 
 export function readHistory(entries: readonly JsonObject[]): RunHistory {
   const settled: JsonObject[] = [];
-  let open: readonly JsonObject[] = [];
+  let open: JsonObject[] = [];
   let rest: Rest | undefined;
   for (const entry of entries) {
     if (entry.end !== undefined) {
@@ -111,7 +111,7 @@ export function readHistory(entries: readonly JsonObject[]): RunHistory {
     } else if (entry.undo !== undefined) {
       open = open.filter(({ answers }) => answers === undefined);
     } else {
-      open = [...open, entry];
+      open.push(entry);
     }
   }
   return { ...recollect([...settled, ...open]), rest: open.length === 0 ? rest : undefined };

@@ -1,10 +1,11 @@
+import type { Awaitable } from "../../std/awaitable.ts";
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import type { Execution } from "./execution.ts";
 
 /** A suspended run, and how far its journal was when it last wrote there. */
 export interface Parked {
   readonly execution: Execution;
-  readonly place: Place | undefined;
+  readonly place: Place;
 }
 
 /** Where a run stands in what all processes know of it. */
@@ -20,7 +21,7 @@ export interface ParkingOptions {
   /** True where a handler cannot outlive its request: nothing is kept, and each round runs it again. */
   readonly requestBound?: boolean | undefined;
   /** True when a run went on elsewhere, so that it must not be unwound here. */
-  hasMoved?(place: Place): Promise<boolean>;
+  hasMoved(place: Place): Awaitable<boolean>;
 }
 
 /** Suspended runs of this process. The oldest give way when there are too many; none stays longer than its state is good. */
@@ -43,14 +44,14 @@ function createSpace({ deadlines, stateTtlMs, maxParked, hasMoved }: ParkingOpti
     return entry;
   };
 
+  /** A run that went on in another process is left where it stands: what it would undo is still in use there. */
   const giveUp = (name: string, reason: string): void => {
     const entry = unpark(name);
     if (entry === undefined) return;
-    const { execution, place } = entry;
-    const abandon = (): void => execution.abandon(reason);
-    if (place === undefined || hasMoved === undefined) abandon();
-    // A run that went on in another process is left where it stands: what it would undo is still in use there.
-    else void hasMoved(place).then((moved) => moved || abandon(), abandon);
+    const abandon = (): void => entry.execution.abandon(reason);
+    const moved = hasMoved(entry.place);
+    if (moved instanceof Promise) moved.then((it) => it || abandon(), abandon);
+    else if (!moved) abandon();
   };
 
   return {

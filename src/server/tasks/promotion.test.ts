@@ -20,8 +20,8 @@ import { createDeadlines } from "../../std/deadlines.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Environment } from "../environment.ts";
 import { Execution, type Job } from "../runs/execution.ts";
-import type { TaskJob } from "./job.ts";
 import { createPromotion } from "./task-manager.ts";
+import type { TaskJob } from "./task-run.ts";
 
 /** A call that lasts, while the store takes its time to keep the task that it becomes. */
 async function beingPromoted(run: Run) {

@@ -232,7 +232,7 @@ describe("a task whose process has died", () => {
       return name;
     });
     const id = await begin("a");
-    await until(async () => ((await shared.streams.read(`task:${id}`, 0)).last > 0 ? true : undefined));
+    await until(async () => ((await shared.streams.read(`run:${id}`, 0)).last > 0 ? true : undefined));
     for (const name of ["b", "c", "d"]) node(name);
     await clock.advanceAsync(0);
     node("a").process.kill();
@@ -277,14 +277,14 @@ describe("a task whose process has died", () => {
       await never();
     });
     const id = await begin("a");
-    await until(async () => ((await shared.streams.read(`task:${id}`, 0)).last > 0 ? true : undefined));
+    await until(async () => ((await shared.streams.read(`run:${id}`, 0)).last > 0 ? true : undefined));
     node("a").process.kill();
     expect(resultOf(await cancel(id, "b"))).toMatchObject({ status: "cancelled" });
     await clock.advanceAsync(60_000);
     expect(runs).toEqual(["a"]);
     expect(await get(id, "b")).toMatchObject({ status: "cancelled" });
     expect(await shared.values.list("tasks:open")).toEqual([]);
-    expect((await shared.streams.read(`task:${id}`, 0)).last).toBe(0);
+    expect((await shared.streams.read(`run:${id}`, 0)).last).toBe(0);
   });
 
   it("stays where nobody knows its tool, until its time is over", async () => {
@@ -304,7 +304,7 @@ describe("a task whose process has died", () => {
       await never();
     });
     const id = await begin("a");
-    await until(async () => ((await shared.streams.read(`task:${id}`, 0)).last > 0 ? true : undefined));
+    await until(async () => ((await shared.streams.read(`run:${id}`, 0)).last > 0 ? true : undefined));
     node("a").process.kill();
     server("b").tools.remove("it");
     const input = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
@@ -329,7 +329,7 @@ describe("a task whose process has died", () => {
     await is(second, "input_required");
     node("a").process.kill();
     await clock.advanceAsync(60_000);
-    expect(await node("b").process.store.leases.held(`task:${first}`)).toBe(false);
+    expect(await node("b").process.store.leases.held(`run:${first}`)).toBe(false);
     expect(await get(first, "b")).toMatchObject({ status: "input_required" });
     open();
   });
@@ -449,7 +449,7 @@ describe("a server that closes", () => {
     await clock.advanceAsync(15_000);
     await closed;
     await server("a").close();
-    expect(await shared.leases.held(`task:${id}`)).toBe(false);
+    expect(await shared.leases.held(`run:${id}`)).toBe(false);
     expect(clock.pending).toBeLessThanOrEqual(1);
   });
 

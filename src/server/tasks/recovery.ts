@@ -1,13 +1,11 @@
 import type { Failure } from "../../model/errors.ts";
 import type { CallToolParams } from "../../model/tool.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
-import { type Lease, StoreError } from "../../store/store.ts";
-import type { Recollection } from "../runs/input-state.ts";
-import { readJournal } from "../runs/journal.ts";
-import type { Prepared, TaskJob } from "./job.ts";
+import { StoreError } from "../../store/store.ts";
+import type { DurableRun } from "../runs/durable-run.ts";
 import type { TaskDesk } from "./task-events.ts";
 import { endOf, type TaskEvent, type TaskRecord } from "./task-record.ts";
-import { nameOf } from "./task-store.ts";
+import type { Prepared, TaskJob } from "./task-run.ts";
 
 export interface RecoveryOptions {
   readonly desk: TaskDesk;
@@ -29,9 +27,8 @@ export interface Recovery {
 /** A task that nobody runs, and what it takes to go on with it. */
 export interface Found {
   readonly record: TaskRecord;
-  readonly lease: Lease;
+  readonly run: DurableRun;
   readonly job: TaskJob;
-  readonly past: Recollection;
 }
 
 const noStep: Failure = {
@@ -42,10 +39,10 @@ const noStep: Failure = {
 const noAnswer: Failure = { code: "timeout", message: "no answer came in time" };
 
 export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptions): Recovery {
-  const { store, records, news, env, limits } = desk;
+  const { runs, records, news, env } = desk;
 
-  const end = async (id: string, event: TaskEvent, lease: Lease): Promise<void> => {
-    const { kind } = await records.change(id, event, lease.token);
+  const end = async ({ id, fence }: DurableRun, event: TaskEvent): Promise<void> => {
+    const { kind } = await records.change(id, event, fence);
     if (kind === "changed") await news.publish(id, "changed");
     if (kind !== "fenced") await records.tidy(id);
   };
@@ -57,44 +54,42 @@ export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptio
     Object.keys(state.questions).length > 0 &&
     Object.keys(state.answers).length === 0;
 
-  /** True when the lease is still needed. */
-  const inspect = async (id: string, lease: Lease, http: HttpFacts | undefined): Promise<boolean> => {
-    const record = await records.read(id);
+  /** True when the run goes on here. */
+  const inspect = async (run: DurableRun, http: HttpFacts | undefined): Promise<boolean> => {
+    const record = await records.read(run.id);
     if (record?.state.stage !== "open") {
-      await records.tidy(id);
+      await records.tidy(run.id);
       return false;
     }
     if (isParked(record)) {
-      if (isPast(record, env.now())) await end(id, { type: "fail", failure: noAnswer }, lease);
+      if (isPast(record, env.now())) await end(run, { type: "fail", failure: noAnswer });
       return false;
     }
     const { questions, answers } = record.state;
-    const past = await readJournal(store, nameOf(id));
-    const traces = [questions, answers, past.answers, past.results];
+    const traces = [questions, answers, run.history.answers, run.history.results];
     const prepared = await prepare(record.params);
     // A server of another making may know the tool; when nobody does, the task ends with its time.
     if (prepared === undefined && !isPast(record, env.now())) return false;
     if (prepared === undefined || traces.every((trace) => Object.keys(trace).length === 0)) {
-      await end(id, { type: "fail", failure: noStep }, lease);
+      await end(run, { type: "fail", failure: noStep });
       return false;
     }
     if (prepared.kind === "over") {
-      await end(id, endOf(prepared.outcome), lease);
+      await end(run, endOf(prepared.outcome));
       return false;
     }
-    takeUp({ record, lease, job: prepared.job, past }, http);
+    takeUp({ record, run, job: prepared.job }, http);
     return true;
   };
 
   const visit = async (id: string, http?: HttpFacts): Promise<void> => {
-    if (isTaken(id)) return;
-    const lease = await store.leases.acquire(nameOf(id), limits.leaseMs);
-    if (lease === undefined) return;
-    let isNeeded = false;
+    const run = isTaken(id) ? undefined : await runs.take(id);
+    if (run === undefined) return;
+    let goesOn = false;
     try {
-      isNeeded = await inspect(id, lease, http);
+      goesOn = await inspect(run, http);
     } finally {
-      if (!isNeeded) await lease.release();
+      if (!goesOn) await run.release();
     }
   };
 

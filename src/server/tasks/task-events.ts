@@ -6,6 +6,7 @@ import type { Store } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";
 import type { TaskLimits } from "../options.ts";
 import { createOutbox } from "../outbox.ts";
+import type { DurableRuns } from "../runs/durable-run.ts";
 import type { TaskRecords } from "./task-store.ts";
 
 /** What happened to a task. After `gap`, anything may have. */
@@ -79,6 +80,7 @@ export async function createTaskNews({ topics }: Store, clock: Clock): Promise<T
 export interface TaskDesk {
   readonly env: Environment;
   readonly store: Store;
+  readonly runs: DurableRuns;
   readonly records: TaskRecords;
   readonly news: TaskNews;
   readonly limits: { readonly [K in keyof TaskLimits]-?: NonNullable<TaskLimits[K]> };

@@ -4,20 +4,20 @@ import { abortReason, type Call, type Outcome } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
 import type { CallToolParams } from "../../model/tool.ts";
 import { holding } from "../../std/hold.ts";
-import { memoryStore } from "../../store/memory-store.ts";
 import type { Environment } from "../environment.ts";
 import type { TaskLimits } from "../options.ts";
+import { createDurableRuns } from "../runs/durable-run.ts";
 import type { Execution } from "../runs/execution.ts";
+import { runName } from "../runs/journal.ts";
 import { bindingOf, newId } from "../runs/ticket.ts";
 import type { TaskMode } from "../tool.ts";
-import type { Prepared, TaskJob, Watch } from "./job.ts";
 import { createRecovery } from "./recovery.ts";
 import { createTaskResult } from "./result.ts";
 import { createTaskNews, every, limitsOf, type TaskDesk } from "./task-events.ts";
 import { createTaskMethods, type Local, type TaskMethods } from "./task-methods.ts";
 import { brief, type TaskRecord, untouched } from "./task-record.ts";
-import { TaskRun, type TaskRunOptions } from "./task-run.ts";
-import { createTaskRecords, nameOf } from "./task-store.ts";
+import { type Prepared, type TaskJob, TaskRun, type TaskRunOptions, type Watch } from "./task-run.ts";
+import { createTaskRecords } from "./task-store.ts";
 import { type Watching, watchTasks } from "./watch-tasks.ts";
 
 type ToolCall = Call<"tools/call">;
@@ -44,22 +44,20 @@ interface TaskEngineOptions {
 /** Resolves when it hears of tasks. Where the store outlives this process, it goes on with what others left behind. */
 export async function createTaskEngine({ env, limits: given, prepare }: TaskEngineOptions): Promise<TaskEngine> {
   const limits = limitsOf(given);
-  const store = await (env.store?.() ?? memoryStore({ clock: env.clock }));
+  const store = await env.store.load();
   const records = createTaskRecords(store, env.now);
   const isRequestBound = env.clock.requestBound === true;
   const news = await createTaskNews(store, env.clock);
   // What is begun in a request that the platform would end is not begun.
   const adopt: TaskDesk["adopt"] = async (id, { http }) => void (http?.waitUntil && (await recovery.adopt(id, http)));
-  const desk: TaskDesk = { env, store, records, limits, news, adopt: isRequestBound ? adopt : undefined };
+  const runs = createDurableRuns({
+    ...env,
+    leaseMs: limits.leaseMs,
+    isAlone: !store.durable && !isRequestBound,
+    isPatient: true,
+  });
+  const desk: TaskDesk = { env, store, runs, records, limits, news, adopt: isRequestBound ? adopt : undefined };
   const running = createRunning(desk);
-
-  const begin = async (call: ToolCall): Promise<TaskRun> => {
-    const id = newId();
-    const lease = store.durable || isRequestBound ? await store.leases.acquire(nameOf(id), limits.leaseMs) : undefined;
-    const record = newRecord(call, id, desk);
-    if (!(await records.create(record, lease?.token))) throw new Error("a task was taken over before it began");
-    return running.add({ desk, record, lease, http: call.http });
-  };
 
   const asTask = (record: TaskRecord): ToolOutcome => ({ kind: "task", task: brief(record, limits.pollIntervalMs) });
 
@@ -79,7 +77,7 @@ export async function createTaskEngine({ env, limits: given, prepare }: TaskEngi
   const atOnce = async (call: ToolCall, job: TaskJob): Promise<ToolOutcome> => {
     const known = await earlier(call);
     if (known !== undefined) return asTask(known);
-    const run = await running.reserve(() => begin(call));
+    const run = await running.begin(call);
     if (run === undefined) return tooMany(limits);
     const first = await nameAfter(call, run);
     if (first === undefined) run.start(job);
@@ -93,7 +91,7 @@ export async function createTaskEngine({ env, limits: given, prepare }: TaskEngi
     async promote(execution, job) {
       const call = execution.call as ToolCall;
       // A call that cannot become a task stays what it is.
-      const run = await running.reserve(() => begin(call));
+      const run = await running.begin(call);
       if (run === undefined) return;
       // From the moment on that others can go on with the task, who repeats the call has to find it.
       const first = await nameAfter(call, run);
@@ -111,7 +109,7 @@ export async function createTaskEngine({ env, limits: given, prepare }: TaskEngi
     prepare,
     // A run whose request has ended is still there, but its lease is not.
     isTaken: (id) => (running.has(id) && !isRequestBound) || running.isFull(),
-    takeUp: ({ record, lease, job, past }, http) => running.add({ desk, record, lease, http }).start(job, past),
+    takeUp: ({ record, run, job }, http) => running.add({ desk, record, run, http }).start(job),
   });
   const isWatched = store.durable && !isRequestBound;
   const stop = isWatched ? every(env.clock, limits.leaseMs, recovery.recover) : () => {};
@@ -160,14 +158,15 @@ function noContext({ params, method }: ToolCall): ToolOutcome {
 interface Running extends Local {
   has(id: string): boolean;
   isFull(): boolean;
-  /** Makes room for a run before it is made. Undefined when there is none. */
-  reserve(make: () => Promise<TaskRun>): Promise<TaskRun | undefined>;
+  /** Begins a task for a call. Undefined when too many run. */
+  begin(call: ToolCall): Promise<TaskRun | undefined>;
   add(options: Omit<TaskRunOptions, "ended">): TaskRun;
   close(): Promise<void>;
 }
 
 /** The tasks that run in this process. */
-function createRunning({ store, records, limits, adopt }: TaskDesk): Running {
+function createRunning(desk: TaskDesk): Running {
+  const { store, records, limits, adopt } = desk;
   const runs = new Map<string, TaskRun>();
   const kept = new Set<string>();
   let reserved = 0;
@@ -182,37 +181,51 @@ function createRunning({ store, records, limits, adopt }: TaskDesk): Running {
     void records.discard(oldest).catch(() => {});
   };
 
+  const add = (options: Omit<TaskRunOptions, "ended">): TaskRun => {
+    const { id } = options.record;
+    runs.get(id)?.lose();
+    const run: TaskRun = new TaskRun({
+      ...options,
+      ended(isFinal) {
+        if (runs.get(id) === run) runs.delete(id);
+        if (isFinal) keep(id);
+      },
+    });
+    runs.set(id, run);
+    return run;
+  };
+
+  const create = async (call: ToolCall): Promise<TaskRun> => {
+    const run = await desk.runs.begin(newId());
+    try {
+      const record = newRecord(call, run.id, desk);
+      if (!(await records.create(record, run.fence))) throw new Error("a task was taken over before it began");
+      return add({ desk, record, run, http: call.http });
+    } catch (error) {
+      await run.release();
+      throw error;
+    }
+  };
+
   /** Makes room of runs whose requests have ended without a word. */
   const loseDead = async (): Promise<void> => {
-    for (const [id, run] of runs) if (!(await store.leases.held(nameOf(id)))) run.lose();
+    for (const [id, run] of runs) if (!(await store.leases.held(runName(id)))) run.lose();
   };
 
   return {
     has: (id) => runs.has(id),
     isFull,
-    async reserve(make) {
+    async begin(call) {
       if (isFull() && adopt !== undefined) await loseDead();
       if (isFull()) return undefined;
       reserved++;
       try {
-        return await make();
+        return await create(call);
       } finally {
         reserved--;
       }
     },
-    add(options) {
-      const { id } = options.record;
-      runs.get(id)?.lose();
-      const run: TaskRun = new TaskRun({
-        ...options,
-        ended(isFinal) {
-          if (runs.get(id) === run) runs.delete(id);
-          if (isFinal) keep(id);
-        },
-      });
-      runs.set(id, run);
-      return run;
-    },
+    add,
     answered: (id) => runs.get(id)?.look(),
     ended: (id) => runs.get(id)?.stop(),
     async close() {
@@ -288,8 +301,6 @@ export function createPromotion({ env, afterMs, promote }: PromotionOptions) {
     return outcome.finally(() => deadline.stop());
   };
 }
-
-/** The member of `_meta` by which a caller names what it wants done once, however often it has to try. */
 
 /** Which task a call began, for callers that name their calls and have to repeat them. */
 interface TaskNames {

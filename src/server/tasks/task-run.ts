@@ -2,16 +2,15 @@ import type { JsonObject } from "../../json/json.ts";
 import { type Failure, McpError } from "../../model/errors.ts";
 import { type Call, createCall, type Outcome } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
-import type { Awaitable } from "../../std/awaitable.ts";
 import type { Deadline } from "../../std/deadlines.ts";
 import { type HttpFacts, holdRequest } from "../../std/http-facts.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
-import { isAway, type Lease, StoreError } from "../../store/store.ts";
-import { keepLease } from "../runs/durable-run.ts";
-import { Execution, type Reach } from "../runs/execution.ts";
-import { type Arrival, dialogueOf, type Journal, type Recollection } from "../runs/input-state.ts";
-import { appendEntries, entriesOf, stepEntry, takenOver } from "../runs/journal.ts";
-import type { TaskJob } from "./job.ts";
+import { StoreError } from "../../store/store.ts";
+import type { DurableRun } from "../runs/durable-run.ts";
+import { Execution, isThenable, type Job, type Reach } from "../runs/execution.ts";
+import { type Arrival, dialogueOf, type Recollection } from "../runs/input-state.ts";
+import { entriesOf, takenOver } from "../runs/journal.ts";
+import type { ReadyTool } from "../tools.ts";
 import { createPaced, every, type Paced, type TaskDesk } from "./task-events.ts";
 import { judgeAnswers } from "./task-methods.ts";
 import {
@@ -23,13 +22,12 @@ import {
   type TaskRecord,
   type TaskState,
 } from "./task-record.ts";
-import { type Changed, nameOf } from "./task-store.ts";
 
 export interface TaskRunOptions {
   readonly desk: TaskDesk;
   readonly record: TaskRecord;
-  /** Guards the task against other processes. Absent where no other could go on with it. */
-  readonly lease: Lease | undefined;
+  /** What the task is the public side of. */
+  readonly run: DurableRun;
   readonly http?: HttpFacts | undefined;
   /** Called once, when this process is done with the task. */
   ended(isFinal: boolean): void;
@@ -61,14 +59,12 @@ export class TaskRun {
   readonly #options: TaskRunOptions;
   readonly #abort = new LazyAbort();
   readonly #reach: Reach;
-  readonly #journal: Journal | undefined;
   readonly #progress: Paced<Progress>;
   readonly #cleanup: (() => void)[] = [];
   #execution: Execution | undefined;
   /** Goes on with the outcome, while the handler waits for answers. */
   #resume: ((outcome: Outcome | Promise<Outcome>) => void) | undefined;
   #patience: Deadline | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
   #left: Promise<void> | undefined;
   /** Lets the platform end the request that the handler runs in. */
   readonly #letGo: () => void;
@@ -76,8 +72,8 @@ export class TaskRun {
   #isClosing = false;
 
   constructor(options: TaskRunOptions) {
-    const { desk, record, lease, http } = options;
-    const { clock, deadlines, now } = desk.env;
+    const { desk, record, run, http } = options;
+    const { clock, deadlines } = desk.env;
     const { leaseMs, pollIntervalMs } = desk.limits;
     this.#options = options;
     this.id = record.id;
@@ -98,22 +94,18 @@ export class TaskRun {
     });
     this.#cleanup.push(() => this.#progress.stop());
     this.#cleanup.push(desk.news.watch(this.id, (what) => what !== "changed" && this.look()));
-    if (lease !== undefined) {
-      const kept = keepLease(lease, { leaseMs, deadlines, now, onLost: () => this.#end("lost") });
-      // Adding nothing tells whether something could be added.
-      const ready = (): Promise<void> | undefined => (kept.isSure ? undefined : this.#keep([]));
-      this.#journal = { ready, step: (key, result) => this.#keep([stepEntry(key, result)]) };
-      this.#cleanup.push(kept.letRunOut);
-      // News of it may have been lost with the store.
-      this.#cleanup.push(every(clock, leaseMs, () => this.#inTurn(() => this.#see())));
-    }
+    // News of it may have been lost with the store.
+    if (desk.store.durable) this.#cleanup.push(every(clock, leaseMs, () => this.#inTurn(() => this.#see())));
+    run.onLost = () => this.#end("lost");
   }
 
   /** Runs the handler, with what an earlier run has done. */
-  start(job: TaskJob, past: Recollection = { answers: {}, results: {} }): void {
+  start(job: TaskJob): void {
     job.last();
-    const journal = this.#journal;
-    this.#follow(new Execution(this.#call, job, this.#reach, journal === undefined ? past : { ...past, journal }));
+    const { history, journal } = this.#options.run;
+    const execution = new Execution(this.#call, job, this.#reach, { ...history, journal });
+    this.#execution = execution;
+    void Promise.resolve(execution.run()).then((outcome) => this.#finish(outcome));
   }
 
   /** Goes on with a run that a call began, and ends that call with the task. False when the call is over. */
@@ -121,7 +113,7 @@ export class TaskRun {
     const answer = (): Promise<Outcome> => {
       job.last();
       const dialogue = dialogueOf(execution);
-      if (this.#journal !== undefined) dialogue.keepIn(this.#journal);
+      dialogue.keepIn(this.#options.run.journal);
       return this.#remember(dialogue.recollection()).then(() => ({ kind: "task", task: this.task }));
     };
     const rest = execution.handOver({ call: this.#call, reach: this.#reach, answer });
@@ -150,7 +142,7 @@ export class TaskRun {
   async discard(): Promise<void> {
     this.#end("lost");
     await this.#options.desk.records.discard(this.id);
-    await this.#options.lease?.release();
+    await this.#options.run.release();
   }
 
   /** Leaves the task to other processes, once the steps under way are kept. */
@@ -162,11 +154,6 @@ export class TaskRun {
     await Promise.race([this.#execution?.dialogue?.idle(), tooLong]);
     await this.#inTurn(async () => this.#end("left"));
     await this.#left;
-  }
-
-  #follow(execution: Execution): void {
-    this.#execution = execution;
-    void Promise.resolve(execution.run()).then((outcome) => this.#finish(outcome));
   }
 
   /** The handler waits: its questions become the task's. */
@@ -181,7 +168,8 @@ export class TaskRun {
       const giveUp = (): void => void this.#inTurn(() => this.#note({ type: "fail", failure }));
       this.#patience = desk.env.deadlines.start({ idleMs: 0, totalMs }, giveUp);
     }
-    const asked = this.#queue(() => this.#note({ type: "ask", questions: dialogueOf(execution).questions() }));
+    const ask = (): Promise<void> => this.#note({ type: "ask", questions: dialogueOf(execution).questions() });
+    const asked = this.#options.run.inTurn(ask);
     await asked.catch((error: unknown) => {
       if (!this.#isOver) throw error;
     });
@@ -232,8 +220,8 @@ export class TaskRun {
 
   /** Changes the task, and tells all processes. */
   async #note(event: TaskEvent): Promise<void> {
-    const { desk, lease } = this.#options;
-    const changed = await this.#persist((): Promise<Changed> => desk.records.change(this.id, event, lease?.token));
+    const { desk, run } = this.#options;
+    const changed = await run.persist(() => desk.records.change(this.id, event, run.fence));
     if (changed.kind === "changed") await desk.news.publish(this.id, "changed");
     if (changed.kind === "fenced" || changed.kind === "unknown") this.#end("lost");
     else if (changed.record.state.stage !== "open") this.#end("final");
@@ -242,36 +230,14 @@ export class TaskRun {
   /** Keeps what is known where another process finds it. */
   async #remember(known: Recollection): Promise<void> {
     const entries = entriesOf(known);
-    if (entries.length > 0) await this.#keep(entries).catch(() => {});
-  }
-
-  async #keep(entries: readonly JsonObject[]): Promise<void> {
-    const { desk, lease } = this.#options;
-    if (lease === undefined) return;
-    try {
-      const place = { store: desk.store, name: nameOf(this.id), lease };
-      if ((await this.#persist(() => appendEntries(place, entries))) === undefined) throw takenOver();
-    } catch (error) {
-      this.#end("lost");
-      throw error;
-    }
-  }
-
-  #persist<T>(write: () => Awaitable<T>): Promise<T> {
-    return persist(this.#options.desk, () => this.#isOver, write);
+    if (entries.length > 0) await this.#options.run.append(...entries).catch(() => {});
   }
 
   /** Never rejects. */
   #inTurn(work: () => Promise<void>): Promise<void> {
-    return this.#queue(work).catch((error: unknown) => {
+    return this.#options.run.inTurn(work).catch((error: unknown) => {
       if (!this.#isOver && !(error instanceof StoreError)) this.#failureOf(error);
     });
-  }
-
-  #queue(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(() => (this.#isOver ? undefined : work()));
-    this.#turn = done.catch(() => {});
-    return done;
   }
 
   #failureOf(error: unknown): Failure {
@@ -281,6 +247,7 @@ export class TaskRun {
   #end(end: End): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#options.run.leave();
     this.#patience?.stop();
     for (const stop of this.#cleanup) stop();
     const reason = end === "final" ? "the task was cancelled" : takenOver().message;
@@ -294,24 +261,71 @@ export class TaskRun {
 
   /** What cannot be done now, somebody finds by the mark of the task. */
   async #leave(end: End): Promise<void> {
-    const { desk, lease } = this.#options;
+    const { desk, run } = this.#options;
     try {
       if (end === "final") await desk.records.tidy(this.id);
-      if (end !== "lost") await lease?.release();
     } catch {}
+    if (end !== "lost") await run.release();
     this.#letGo();
   }
 }
 
-/** Writes to the store; waits while it is away, as long as the task is not over. Rejects with `cancelled` when it is. */
-async function persist<T>({ env, limits }: TaskDesk, isOver: () => boolean, write: () => Awaitable<T>): Promise<T> {
-  for (;;) {
-    if (isOver()) throw takenOver();
-    try {
-      return await write();
-    } catch (error) {
-      if (!isAway(error)) throw error;
-    }
-    await new Promise<void>((resolve) => env.clock.after(limits.leaseMs / 3, resolve));
+/** A job that may go on as a task. */
+export interface TaskJob extends Job {
+  /** From now on only a time limit of its own counts: work that lasts says nothing for long. */
+  last(): void;
+  /** Hears what works for a call, and when. */
+  watch?: Watch;
+}
+
+export interface Watch {
+  works(execution: Execution, job: TaskJob): void;
+  /** It is done, however that went. */
+  rests(execution: Execution): void;
+}
+
+/** What to do for a task that is taken up: run a job, or nothing any more. */
+export type Prepared =
+  | { readonly kind: "job"; readonly job: TaskJob }
+  | { readonly kind: "over"; readonly outcome: Outcome<"tools/call"> };
+
+export function taskJob({ definition }: ReadyTool, job: Job): TaskJob {
+  return new LastingJob(job, definition.timeoutMs ?? 0);
+}
+
+class LastingJob implements TaskJob {
+  timeoutMs: number;
+  watch?: Watch;
+  readonly #job: Job;
+  readonly #ownMs: number;
+
+  constructor(job: Job, ownMs: number) {
+    this.timeoutMs = job.timeoutMs;
+    this.#job = job;
+    this.#ownMs = ownMs;
+  }
+
+  last(): void {
+    this.timeoutMs = this.#ownMs;
+  }
+
+  start(execution: Execution): unknown {
+    const value = this.#job.start(execution);
+    if (isThenable(value)) this.goOn(execution);
+    const rest = (): void => this.watch?.rests(execution);
+    if (value instanceof Promise) value.then(rest, rest);
+    return value;
+  }
+
+  goOn(execution: Execution): void {
+    this.watch?.works(execution, this);
+  }
+
+  finish(value: unknown): Outcome | Promise<Outcome> {
+    return this.#job.finish(value);
+  }
+
+  fail(error: unknown): Outcome {
+    return this.#job.fail(error);
   }
 }

@@ -1,6 +1,7 @@
 import { McpError } from "../../model/errors.ts";
 import type { Store, Value } from "../../store/store.ts";
 import { digestOf } from "../runs/input-state.ts";
+import { runName } from "../runs/journal.ts";
 import { change, type TaskEvent, type TaskRecord } from "./task-record.ts";
 
 /** What came of a change. */
@@ -16,7 +17,7 @@ export type Changed =
 export interface TaskRecords {
   read(id: string): Promise<TaskRecord | undefined>;
   /** Keeps a new task. False when the fence does not hold. */
-  create(record: TaskRecord, fence?: number): Promise<boolean>;
+  create(record: TaskRecord, fence: number): Promise<boolean>;
   /** Forgets a task that nobody was told of. */
   discard(id: string): Promise<void>;
   /** Changes a task, whoever else does so at the same time. The event may depend on how the task stands. */
@@ -31,22 +32,17 @@ export interface TaskRecords {
 
 export type EventFor = (record: TaskRecord) => Promise<TaskEvent>;
 
-/** Of the value, the lease and the journal of a task. */
-export function nameOf(id: string): string {
-  return `task:${id}`;
-}
-
 /** A task can be read for this long after its end at least, however short its time to live. */
 const MIN_KEPT_MS = 60_000;
 
 const OPEN = "tasks:open";
-const PREFIX = nameOf("");
+const PREFIX = runName("");
 const MARK = "task-open:";
 
 /**
- * A task that is not final has a mark, listed under one name for all processes, and never expires. The mark is made
- * before the task, and deleted after all that belongs to its run: what a process leaves behind when it dies is found by
- * the mark.
+ * A task that is not final never expires and, where it outlives its process, has a mark, listed under one name for all
+ * processes. The mark is made before the task, and deleted after all that belongs to its run: what a process leaves
+ * behind when it dies is found by the mark.
  */
 export function createTaskRecords(store: Store, now: () => number): TaskRecords {
   const { values, streams } = store;
@@ -58,7 +54,7 @@ export function createTaskRecords(store: Store, now: () => number): TaskRecords 
       ...(record.owner !== undefined && { group: await groupOf(record.owner) }),
       ...keptFor(record, now()),
     };
-    return (await values.put(nameOf(record.id), JSON.stringify(record), options)) !== undefined;
+    return (await values.put(runName(record.id), JSON.stringify(record), options)) !== undefined;
   };
 
   /** Undefined when the task is another by now, or the fence does not hold. */
@@ -69,22 +65,26 @@ export function createTaskRecords(store: Store, now: () => number): TaskRecords 
     return (await write(next, value.version, fence)) ? { kind: "changed", record: next } : undefined;
   };
 
+  const unmark = async (id: string): Promise<void> => {
+    if (store.durable) await values.delete(`${MARK}${id}`);
+  };
+
   return {
     async read(id) {
-      const value = await values.get(nameOf(id));
+      const value = await values.get(runName(id));
       return value && JSON.parse(value.text);
     },
     async create(record, fence) {
-      await values.put(`${MARK}${record.id}`, "", { group: OPEN });
+      if (store.durable) await values.put(`${MARK}${record.id}`, "", { group: OPEN });
       return write(record, null, fence);
     },
     async discard(id) {
-      await values.delete(nameOf(id));
-      await values.delete(`${MARK}${id}`);
+      await values.delete(runName(id));
+      await unmark(id);
     },
     async change(id, event, fence) {
       for (let before: string | undefined; ; ) {
-        const value = await values.get(nameOf(id));
+        const value = await values.get(runName(id));
         if (value === undefined) return { kind: "unknown" };
         // Nobody has changed it since, so it was the fence.
         if (value.version === before) return { kind: "fenced" };
@@ -94,8 +94,8 @@ export function createTaskRecords(store: Store, now: () => number): TaskRecords 
       }
     },
     async tidy(id) {
-      await streams.delete(nameOf(id));
-      await values.delete(`${MARK}${id}`);
+      await streams.delete(runName(id));
+      await unmark(id);
     },
     async open(after) {
       const marks = await values.list(OPEN, after === undefined ? {} : { after: `${MARK}${after}` });
@@ -104,7 +104,7 @@ export function createTaskRecords(store: Store, now: () => number): TaskRecords 
     async list(owner, limit, after) {
       const found = await values.list(await groupOf(owner), {
         limit,
-        ...(after !== undefined && { after: nameOf(after) }),
+        ...(after !== undefined && { after: runName(after) }),
       });
       const next = found.length < limit ? undefined : found.at(-1)?.name.slice(PREFIX.length);
       return { tasks: found.map(({ text }) => JSON.parse(text)), ...(next !== undefined && { next }) };

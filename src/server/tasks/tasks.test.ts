@@ -308,9 +308,9 @@ describe("a task", () => {
     await is(id, "completed");
     await clock.advanceAsync(0);
     expect(await shared.values.list("tasks:open")).toEqual([]);
-    expect((await shared.streams.read(`task:${id}`, 0)).last).toBe(0);
-    expect(await shared.leases.held(`task:${id}`)).toBe(false);
-    expect(await shared.values.get(`task:${id}`)).toBeDefined();
+    expect((await shared.streams.read(`run:${id}`, 0)).last).toBe(0);
+    expect(await shared.leases.held(`run:${id}`)).toBe(false);
+    expect(await shared.values.get(`run:${id}`)).toBeDefined();
   });
 
   it("C158: a handler that ignores the end is not heard any more, and its steps are not kept", async () => {
@@ -326,7 +326,7 @@ describe("a task", () => {
     open();
     await clock.advanceAsync(0);
     expect(late).toMatchObject({ code: "cancelled" });
-    expect((await shared.streams.read(`task:${id}`, 0)).last).toBe(0);
+    expect((await shared.streams.read(`run:${id}`, 0)).last).toBe(0);
     expect(await get(id)).toMatchObject({ status: "cancelled" });
   });
 
@@ -360,7 +360,7 @@ describe("a task", () => {
     const id = await begin();
     const message = async () => (await get(id)).statusMessage;
     expect(await until(message)).toBe("1 of 3");
-    const version = async () => (await shared.values.get(`task:${id}`))?.version;
+    const version = async () => (await shared.values.get(`run:${id}`))?.version;
     const before = await version();
     await clock.advanceAsync(999);
     expect(await version()).toBe(before);

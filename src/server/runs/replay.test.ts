@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { askedBy, failureOf, faultLog, resultOf, send } from "../../test/support/direct.ts";
-import { gate } from "../../test/support/served.ts";
-import type { Json, JsonObject } from "../json/json.ts";
-import { loadCompiler } from "../schema/engine.ts";
-import { createManualClock } from "../testing/clock.ts";
-import type { Context } from "./context.ts";
-import { createServer } from "./server.ts";
-import { tool } from "./tool.ts";
+import { passing } from "../../../test/support/cluster.ts";
+import { askedBy, failureOf, faultLog, resultOf, send } from "../../../test/support/direct.ts";
+import { gate } from "../../../test/support/served.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
+import { loadCompiler } from "../../schema/engine.ts";
+import { createManualClock } from "../../testing/clock.ts";
+import type { Context } from "../context.ts";
+import { createServer } from "../server.ts";
+import { tool } from "../tool.ts";
 
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
 const yes = { action: "accept", content: { ok: true } };
@@ -159,12 +160,18 @@ describe("another process", () => {
     expect(faults).toEqual([]);
   });
 
-  it("uses a state once", async () => {
-    const { call } = cluster(async ({ ask }) => (await ask("Sure?", form)).ok);
+  it("uses a state once: the same answers again get the recorded outcome, others are refused", async () => {
+    const runs: string[] = [];
+    const { call, clock } = cluster(async ({ ask }, node) => {
+      const { ok } = await ask("Sure?", form);
+      return `run ${runs.push(node)}: ${ok}`;
+    });
     const { state } = askedBy(await call("a"));
-    const outcomes = await Promise.all([call("b", state, { "ask-1": yes }), call("b", state, { "ask-1": yes })]);
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["complete", "failed"]);
-    expect(failureOf(await call("b", state, { "ask-1": yes })).message).toContain("used already");
+    const same = () => call("b", state, { "ask-1": yes });
+    const together = await passing(clock)(Promise.all([same(), same()]));
+    expect([...together, await same()].map(textOf)).toEqual(Array.from({ length: 3 }, () => "run 1: true"));
+    expect(failureOf(await call("b", state, { "ask-1": no })).message).toContain("used already");
+    expect(runs).toEqual(["b"]);
   });
 
   it("without the keys refuses", async () => {

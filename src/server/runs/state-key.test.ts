@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { messagesOf, modernCall, serveFake } from "../../test/support/fake-endpoint.ts";
-import { eventually } from "../../test/support/patience.ts";
-import { modern, serve } from "../../test/support/served.ts";
-import { connect } from "../connect/index.ts";
-import { metaKeys } from "../model/meta.ts";
-import type { Service } from "../model/service.ts";
-import type { ServerOptions } from "./options.ts";
-import { createServer } from "./server.ts";
-import { tool } from "./tool.ts";
+import { messagesOf, modernCall, serveFake } from "../../../test/support/fake-endpoint.ts";
+import { eventually } from "../../../test/support/patience.ts";
+import { modern, serve } from "../../../test/support/served.ts";
+import { connect } from "../../connect/index.ts";
+import { metaKeys } from "../../model/meta.ts";
+import type { Service } from "../../model/service.ts";
+import type { ServerOptions } from "../options.ts";
+import { createServer } from "../server.ts";
+import { tool } from "../tool.ts";
 
 const form = { type: "object", properties: { ok: { type: "boolean" } } } as const;
 const able = { [metaKeys.clientCapabilities]: { elicitation: { form: {} } } };

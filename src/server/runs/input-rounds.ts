@@ -1,23 +1,38 @@
-import type { JsonObject } from "../json/json.ts";
-import { type Call, type Outcome, signalOf } from "../model/service.ts";
-import type { Store } from "../store/store.ts";
-import { issue, type Rounds, type RunnerOptions, withAnswers } from "./rounds.ts";
-import { createDurableRuns, type DurableRun, type DurableRuns } from "./runs/durable-run.ts";
-import { Execution, type Job } from "./runs/execution.ts";
-import { type Arrival, dialogueOf, type Recollection, type Told } from "./runs/input-state.ts";
-import { answersEntry, compareAnswers, type Rest, stepEntry, takenOver, undoEntry } from "./runs/journal.ts";
-import { createParking, type Parked, type Place } from "./runs/parking.ts";
-import { answersTo, bindingOf, createSealer, newId, openTicket, refusedTicket, type Ticket } from "./runs/ticket.ts";
+import { asJson, type JsonObject } from "../../json/json.ts";
+import { type Call, type Outcome, signalOf } from "../../model/service.ts";
+import { createDurableRuns, type DurableRun, type DurableRuns, type DurableRunsOptions } from "./durable-run.ts";
+import { Execution, type Job } from "./execution.ts";
+import { type Arrival, dialogueOf, digestOfQuestion, type Recollection, type Told } from "./input-state.ts";
+import { answersEntry, compareAnswers, type Rest, stepEntry, takenOver, undoEntry } from "./journal.ts";
+import { createParking, type Parked, type Place } from "./parking.ts";
+import {
+  answersTo,
+  bindingOf,
+  createSealer,
+  newId,
+  openTicket,
+  refusedTicket,
+  type Sealer,
+  type Ticket,
+} from "./ticket.ts";
 
-/** Rounds that any process can go on with, also when the one before was killed. */
-export interface DurableRounds extends Rounds {
+/** Suspends runs that wait for answers, and goes on with them: in this process, or in another that shares the store. */
+export interface InputRounds {
+  suspend(execution: Execution): Promise<Outcome>;
+  /** Goes on with the run that a call brings answers for. Rejects with what is wrong with its state. */
+  resume(call: Call, job: Job): Promise<Outcome>;
   /** Runs what a caller named, or goes on with it, or gives the outcome it had. */
   start(call: Call, job: Job, key: string): Promise<Outcome>;
 }
 
-export interface DurableRoundsOptions extends RunnerOptions {
-  store(): Promise<Store>;
-  readonly leaseMs: number;
+export interface InputRoundsOptions extends Omit<DurableRunsOptions, "isAlone"> {
+  readonly stateTtlMs: number;
+  /** Secrets that seal the state of questions. The first seals, all open. */
+  readonly stateKeys: readonly string[] | undefined;
+  /** Suspended runs kept in this process; the oldest give way and are run again when their client comes back. */
+  readonly maxParked: number;
+  /** True where a handler cannot outlive its request, and so is run again instead of suspended. */
+  readonly requestBound?: boolean | undefined;
 }
 
 /** A call that goes on with a run, and what it goes on from. */
@@ -33,10 +48,10 @@ interface Round {
 
 const nothing: Recollection = { answers: {}, results: {} };
 
-export function createDurableRounds(options: DurableRoundsOptions): DurableRounds {
-  const { deadlines, stateTtlMs, now } = options;
+export function createInputRounds(options: InputRoundsOptions): InputRounds {
+  const { deadlines, stateTtlMs, now, isShared, requestBound } = options;
   const sealer = createSealer(options.stateKeys);
-  const runs = createDurableRuns(options);
+  const runs = createDurableRuns({ ...options, isAlone: !isShared && requestBound !== true });
   const { park, unpark } = createParking({ ...options, hasMoved: runs.hasMoved });
   const places = new WeakMap<Execution, Place>();
 
@@ -49,7 +64,7 @@ export function createDurableRounds(options: DurableRoundsOptions): DurableRound
 
   /** Does what only the holder of a run may do. */
   const holding = async (id: string, call: Call, work: (run: DurableRun) => Promise<Outcome>): Promise<Outcome> => {
-    const run = await runs.take(id, call);
+    const run = await runs.takeFor(call, id);
     if (run === undefined) return signalOf(call).aborted ? cancelled("the call was cancelled") : busy;
     try {
       return await work(run);
@@ -68,7 +83,7 @@ export function createDurableRounds(options: DurableRoundsOptions): DurableRound
       const round: Round = { run, call, job, known: ticket, fresh };
       const parked = unpark(ticket.run);
       // One that is behind its journal would do again what another process has done.
-      return parked?.place?.position === run.position ? goOn(parked, ticket, round) : runAgain(round);
+      return parked?.place.position === run.position ? goOn(parked, ticket, round) : runAgain(round);
     });
   };
 
@@ -78,7 +93,7 @@ export function createDurableRounds(options: DurableRoundsOptions): DurableRound
     let arrivals: readonly Arrival[];
     try {
       arrivals = await dialogueOf(execution).read(fresh);
-      await run.add(...doneMeanwhile(execution, ticket), ...answerEntries(arrivals));
+      await run.append(...doneMeanwhile(execution, ticket), ...answerEntries(arrivals));
     } catch (error) {
       park(ticket.run, parked);
       throw error;
@@ -89,16 +104,20 @@ export function createDurableRounds(options: DurableRoundsOptions): DurableRound
   };
 
   const runAgain = async ({ run, call, job, known, fresh }: Round): Promise<Outcome> => {
-    if (fresh.size > 0) await run.add(answersEntry(Object.fromEntries(fresh)));
+    if (fresh.size > 0) await run.append(answersEntry(Object.fromEntries(fresh)));
     const past = { ...withAnswers(merged(known, run.history), fresh), journal: run.journal };
     const execution = new Execution(call, job, { deadlines, suspend }, past);
     follow(run, execution);
     return settle(run, await execution.run(), { execution, job, expires: now() + stateTtlMs });
   };
 
+  /** A handler that waits for an answer is left where it stands: what it would undo is still in use elsewhere. */
   const follow = (run: DurableRun, execution: Execution): void => {
     places.set(execution, run);
     run.execution = execution;
+    run.onLost = () => {
+      if (execution.dialogue?.isWaiting !== true) execution.abandon(takenOver().message);
+    };
   };
 
   const start = async (call: Call, job: Job, key: string): Promise<Outcome> => {
@@ -111,6 +130,40 @@ export function createDurableRounds(options: DurableRoundsOptions): DurableRound
   };
 
   return { suspend, resume, start };
+}
+
+interface Issued {
+  readonly ticket: Ticket;
+  readonly outcome: Outcome & { readonly kind: "input-required" };
+}
+
+interface Terms {
+  readonly sealer: Sealer;
+  /** Of the ticket. */
+  readonly id: string;
+  readonly expires: number;
+}
+
+/** Makes the ticket of a run that waits, and the outcome that brings it to the client. */
+async function issue(execution: Execution, { sealer, id, expires }: Terms): Promise<Issued> {
+  const questions = dialogueOf(execution).questions();
+  const known = dialogueOf(execution).recollection();
+  const asked = Object.entries(questions).map(async ([key, question]) => [key, await digestOfQuestion(question)]);
+  const ticket: Ticket = {
+    ...known,
+    asked: Object.fromEntries(await Promise.all(asked)),
+    id,
+    run: newId(),
+    bound: await bindingOf(execution.call),
+    expires,
+  };
+  const state = await sealer.seal(asJson(ticket));
+  return { ticket, outcome: { kind: "input-required", questions, state } };
+}
+
+/** What is known once answers have come. */
+function withAnswers({ answers, results }: Recollection, fresh: ReadonlyMap<string, Told>): Recollection {
+  return { answers: { ...answers, ...Object.fromEntries(fresh) }, results };
 }
 
 const busy: Outcome = {
@@ -142,7 +195,7 @@ interface Ending {
 /** Writes down how a round ended before anybody is told. A failure is no end: whoever tries again goes on. */
 async function settle(run: DurableRun, outcome: Outcome, { execution, job, expires }: Ending): Promise<Outcome> {
   try {
-    if (execution.refused) await run.add(undoEntry);
+    if (execution.refused) await run.append(undoEntry);
     else if (outcome.kind !== "failed") await run.end({ outcome, expires });
   } catch (error) {
     // What was done is done: the caller is told, and who looks after the server hears that it was not kept.

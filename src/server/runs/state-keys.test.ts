@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createServer } from "./server.ts";
-import { readStateKeys } from "./state-keys.ts";
+import { createServer } from "../server.ts";
+import { readStateKeys } from "./runner.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();

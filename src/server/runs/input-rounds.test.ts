@@ -1,16 +1,26 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { askedBy, failureOf, faultLog, makeCall, type Parts, peer, resultOf, send } from "../../test/support/direct.ts";
-import { gate } from "../../test/support/served.ts";
-import type { JsonObject } from "../json/json.ts";
-import type { Method, Params } from "../model/methods.ts";
-import { loadCompiler } from "../schema/engine.ts";
-import { createManualClock } from "../testing/clock.ts";
-import type { Context } from "./context.ts";
-import type { ServerOptions } from "./options.ts";
-import { prompt } from "./prompt.ts";
-import { resource } from "./resource.ts";
-import { createServer, type Server } from "./server.ts";
-import { tool } from "./tool.ts";
+import { passing } from "../../../test/support/cluster.ts";
+import {
+  askedBy,
+  failureOf,
+  faultLog,
+  makeCall,
+  type Parts,
+  peer,
+  resultOf,
+  send,
+} from "../../../test/support/direct.ts";
+import { gate } from "../../../test/support/served.ts";
+import type { JsonObject } from "../../json/json.ts";
+import type { Method, Params } from "../../model/methods.ts";
+import { loadCompiler } from "../../schema/engine.ts";
+import { createManualClock } from "../../testing/clock.ts";
+import type { Context } from "../context.ts";
+import type { ServerOptions } from "../options.ts";
+import { prompt } from "../prompt.ts";
+import { resource } from "../resource.ts";
+import { createServer, type Server } from "../server.ts";
+import { tool } from "../tool.ts";
 
 const info = { name: "shop", version: "1", stateKeys: ["3cEDg27oIL_V-ILeoe_VehUlnEJoLp6vI9k6eSlNG8E"] };
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
@@ -30,7 +40,7 @@ function asking(run: Run, options: Partial<ServerOptions> = {}) {
   const { faults, onError } = faultLog();
   const it = tool({ run: (input, context) => run(input as JsonObject, context) });
   const server = createServer({ ...info, clock, now: clock.now, onError, ...options, tools: { it } });
-  return { clock, faults, server, ...speaker(server, "tools/call", { name: "it" }) };
+  return { clock, faults, server, passing: passing(clock), ...speaker(server, "tools/call", { name: "it" }) };
 }
 
 /** Makes the same call again and again, as a client does that is asked. */
@@ -389,19 +399,33 @@ describe("answers", () => {
     expect(effects).toEqual(["start"]);
   });
 
-  it("count once: a state that was used is refused", async () => {
+  it("that are the same again get the recorded outcome, and others are refused: the handler runs once", async () => {
     const effects: string[] = [];
-    const { first, again } = asking(async (_, { ask }) => {
-      await ask("Charge?", form);
-      effects.push("charged");
+    const { again, first, passing } = asking(async (_, { ask }) => {
+      const { ok } = await ask("Charge?", form);
+      return `charge ${effects.push("charged")}: ${ok}`;
     });
     const { state } = askedBy(await first());
-    const together = await Promise.all([again(state, { "ask-1": yes }), again(state, { "ask-1": yes })]);
+    const together = await passing(Promise.all([again(state, { "ask-1": yes }), again(state, { "ask-1": yes })]));
     const outcomes = [...together, await again(state, { "ask-1": yes })];
-    const refused = { kind: "failed", failure: { code: "invalid-params", message: usedAlready } };
-    expect(outcomes.filter(({ kind }) => kind === "complete")).toHaveLength(1);
-    expect(outcomes.filter(({ kind }) => kind !== "complete")).toEqual([refused, refused]);
+    expect(outcomes.map(textOf)).toEqual(Array.from({ length: 3 }, () => "charge 1: true"));
+    expect(failureOf(await again(state, { "ask-1": no }))).toEqual({ code: "invalid-params", message: usedAlready });
     expect(effects).toEqual(["charged"]);
+  });
+
+  it("that are the same again are refused when too many outcomes have come since to keep theirs", async () => {
+    const effects: string[] = [];
+    const { again, first } = asking(async (_, { ask }) => {
+      await ask("Charge?", form);
+      effects.push("charged");
+      return "x".repeat(12_000_000);
+    });
+    const states: string[] = [];
+    for (let calls = 0; calls < 3; calls++) states.push(askedBy(await first()).state);
+    for (const state of states) expect((await again(state, { "ask-1": yes })).kind).toBe("complete");
+    expect(failureOf(await again(String(states[0]), { "ask-1": yes })).message).toBe(usedAlready);
+    expect((await again(String(states[2]), { "ask-1": yes })).kind).toBe("complete");
+    expect(effects).toHaveLength(3);
   });
 
   it("count once also for an earlier round", async () => {
@@ -414,6 +438,34 @@ describe("answers", () => {
 });
 
 const usedAlready = "the request state is refused: it was used already";
+
+it.each(["never", "required"] as const)(
+  "a handler that blocks its process goes on: tool with task %s",
+  async (task) => {
+    const manual = createManualClock();
+    let blockedMs = 0;
+    const clock = { after: manual.after, now: () => manual.now() + blockedMs };
+    const run = async (_: unknown, { ask, step }: Context) => {
+      if (task === "never") await ask("Sure?", form);
+      // Longer than a lease lasts, and no timer runs meanwhile.
+      blockedMs += 60_000;
+      await manual.advanceAsync(20_000);
+      return step("one", () => "done");
+    };
+    const server = createServer({ ...info, clock, now: clock.now, tools: { it: tool({ task, timeoutMs: 0, run }) } });
+    const { first, again } = speaker(server, "tools/call", { name: "it" });
+    if (task === "never") {
+      expect(textOf(await again(askedBy(await first()).state, { "ask-1": yes }))).toBe("done");
+      return;
+    }
+    const tasks = { wanted: true };
+    const outcome = await first({ tasks });
+    const taskId = outcome.kind === "task" ? outcome.task.taskId : "";
+    await manual.advanceAsync(30_000);
+    const found = await send(server, "tasks/get", { taskId }, { tasks });
+    expect(resultOf(found)).toMatchObject({ status: "completed", result: { content: [{ text: "done" }] } });
+  },
+);
 
 describe("runs that wait too long, or too many", () => {
   function leaving(options: Partial<ServerOptions>) {
@@ -481,7 +533,8 @@ describe("runs that wait too long, or too many", () => {
     const { call, clock } = leaving({});
     const { state } = askedBy(await call("ann"));
     await call("ann", { state, answers: { "ask-1": yes } });
-    await clock.advanceAsync(600_000);
+    // The memory that knows of the run forgets it in the end, too.
+    await clock.advanceAsync(7_200_000);
     expect(clock.pending).toBe(0);
   });
 

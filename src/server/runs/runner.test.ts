@@ -1,17 +1,18 @@
 import { expect, it } from "vitest";
-import { failureOf, makeCall } from "../../test/support/direct.ts";
-import type { Outcome } from "../model/service.ts";
-import { createDeadlines } from "../std/deadlines.ts";
-import { memoryStore } from "../store/memory-store.ts";
-import { createManualClock } from "../testing/clock.ts";
+import { failureOf, makeCall } from "../../../test/support/direct.ts";
+import type { Outcome } from "../../model/service.ts";
+import { createDeadlines } from "../../std/deadlines.ts";
+import { lazy } from "../../std/lazy.ts";
+import { memoryStore } from "../../store/memory-store.ts";
+import { createManualClock } from "../../testing/clock.ts";
+import type { Job } from "./execution.ts";
 import { createRunner } from "./runner.ts";
-import type { Job } from "./runs/execution.ts";
 
 it("gives the task that a named call has become to who can follow it, and to nobody else", async () => {
   const clock = createManualClock();
   const store = memoryStore({ clock });
-  const options = { stateKeys: undefined, stateTtlMs: 1_000, maxParked: 1, now: clock.now, shared: true };
-  const runner = createRunner({ ...options, deadlines: createDeadlines(clock), store: async () => store });
+  const options = { stateKeys: undefined, stateTtlMs: 1_000, maxParked: 1, now: clock.now, isShared: true };
+  const runner = createRunner({ ...options, deadlines: createDeadlines(clock), store: lazy(async () => store) });
   const times = { createdAt: "2026-01-01T00:00:00Z", lastUpdatedAt: "2026-01-01T00:00:00Z", ttlMs: null };
   let made = 0;
   const job: Job = {
