@@ -1,13 +1,13 @@
-import type { JsonObject } from "../json/json.ts";
+import type { Json, JsonObject } from "../json/json.ts";
 import type { ErrorObject, Id, Request } from "../jsonrpc/message.ts";
-import type { Failure } from "../model/errors.ts";
-import type { Question } from "../model/input.ts";
+import type { ErrorCode, Failure } from "../model/errors.ts";
+import type { Question, QuestionMethod } from "../model/input.ts";
 import type { LogLevel } from "../model/logging.ts";
-import type { Method, MethodRow, Params } from "../model/methods.ts";
+import type { Method, MethodRow, Params, Result } from "../model/methods.ts";
 import type { Implementation, Peer } from "../model/peer.ts";
 import type { Revision } from "../model/revision.ts";
 import type { CallOf, OutcomeOf } from "../model/service.ts";
-import type { TaskTerms } from "../model/task.ts";
+import type { DetailedTask, Task, TaskTerms } from "../model/task.ts";
 
 /** A value, or the failure to answer with. */
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
@@ -83,4 +83,58 @@ export interface ClientCodec extends SharedCodec {
    * subscription id. Undefined when it makes no sense.
    */
   decodeNotification(method: string, params: JsonObject): Told | undefined;
+}
+
+/** A decoding that ends here, with the failure to answer with. */
+export interface Refusal {
+  readonly ok: false;
+  readonly failure: Failure;
+}
+
+export function refuse(code: ErrorCode, message: string, data?: Json): Refusal {
+  return { ok: false, failure: data === undefined ? { code, message } : { code, message, data } };
+}
+
+// Here, and only here, JSON off the wire is declared to have a type of the
+// model. The compiler cannot follow a table that is indexed by a method name,
+// so each function names the check that must have run before.
+
+/** A method name. Any string is one: a service answers what it does not know with `method-not-found`. */
+export function asMethod(method: string): Method {
+  return method as Method;
+}
+
+/** Params that `paramsProblem` found nothing wrong with. */
+export function asParams<M extends Method>(params: JsonObject): Params<M> {
+  return params as unknown as Params<M>;
+}
+
+/** A result that `resultProblem` found nothing wrong with. */
+export function asResult<M extends Method>(result: JsonObject): Result<M> {
+  return result as unknown as Result<M>;
+}
+
+/** A question whose params `decodeQuestion` found nothing wrong with. */
+export function asQuestion(method: QuestionMethod, params: JsonObject): Question {
+  return { method, params } as unknown as Question;
+}
+
+/** A task that `aTask` found nothing wrong with. */
+export function asTask(task: JsonObject): Task {
+  return task as unknown as Task;
+}
+
+/** A task that `readDetails` has put together. */
+export function asDetails(task: JsonObject): DetailedTask {
+  return task as unknown as DetailedTask;
+}
+
+/** The failure of a task of ours. */
+export function asFailure(failure: JsonObject): Failure {
+  return failure as unknown as Failure;
+}
+
+/** An error that is an object with a code and a message. */
+export function asErrorObject(error: Json | undefined): ErrorObject {
+  return error as unknown as ErrorObject;
 }

@@ -9,9 +9,9 @@ import {
   keeping,
   without,
   withoutMeta,
-} from "./shared/dialect.ts";
-import { plainTask } from "./shared/encode-outcome.ts";
-import { insideKeys } from "./shared/envelope.ts";
+} from "./dialect.ts";
+import { insideKeys } from "./envelope.ts";
+import { plainTask } from "./outcomes.ts";
 
 /**
  * 2026-07-28, the revision the model is shaped like. What the model has beyond

@@ -137,7 +137,8 @@ export interface CallSource<M extends Method = Method> extends CallOrigin {
 
 const noMeta: JsonObject = {};
 
-class LiveCall<M extends Method> implements CallOf<M> {
+/** Every call is one of these. Its parts are its own, so that a copy by spreading has them all. */
+class ServiceCall<M extends Method> implements CallOf<M> {
   readonly method: M;
   readonly params: Params<M>;
   readonly peer: Peer;
@@ -179,7 +180,7 @@ class LiveCall<M extends Method> implements CallOf<M> {
 
 /** Builds a call whose signal is made only if somebody reads it. */
 export function createCall<M extends Method>(source: CallSource<M>): CallOf<M> {
-  return new LiveCall(source);
+  return new ServiceCall(source);
 }
 
 /** What {@link withCall} can change. */
@@ -187,7 +188,7 @@ export type CallChanges<M extends Method> = Partial<Omit<CallOf<M>, "signal" | "
 
 /** A copy of a call with some parts changed. It ends when the original does. */
 export function withCall<M extends Method>(call: CallOf<M>, changes: CallChanges<M>): CallOf<M> {
-  return new LiveCall({ ...call, ...changes, abort: abortOf(call) });
+  return new ServiceCall({ ...call, ...changes, abort: abortOf(call) });
 }
 
 /** A call of another method, for the same caller. It ends when the original does, and nobody hears of its progress. */
@@ -195,7 +196,7 @@ export function withMethod<M extends Method>(
   call: CallOf,
   { method, params, peer, tasks }: Pick<CallOf<M>, "method" | "params" | "peer" | "tasks">,
 ): CallOf<M> {
-  return new LiveCall({ method, params, peer, tasks, abort: abortOf(call), notify: () => undefined });
+  return new ServiceCall({ method, params, peer, tasks, abort: abortOf(call), notify: () => undefined });
 }
 
 /** Runs `listener` when the call is aborted, at once if it was. Returns how to stop listening. */

@@ -1,4 +1,4 @@
-import { modernServer } from "../codec/modern-server.ts";
+import { modernServer } from "../codec/server-codec.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { ErrorObject, Notification } from "../jsonrpc/message.ts";

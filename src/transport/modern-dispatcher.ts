@@ -1,6 +1,4 @@
-import { type Answering, answerCall } from "../codec/answer.ts";
-import { createHearing, type Hearing, maxHeard, statedSource } from "../codec/hearing.ts";
-import { modernServer as codec } from "../codec/modern-server.ts";
+import { modernServer as codec } from "../codec/server-codec.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
@@ -12,6 +10,7 @@ import { type DiscoverResult, methodRow } from "../model/methods.ts";
 import type { Implementation } from "../model/peer.ts";
 import type { Service } from "../model/service.ts";
 import type { Gate } from "../std/gate.ts";
+import { type Answering, answerCall, createHearing, type Hearing, maxHeard, statedSource } from "./answer-call.ts";
 
 /** Why subscriptions end when nobody cancelled them. */
 const closing = new McpError("connection-closed", "the server is closing");

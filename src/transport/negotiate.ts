@@ -1,5 +1,4 @@
-import { modernClient } from "../codec/modern-client.ts";
-import { failureOf } from "../codec/send.ts";
+import { modernClient } from "../codec/client-codec.ts";
 import { isObject } from "../json/json.ts";
 import type { Reply } from "../jsonrpc/outbound.ts";
 import type { Ending, OpenConnection, Opening } from "../model/connection.ts";
@@ -16,6 +15,7 @@ import {
 } from "../model/revision.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Initialized } from "./legacy-client.ts";
+import { failureOf } from "./send-call.ts";
 
 /** The steps by which a client finds out what a server speaks, over whatever carries them. */
 export interface Negotiation {

@@ -1,5 +1,4 @@
-import { modernClient, modernClientOf } from "../codec/modern-client.ts";
-import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "../codec/send.ts";
+import { modernClient, modernClientOf } from "../codec/client-codec.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import { createPeer } from "../jsonrpc/create-peer.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
@@ -11,6 +10,7 @@ import type { Call, Outcome, Service } from "../model/service.ts";
 import { type ChannelClient, legacyClient, type ServerMessageHandlers, type SessionHooks } from "./legacy-client.ts";
 import { createModernTell, discoverCall, modernPeer, warnOfRequest } from "./modern-connection.ts";
 import { type NegotiateOptions, type Negotiation, negotiate } from "./negotiate.ts";
+import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "./send-call.ts";
 
 /** Opens a connection over a channel: finds out what the server speaks, then speaks that. */
 export function openChannel(

@@ -1,7 +1,7 @@
-import { modernClient } from "../../src/codec/modern-client.ts";
-import { modernServer } from "../../src/codec/modern-server.ts";
+import { modernClient } from "../../src/codec/client-codec.ts";
+import { decodeQuestion } from "../../src/codec/questions.ts";
 import { r2026_07_28 } from "../../src/codec/r2026-07-28.ts";
-import { decodeQuestion } from "../../src/codec/shared/decode-question.ts";
+import { modernServer } from "../../src/codec/server-codec.ts";
 import { createAnswerWriter, legacyClient } from "../../src/legacy/codec/client-codec.ts";
 import type { LegacyClientCodec, LegacyServerCodec } from "../../src/legacy/codec/codec.ts";
 import { legacyServer } from "../../src/legacy/codec/server-codec.ts";

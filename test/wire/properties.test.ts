@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isKnown } from "../../src/codec/shared/params.ts";
+import { isKnown } from "../../src/codec/params.ts";
 import { isObject, type Json, type JsonObject } from "../../src/json/json.ts";
 import type { QuestionMethod } from "../../src/model/input.ts";
 import type { WireMethod } from "../../src/model/methods.ts";

@@ -2,7 +2,7 @@ import * as core from "@modelcontextprotocol/core";
 import * as ext from "@modelcontextprotocol/ext-tasks/core/v2";
 import * as sdk from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { isKnown } from "../../src/codec/shared/params.ts";
+import { isKnown } from "../../src/codec/params.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import type { Question, QuestionMethod } from "../../src/model/input.ts";
 import type { WireMethod } from "../../src/model/methods.ts";

@@ -1,4 +1,3 @@
-import { closedFailure, correlate, failureOf } from "../../codec/send.ts";
 import { isObject } from "../../json/json.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
 import { rpcCodes } from "../../jsonrpc/message.ts";
@@ -8,6 +7,7 @@ import type { DiscoverResult } from "../../model/methods.ts";
 import { isLegacy, isRevision, type LegacyRevision } from "../../model/revision.ts";
 import type { ChannelClient, Initialized, SessionHooks } from "../../transport/legacy-client.ts";
 import { newestLegacyOf, unsupported } from "../../transport/negotiate.ts";
+import { closedFailure, correlate, failureOf } from "../../transport/send-call.ts";
 import { legacyClient } from "../codec/client-codec.ts";
 import type { LegacyClientCodec } from "../codec/codec.ts";
 import { createClientSession } from "./client-session.ts";

@@ -1,4 +1,4 @@
-import { decodeFailure } from "../../codec/shared/decode-failure.ts";
+import { decodeFailure } from "../../codec/decode-failure.ts";
 import { encodeMessage, type Incoming, type Notification, type Request } from "../../jsonrpc/message.ts";
 import { McpError, toError } from "../../model/errors.ts";
 import type { IncomingResponse } from "../../transport/http/http-message.ts";

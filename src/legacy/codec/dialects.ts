@@ -1,4 +1,4 @@
-import type { Dialect } from "../../codec/shared/dialect.ts";
+import type { Dialect } from "../../codec/dialect.ts";
 import type { LegacyRevision } from "../../model/revision.ts";
 import { r2024_11_05 } from "./r2024-11-05.ts";
 import { r2025_03_26 } from "./r2025-03-26.ts";

@@ -1,9 +1,8 @@
 import type { Decoded } from "../../codec/codec.ts";
-import type { Dialect } from "../../codec/shared/dialect.ts";
-import { nobody, readClientCapabilities, readImplementation } from "../../codec/shared/envelope.ts";
-import { refuse } from "../../codec/shared/refuse.ts";
-import { safeIcons } from "../../codec/shared/results.ts";
-import { readServerCapabilities } from "../../codec/shared/server-capabilities.ts";
+import { refuse } from "../../codec/codec.ts";
+import type { Dialect } from "../../codec/dialect.ts";
+import { nobody, readClientCapabilities, readImplementation, readServerCapabilities } from "../../codec/envelope.ts";
+import { safeIcons } from "../../codec/results.ts";
 import { anObject, aString, optional } from "../../json/check.ts";
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
 import type { DiscoverResult } from "../../model/methods.ts";

@@ -1,14 +1,5 @@
-import {
-  type Attempt,
-  type Change,
-  dropMeta,
-  inEach,
-  inMember,
-  inOrder,
-  same,
-  without,
-} from "../../codec/shared/dialect.ts";
-import { type Refusal, refuse } from "../../codec/shared/refuse.ts";
+import { type Refusal, refuse } from "../../codec/codec.ts";
+import { type Attempt, type Change, dropMeta, inEach, inMember, inOrder, same, without } from "../../codec/dialect.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
 import { withMeta } from "../../model/meta.ts";
 import type { ClientCapabilities } from "../../model/peer.ts";

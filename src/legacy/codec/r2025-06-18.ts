@@ -7,7 +7,7 @@ import {
   inOrder,
   without,
   withoutMeta,
-} from "../../codec/shared/dialect.ts";
+} from "../../codec/dialect.ts";
 import { rpcCodes } from "../../jsonrpc/message.ts";
 import { metaKeys } from "../../model/meta.ts";
 import { canShowForms } from "../../model/peer.ts";

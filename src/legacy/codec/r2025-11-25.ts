@@ -7,9 +7,9 @@ import {
   inOrder,
   without,
   withoutMeta,
-} from "../../codec/shared/dialect.ts";
-import { plainTask } from "../../codec/shared/encode-outcome.ts";
-import { insideKeys } from "../../codec/shared/envelope.ts";
+} from "../../codec/dialect.ts";
+import { insideKeys } from "../../codec/envelope.ts";
+import { plainTask } from "../../codec/outcomes.ts";
 import { isObject } from "../../json/json.ts";
 import { rpcCodes } from "../../jsonrpc/message.ts";
 import { metaKeys } from "../../model/meta.ts";

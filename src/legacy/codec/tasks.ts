@@ -1,12 +1,10 @@
 import type { Decoded, Told } from "../../codec/codec.ts";
-import { decodeComplete, decodeRead, decodeTask } from "../../codec/shared/decode-result.ts";
-import { details, readTask } from "../../codec/shared/decode-task.ts";
-import { type Change, withoutMeta } from "../../codec/shared/dialect.ts";
-import { decodeNotification, taskNotification, withoutSubscription } from "../../codec/shared/notifications.ts";
-import { isIn } from "../../codec/shared/params.ts";
-import { refuse } from "../../codec/shared/refuse.ts";
-import { able } from "../../codec/shared/task-terms.ts";
-import { asResult } from "../../codec/shared/unchecked.ts";
+import { asResult, refuse } from "../../codec/codec.ts";
+import { type Change, withoutMeta } from "../../codec/dialect.ts";
+import { able } from "../../codec/envelope.ts";
+import { decodeNotification, taskNotification, withoutSubscription } from "../../codec/notifications.ts";
+import { isIn } from "../../codec/params.ts";
+import { decodeComplete, decodeRead, decodeTask, details, readTask } from "../../codec/results.ts";
 import { anObject, type Check, optional } from "../../json/check.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
 import { metaKeys } from "../../model/meta.ts";

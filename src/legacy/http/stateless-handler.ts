@@ -1,5 +1,3 @@
-import { answerCall } from "../../codec/answer.ts";
-import { createHearing } from "../../codec/hearing.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
 import { type Notification, rpcCodes } from "../../jsonrpc/message.ts";
 import { type DiscoverResult, methodRow } from "../../model/methods.ts";
@@ -9,6 +7,7 @@ import type { CallOrigin, Service } from "../../model/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { createGate } from "../../std/gate.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
+import { answerCall, createHearing } from "../../transport/answer-call.ts";
 import { type HttpReply, refusal, refuseBusy, sendAnswer } from "../../transport/http/http-message.ts";
 import { type ExchangeRules, HttpExchange } from "../../transport/http/http-request.ts";
 import type { LegacyHandler } from "../../transport/http/legacy-handlers.ts";

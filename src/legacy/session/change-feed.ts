@@ -1,5 +1,4 @@
 import type { ServerCodec } from "../../codec/codec.ts";
-import { patientNotify } from "../../codec/patient-notify.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import type { Failure } from "../../model/errors.ts";
@@ -9,6 +8,7 @@ import { newest } from "../../model/revision.ts";
 import { createCall, type Service } from "../../model/service.ts";
 import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
+import { patientNotify } from "../../transport/answer-call.ts";
 import { type BegunTask, createFollowing, settle } from "./follow-task.ts";
 
 /**

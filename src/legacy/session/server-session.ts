@@ -1,5 +1,4 @@
 import type { Decoded } from "../../codec/codec.ts";
-import { createHearing, type Hearing, maxHeard } from "../../codec/hearing.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Sender } from "../../jsonrpc/channel.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
@@ -15,6 +14,7 @@ import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision 
 import type { CallOrigin, Service } from "../../model/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Gate } from "../../std/gate.ts";
+import { createHearing, type Hearing, maxHeard } from "../../transport/answer-call.ts";
 import type { LegacySession } from "../../transport/legacy-server.ts";
 import type { LegacyServerCodec, Session } from "../codec/codec.ts";
 import { legacyServer } from "../codec/server-codec.ts";

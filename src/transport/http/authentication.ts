@@ -1,4 +1,4 @@
-import { modernServer } from "../../codec/modern-server.ts";
+import { modernServer } from "../../codec/server-codec.ts";
 import { isObject, type Json } from "../../json/json.ts";
 import { encodeMessage, type Id } from "../../jsonrpc/message.ts";
 import {

@@ -1,4 +1,4 @@
-import { modernServer } from "../../codec/modern-server.ts";
+import { modernServer } from "../../codec/server-codec.ts";
 import { isObject } from "../../json/json.ts";
 import { type Malformed, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
 import { AuthenticatedHttp } from "../../model/authenticator.ts";

@@ -1,5 +1,5 @@
-import { modernServer as codec } from "../../codec/modern-server.ts";
-import { headerProblem } from "../../codec/standard-headers.ts";
+import { headerProblem } from "../../codec/headers.ts";
+import { modernServer as codec } from "../../codec/server-codec.ts";
 import { isObject } from "../../json/json.ts";
 import { type Notification, type Request, rpcCodes } from "../../jsonrpc/message.ts";
 import { metaKeys } from "../../model/meta.ts";

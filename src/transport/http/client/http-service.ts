@@ -1,5 +1,4 @@
-import { modernClientOf } from "../../../codec/modern-client.ts";
-import { outcomeOf } from "../../../codec/send.ts";
+import { modernClientOf } from "../../../codec/client-codec.ts";
 import { encodeMessage, type Request, type Response } from "../../../jsonrpc/message.ts";
 import type { Lost, Reply } from "../../../jsonrpc/outbound.ts";
 import type { OpenConnection, Opening } from "../../../model/connection.ts";
@@ -8,6 +7,7 @@ import { newest } from "../../../model/revision.ts";
 import type { Call, CallOf, Outcome, Service } from "../../../model/service.ts";
 import { createDeadlines } from "../../../std/deadlines.ts";
 import { createModernTell, discoverCall, modernPeer } from "../../modern-connection.ts";
+import { outcomeOf } from "../../send-call.ts";
 import { maskError } from "../../serve-channel.ts";
 import type { Endpoint } from "./http-endpoint.ts";
 import { networkError } from "./http-errors.ts";

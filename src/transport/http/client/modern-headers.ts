@@ -1,4 +1,4 @@
-import { calledName, standardHeaders } from "../../../codec/standard-headers.ts";
+import { calledName, standardHeaders } from "../../../codec/headers.ts";
 import type { JsonObject } from "../../../json/json.ts";
 import { newest } from "../../../model/revision.ts";
 import { type Headers, postHeaders } from "./http-endpoint.ts";

@@ -1,4 +1,3 @@
-import { closedFailure } from "../../../codec/send.ts";
 import type { JsonLimits } from "../../../json/parse.ts";
 import type { Reply } from "../../../jsonrpc/outbound.ts";
 import type { Authorizer } from "../../../model/authorizer.ts";
@@ -8,6 +7,7 @@ import { eraOf } from "../../../model/revision.ts";
 import { type HttpChannel, type LegacyClient, legacyClient, type SessionHooks } from "../../legacy-client.ts";
 import { createRemembered, modernCodes, type Negotiation } from "../../negotiate.ts";
 import { createChannelClient, openBy, openChannel } from "../../open-channel.ts";
+import { closedFailure } from "../../send-call.ts";
 import type { HttpSend } from "../http-message.ts";
 import { createEndpoint, type Endpoint, type HeaderSource } from "./http-endpoint.ts";
 import { createHttpService } from "./http-service.ts";

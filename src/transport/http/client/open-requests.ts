@@ -1,5 +1,4 @@
 import type { ClientCodec } from "../../../codec/codec.ts";
-import { tellCall } from "../../../codec/send.ts";
 import type { Malformed, Message, Notification } from "../../../jsonrpc/message.ts";
 import type { Lost, Reply } from "../../../jsonrpc/outbound.ts";
 import type { Opening } from "../../../model/connection.ts";
@@ -8,6 +7,7 @@ import { type CallOf, onAbort } from "../../../model/service.ts";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
 import { type Linked, LinkedSet } from "../../../std/linked-set.ts";
 import { warnOfRequest } from "../../modern-connection.ts";
+import { tellCall } from "../../send-call.ts";
 import type { PostSender } from "./http-post.ts";
 
 /** The calls of one connection that have no outcome yet. */

@@ -1,0 +1,206 @@
+import type { ServerCodec, WireCall } from "../codec/codec.ts";
+import { dropInside, readEnvelope } from "../codec/envelope.ts";
+import type { JsonObject } from "../json/json.ts";
+import type { Sender } from "../jsonrpc/channel.ts";
+import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { Notification } from "../jsonrpc/message.ts";
+import { Unanswered } from "../jsonrpc/unanswered.ts";
+import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
+import { methodRow } from "../model/methods.ts";
+import { isHeard } from "../model/notification.ts";
+import type { Implementation } from "../model/peer.ts";
+import { newest } from "../model/revision.ts";
+import { type Ask, type Call, createCall, type HangUp, type Notify, type Outcome } from "../model/service.ts";
+import type { Gate } from "../std/gate.ts";
+
+/** How calls are answered. One may serve for all calls of a connection. */
+export interface Answering {
+  readonly codec: ServerCodec;
+  /** Signs modern results. Waited for when there is a result, not before. */
+  readonly server?: Signer | Promise<Signer>;
+  /** Where the client can be asked while the call waits. */
+  readonly ask?: Ask | undefined;
+  /** Runs the call. */
+  serve(call: Call): Promise<Outcome>;
+  /** Goes on with a call that ended by asking, where the client can be asked while it waits. */
+  goOn?(call: Call, asked: Outcome): Promise<Outcome>;
+  /** Hears how a call ends, right before that is written. */
+  ending?(outcome: Outcome): void;
+  /** Hears that an open call has ended with a result, right after that is written. */
+  ended?(exchange: Exchange): void;
+  /** Hears that nothing more happens about a call, however it ended. */
+  over?(): void;
+}
+
+type Signer = Implementation | undefined;
+
+/** Turns a decoded request into a call, runs it and answers the exchange. Never rejects. */
+export function answerCall(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
+  const answered = answer(exchange, wire, answering);
+  exchange.via.http?.waitUntil?.(answered);
+  return answered;
+}
+
+async function answer(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
+  const { codec } = answering;
+  try {
+    if (exchange.abort.aborted) return;
+    const call = callOf(exchange, wire, answering);
+    let outcome = await answering.serve(call);
+    if (outcome.kind === "input-required" && answering.goOn !== undefined)
+      outcome = await answering.goOn(call, outcome);
+    answering.ending?.(outcome);
+    const signer = answering.server;
+    const server = signer instanceof Promise ? await signer : signer;
+    const encoded = codec.encodeOutcome(wire.method, outcome, server, wire.params);
+    if (!encoded.ok) return void exchange.fail(codec.encodeFailure(encoded.failure));
+    if (wire.row.open !== true) return void exchange.succeed(encoded.value);
+    exchange.succeed(withMeta(encoded.value, metaKeys.subscriptionId, exchange.request.id));
+    answering.ended?.(exchange);
+  } catch (error) {
+    console.error(`plugbay: ${wire.method} threw:`, error);
+    exchange.fail(codec.encodeFailure({ code: "internal", message: "internal error" }));
+  } finally {
+    answering.over?.();
+  }
+}
+
+/** The call of a request, as its codec has read it. */
+function callOf(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): Call {
+  const { method, params, peer, meta, progressToken, logLevel, answers, state, tasks } = wire;
+  return createCall({
+    method,
+    params,
+    peer,
+    meta,
+    wantsProgress: progressToken !== undefined,
+    logLevel,
+    answers,
+    state,
+    notify: notifier(exchange, wire, codec),
+    ask,
+    http: exchange.via.http,
+    hangUp: hangUpOf(exchange),
+    tasks,
+    abort: exchange.abort,
+  }) as Call;
+}
+
+/** Open calls mark everything they send with the id of their request, and may have news for ever. */
+function notifier(exchange: Exchange, { row, progressToken }: WireCall, codec: ServerCodec): Notify {
+  const isOpen = row.open === true;
+  const subscriptionId = isOpen ? exchange.request.id : undefined;
+  const notify: Notify = (name, content) => {
+    const encoded = codec.encodeNotification(name, content, { progressToken, subscriptionId });
+    return encoded === undefined ? undefined : exchange.notify(codec.notificationName(name), encoded);
+  };
+  return isOpen ? patientNotify(notify) : notify;
+}
+
+function hangUpOf({ via }: Exchange): HangUp | undefined {
+  return via.hangUp === undefined ? undefined : (retryMs) => via.hangUp?.(retryMs);
+}
+
+/** Who sent a notification. */
+export type NotificationSource = Pick<WireCall, "peer" | "logLevel">;
+
+/** Notifications of clients on their way to the service, each as a call that nobody waits for. */
+export interface Hearing {
+  /** Runs `answer` when it has its turn. One too many is dropped, as are those that no author hears. */
+  hear(
+    notification: Notification,
+    via: Sender,
+    source: NotificationSource,
+    answer: (exchange: Exchange, wire: WireCall) => Promise<void>,
+  ): void;
+}
+
+/** `maxOpen` bounds those whose handling is not over. */
+export function createHearing(gate: Gate<Exchange>, maxOpen: number): Hearing {
+  let open = 0;
+
+  return {
+    hear(notification, via, source, answer) {
+      if (!isHeard(notification.method) || open >= maxOpen) return;
+      const exchange = new Unanswered(notification, via);
+      const work = async (): Promise<void> => {
+        await answer(exchange, toCall(notification, source));
+        open--;
+      };
+      open++;
+      if (!gate.run(work, exchange)) open--;
+    },
+  };
+}
+
+/** Notifications of one client that may be under way or wait. */
+export const maxHeard = 64;
+
+function toCall({ method, params: said }: Notification, { peer, logLevel }: NotificationSource): WireCall {
+  const { _meta, ...params } = said;
+  return {
+    method: "notification",
+    row: methodRow("notification"),
+    params: { method, params },
+    peer,
+    meta: dropInside(metaOf(said)),
+    progressToken: undefined,
+    logLevel,
+    answers: undefined,
+    state: undefined,
+    tasks: undefined,
+  };
+}
+
+/** Who sent a notification of 2026-07-28, as far as it says so. */
+export function statedSource({ params }: Notification): NotificationSource {
+  const envelope = readEnvelope(newest, params._meta);
+  return envelope.ok ? envelope.value : unknownSource;
+}
+
+const unknownSource: NotificationSource = { peer: { revision: newest, capabilities: {} }, logLevel: undefined };
+
+/**
+ * Tells of changes no faster than they are read.
+ *
+ * While the reader is slow, the same news about the same thing waits only once:
+ * memory grows with what can change, not with how often it does.
+ */
+export function patientNotify(notify: Notify): Notify {
+  const waiting = new Map<string, () => Promise<void> | undefined>();
+  let busy = false;
+
+  const sendRest = async (slow: Promise<void>): Promise<void> => {
+    busy = true;
+    await slow;
+    for (const [news, send] of waiting) {
+      waiting.delete(news);
+      await attempt(send);
+    }
+    busy = false;
+  };
+
+  return (method, params) => {
+    if (busy) {
+      waiting.set(newsOf(method, params), () => notify(method, params));
+      return undefined;
+    }
+    const slow = notify(method, params);
+    if (slow !== undefined) void sendRest(slow);
+    return slow;
+  };
+}
+
+/** Who had the news is gone by now, and need not hear that it cannot be written. */
+async function attempt(send: () => Promise<void> | undefined): Promise<void> {
+  try {
+    await send();
+  } catch (error) {
+    console.error("plugbay: a notification was not sent:", error);
+  }
+}
+
+function newsOf(method: string, { uri, taskId, elicitationId }: JsonObject): string {
+  const what = uri ?? taskId ?? elicitationId;
+  return typeof what === "string" ? `${method} ${what}` : method;
+}
