@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 /** Tests that start processes, open many sockets or end a process at every point: too slow for the inner loop. */
@@ -17,10 +18,19 @@ const onTheirOwn = ["test/bench/**/*.test.ts", "test/package/import-time.test.ts
 /** To notice what hangs, not what is slow: how long a test takes is up to whoever else has the processor. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
 
+/** The source of what `package.json` maps to the built package, and property tests with a fixed seed. */
+const resolve = {
+  alias: [
+    { find: "fast-check", replacement: fileURLToPath(new URL("test/support/fast-check.ts", import.meta.url)) },
+    { find: /^#legacy\/(.*)$/, replacement: `${fileURLToPath(new URL("src/legacy/", import.meta.url))}$1.ts` },
+  ],
+};
+
 export default defineConfig({
   test: {
     projects: [
       {
+        resolve,
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "test/architecture.test.ts"],
@@ -30,6 +40,7 @@ export default defineConfig({
         },
       },
       {
+        resolve,
         test: {
           name: "e2e",
           include: ["test/**/*.test.ts", ...withProcesses],
@@ -39,6 +50,7 @@ export default defineConfig({
         },
       },
       {
+        resolve,
         test: {
           name: "alone",
           include: onTheirOwn,

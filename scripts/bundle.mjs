@@ -22,7 +22,7 @@ const entries = Object.fromEntries(
 const kernel = reachable(entries.server, entries.stdio);
 
 rmSync(folder, { recursive: true, force: true });
-const bundle = await rolldown({ input: entries, external: [/^[^./]/], platform: "node", cwd: root });
+const bundle = await rolldown({ input: entries, external: [/^[^./#]/], platform: "node", cwd: root });
 await bundle.write({
   dir: folder,
   format: "esm",

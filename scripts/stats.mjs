@@ -1,6 +1,7 @@
 // Prints figures about the shape of the source: `npm run stats`, `npm run stats -- --json`.
 //
-// A cycle is a set of files that reach each other by imports, imports of types included.
+// A cycle is a set of files that reach each other by imports, imports of types included. A seam, which loads a part of
+// `src/legacy` by a name of `package.json` `imports`, is no edge: the package builds without what is behind it.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -9,7 +10,10 @@ import { root } from "./run.mjs";
 const SMALL = 50;
 
 /** Files whose lines serve only revisions before 2026-07-28, wherever they are. */
-const isLegacy = (file) => /(^|\/)(legacy|sse-)[^/]*(\/|\.ts$)|\/r202[45]-/.test(file);
+const isLegacy = ({ name }) => /(^|\/)(legacy|sse-)[^/]*(\/|\.ts$)|\/r202[45]-/.test(name);
+
+/** Files that load a part of `src/legacy`. */
+const isSeam = ({ text }) => /\bimport\(\s*"#legacy\//.test(text);
 
 /** The figures of a source folder. */
 export function readStats(folder = join(root, "src")) {
@@ -20,7 +24,8 @@ export function readStats(folder = join(root, "src")) {
   for (const [from, targets] of graph) {
     for (const to of new Set(targets)) importers.set(to, [...(importers.get(to) ?? []), from]);
   }
-  const legacy = files.filter(({ name }) => isLegacy(name));
+  const seams = files.filter(isSeam);
+  const legacy = files.filter((file) => isLegacy(file) && !isSeam(file));
   return {
     lines: lines(files),
     files: files.length,
@@ -28,6 +33,8 @@ export function readStats(folder = join(root, "src")) {
     filesWithOneImporter: files.filter(({ path }) => importers.get(path)?.length === 1).length,
     cycles: cyclesOf(graph).map((cycle) => cycle.map((path) => nameOf(folder, path)).sort()),
     legacyLines: lines(legacy),
+    seams: seams.map(({ name }) => name).sort(),
+    seamLines: lines(seams),
     legacyLinesOutside: lines(legacy.filter(({ name }) => !name.startsWith("legacy/"))),
   };
 }
@@ -91,6 +98,7 @@ function print(stats) {
     ["import cycles, types included", stats.cycles.length],
     ["lines only for older revisions", stats.legacyLines],
     ["of these outside src/legacy", stats.legacyLinesOutside],
+    ["lines of seams to src/legacy", stats.seamLines],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   for (const [name, value] of rows) console.log(`${name.padEnd(width)}  ${String(value).padStart(6)}`);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readStats } from "../scripts/stats.mjs";
 
 /** What each folder of `src` may import, besides itself. Read top-down: nothing points up. */
 const layers: Readonly<Record<string, readonly string[]>> = {
@@ -20,16 +21,26 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   catalog: ["std", "json", "model"],
   lock: ["std", "json", "model"],
   config: ["std", "json", "model", "jsonc-parser", "smol-toml", "yaml"],
-  transport: ["std", "json", "jsonrpc", "schema", "store", "model", "codec", "legacy"],
+  transport: ["std", "json", "jsonrpc", "schema", "store", "model", "codec"],
   legacy: ["std", "json", "jsonrpc", "store", "model", "codec", "transport"],
   connect: ["std", "json", "jsonrpc", "model", "bridge", "client", "transport"],
   agent: ["std", "json", "model", "bridge", "catalog", "client"],
   host: ["std", "json", "model", "bridge", "catalog", "lock", "config", "typegen", "client", "connect", "agent"],
-  testing: ["std", "json", "jsonrpc", "model", "codec", "legacy", "transport", "client", "connect"],
+  testing: ["std", "json", "jsonrpc", "model", "codec", "transport", "client", "connect"],
 };
 
 /** What entries show besides their layer: how to serve a server on any channel. */
 const entryEdges: Readonly<Record<string, readonly string[]>> = { "src/server/index.ts": ["jsonrpc", "transport"] };
+
+/** The only files that load a part of `src/legacy`, by `import()`, and only when an older revision is spoken. */
+const seams: readonly string[] = [
+  "src/transport/http/legacy-handlers.ts",
+  "src/transport/legacy-client.ts",
+  "src/transport/legacy-server.ts",
+];
+
+/** Files that name older revisions: the list of all revisions, and since when there is a method. */
+const namesRevisions: readonly string[] = ["src/model/methods.ts", "src/model/revision.ts"];
 
 /** Where the platform may be used. Everything else runs anywhere. */
 const platform =
@@ -51,9 +62,27 @@ describe("architecture", () => {
     const layer = layerOf(file);
     const allowed = new Set([layer, ...(layers[layer] ?? []), ...(entryEdges[file] ?? [])]);
     const forbidden = importsOf(file).filter(
-      (target) => !allowed.has(target) && !(target.startsWith("node:") && platform.test(file)),
+      (target) =>
+        !allowed.has(target) &&
+        !(target.startsWith("node:") && platform.test(file)) &&
+        !(target === "#legacy" && seams.includes(file)),
     );
     expect(forbidden).toEqual([]);
+  });
+
+  it("has no import cycles, types included", () => {
+    expect(readStats().cycles).toEqual([]);
+  });
+
+  it("loads src/legacy at its seams, and only when it is needed", () => {
+    expect(readStats().seams.map((file) => `src/${file}`)).toEqual(seams);
+    expect(seams.filter((file) => /from\s*["']#legacy/.test(readFileSync(file, "utf8")))).toEqual([]);
+  });
+
+  it("names older revisions in src/legacy, the list of revisions and the table of methods only", () => {
+    const outside = files.filter((file) => layerOf(file) !== "legacy" && !namesRevisions.includes(file));
+    expect(outside.filter((file) => /["'`]202[45]-\d\d-\d\d["'`]/.test(readFileSync(file, "utf8")))).toEqual([]);
+    expect(readStats().legacyLinesOutside).toBe(0);
   });
 
   it.each(files)("%s fits on a few screens", (file) => {

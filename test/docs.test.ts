@@ -222,7 +222,7 @@ describe("options", () => {
     ["authorization", "src/auth/server/introspection.ts", "IntrospectionOptions"],
     ["authorization", "src/auth/server/dpop.ts", "DpopOptions"],
     ["rate-limits", "src/middleware/rate-limit.ts", "RateLimitOptions"],
-    ["store", "src/client/cache-choice.ts", "CacheOptions"],
+    ["store", "src/client/cache-entries.ts", "CacheOptions"],
     ["generated-types", "src/typegen/generate-types.ts", "GenerateTypesOptions"],
     ["host", "src/host/host.ts", "HostOptions"],
     ["host", "src/host/spec.ts", "ServerSpec"],

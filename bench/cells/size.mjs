@@ -67,6 +67,7 @@ async function sizes(peer) {
       sourcefile: "program.mjs",
     },
     bundle: true,
+    tsconfigRaw: {}, // Bundlers of users do not read the one of this repository.
     minify: true,
     write: false,
     metafile: true,

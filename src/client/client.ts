@@ -14,7 +14,7 @@ import { type Clock, systemClock } from "../std/clock.ts";
 import { holding } from "../std/hold.ts";
 import { lazy } from "../std/lazy.ts";
 import { quote } from "../std/text.ts";
-import { type CacheOptions, chooseCache } from "./cache-choice.ts";
+import type { CacheOptions } from "./cache-entries.ts";
 import type { CachedCallOptions, CallOptions, ToolCallOptions } from "./call-options.ts";
 import { withoutMalformed } from "./list-entries.ts";
 import { type Listener, listen, type Watch, type WatchOptions } from "./listen.ts";
@@ -31,11 +31,12 @@ import {
   type Requests,
   unsupported,
 } from "./requests.ts";
+import { createResponseCache, type ResponseCache } from "./response-cache.ts";
 import type { TaskDeskParts } from "./task-handles.ts";
 import type { Tasks } from "./tasks.ts";
 import { createToolCalls } from "./tool-calls.ts";
 import { createTools, type Tools } from "./typed-tools.ts";
-import { toWarn } from "./warning.ts";
+import { toWarn, type Warn } from "./warning.ts";
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
@@ -204,6 +205,29 @@ export function createClient<T extends ToolTypes = ToolTypes>(
 }
 
 const standardLimits = { idleMs: 30_000, totalMs: 600_000 };
+
+interface CacheParts {
+  readonly service: Service;
+  readonly connection: Pick<Connection, "server" | "revision">;
+  readonly clock: Clock;
+  readonly warn: Warn;
+  /** Names where the server is. May hold secrets. Absent where nobody else could connect to the same. */
+  readonly place: string | undefined;
+}
+
+/** The cache that a client was told to use. */
+function chooseCache(wanted: boolean | CacheOptions, parts: CacheParts): ResponseCache | undefined {
+  const { service, connection, clock, warn, place } = parts;
+  if (wanted === false) return undefined;
+  if (wanted === true) return createResponseCache({ service, clock, warn });
+  if (place === undefined) {
+    warn({ kind: "not-honoured", message: "results stay in memory: only a URL or a command names a server to others" });
+    return createResponseCache({ service, clock, warn });
+  }
+  const { name, version } = connection.server.serverInfo;
+  const server = JSON.stringify([place, name, version, connection.revision]);
+  return createResponseCache({ service, clock, warn, shared: { ...wanted, server } });
+}
 
 /** The tasks of one client. What deals with them is loaded when first used. */
 function createTasks(parts: TaskDeskParts): Tasks {

@@ -149,6 +149,12 @@ const lists = new Map<string, List>([
   ["tasks/list", { member: "tasks", noun: "task", id: "taskId", check: aTask }],
 ]);
 
+/** What the results of a method that lists something must be. Undefined for any other method. */
+export function checkOfList(method: string): Check | undefined {
+  const list = lists.get(method);
+  return list && anObject({ nextCursor: optionalString, [list.member]: aListOf(list.check) });
+}
+
 function leftOut(list: List, entry: Json | JsonObject, index: number, problem: string): Parameters<Warn>[0] {
   const kind = list.noun === "tool" ? "tool-left-out" : "entry-left-out";
   return { kind, message: `${nameOf(list, entry, index)} is left out: ${problem}` };

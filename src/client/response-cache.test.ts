@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../json/json.ts";
+import type { Json, JsonObject } from "../json/json.ts";
 import type { Method } from "../model/methods.ts";
 import { type CallSource, createCall, type Outcome, type Service } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { createCache } from "./response-cache.ts";
+import { createResponseCache } from "./response-cache.ts";
+import type { ClientWarning } from "./warning.ts";
+
+const warn = (warning: ClientWarning): void => expect.fail(warning.message);
 
 const peer = { revision: "2026-07-28", capabilities: {} } as const;
 
@@ -12,11 +15,12 @@ function callOf(method: Method, params: JsonObject = {}, changes: Partial<CallSo
   return createCall({ method, params, peer, abort: new LazyAbort(), notify: () => undefined, ...changes });
 }
 
-function setUp(cacheable: JsonObject, maxEntries?: number) {
+function setUp(cacheable: JsonObject, maxValues?: number) {
   const clock = createManualClock();
+  const hints: Record<string, Json | undefined> = { ...cacheable };
   let count = 0;
-  const service = async () => ({ kind: "complete", result: { ...cacheable, count: ++count } });
-  const cache = createCache(service as unknown as Service, clock, maxEntries);
+  const service = async () => ({ kind: "complete", result: { ...hints, count: ++count } });
+  const cache = createResponseCache({ service: service as unknown as Service, clock, warn, maxValues });
   const countOf = async (outcome: Promise<Outcome>) => {
     const { result } = (await outcome) as unknown as { readonly result: { readonly count: number } };
     return result.count;
@@ -24,10 +28,10 @@ function setUp(cacheable: JsonObject, maxEntries?: number) {
   const read = (method: Method, params?: JsonObject, changes?: Partial<CallSource>) =>
     countOf(cache.reading(callOf(method, params, changes)));
   const refresh = (method: Method, params?: JsonObject) => countOf(cache.refreshing(callOf(method, params)));
-  return { cache, clock, read, refresh };
+  return { cache, clock, hints, read, refresh };
 }
 
-describe("createCache", () => {
+describe("results in the memory of a client", () => {
   it("keeps a result while it is fresh, and not a moment longer", async () => {
     const { clock, read } = setUp({ ttlMs: 100 });
     expect(await read("tools/list")).toBe(1);
@@ -103,7 +107,7 @@ describe("createCache", () => {
     const clock = createManualClock();
     const answers: ((outcome: object) => void)[] = [];
     const service = () => new Promise((resolve) => answers.push(resolve));
-    const cache = createCache(service as Service, clock);
+    const cache = createResponseCache({ service: service as Service, clock, warn });
     const first = cache.reading(callOf("tools/list"));
     cache.invalidate({ kind: "tools" });
     answers[0]?.({ kind: "complete", result: { ttlMs: 100, tools: [] } });
@@ -115,19 +119,37 @@ describe("createCache", () => {
   it("keeps no failure", async () => {
     let count = 0;
     const failing = async () => ({ kind: "failed", failure: { code: "internal", message: `${++count}` } });
-    const cache = createCache(failing as unknown as Service, createManualClock());
+    const cache = createResponseCache({ service: failing as unknown as Service, clock: createManualClock(), warn });
     await cache.reading(callOf("tools/list"));
     await cache.reading(callOf("tools/list"));
     expect(count).toBe(2);
   });
 
-  it("forgets what was used least when it is full", async () => {
-    const { read } = setUp({ ttlMs: 100 }, 2);
+  it("forgets what expires first when it is full", async () => {
+    const { read, hints } = setUp({ ttlMs: 100 }, 2);
     await read("resources/read", { uri: "a" });
+    hints.ttlMs = 50;
     await read("resources/read", { uri: "b" });
-    await read("resources/read", { uri: "a" });
+    hints.ttlMs = 100;
     await read("resources/read", { uri: "c" });
-    expect(await read("resources/read", { uri: "a" })).toBe(1);
+    expect([await read("resources/read", { uri: "a" }), await read("resources/read", { uri: "c" })]).toEqual([1, 3]);
     expect(await read("resources/read", { uri: "b" })).toBe(4);
+  });
+
+  it("keeps more than it has parsed", async () => {
+    const { read } = setUp({ ttlMs: 100, contents: [{ uri: "a:b" }] });
+    for (let n = 0; n < 600; n++) await read("resources/read", { uri: `${n}` });
+    expect(await read("resources/read", { uri: "0" })).toBe(1);
+  });
+
+  it("stays of use while many resources change that nobody reads", async () => {
+    const { cache, clock, read } = setUp({ ttlMs: 1_000 }, 20);
+    await read("tools/list");
+    for (let n = 0; n < 200; n++) {
+      clock.advance(1);
+      cache.invalidate({ kind: "resource", uri: `a:${n}` });
+    }
+    const count = await read("tools/list");
+    expect(await read("tools/list")).toBe(count);
   });
 });

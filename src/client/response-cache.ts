@@ -1,9 +1,10 @@
-import { asJson } from "../json/json.ts";
-import type { Method } from "../model/methods.ts";
-import type { CallOf, Outcome, OutcomeOf, Service } from "../model/service.ts";
+import { asJson, type JsonObject } from "../json/json.ts";
+import type { Method, Result } from "../model/methods.ts";
+import { abortReason, type CallOf, type Outcome, type OutcomeOf, type Service } from "../model/service.ts";
 import type { Change } from "../model/subscription.ts";
-import type { Clock } from "../std/clock.ts";
-import { changedSubject, keyOf, subjectOf } from "./cache-entries.ts";
+import { type Awaitable, chain } from "../std/awaitable.ts";
+import { lazy } from "../std/lazy.ts";
+import type { CacheEntries, CacheEntriesOptions, CacheKey, Lookup } from "./cache-entries.ts";
 
 /** Keeps results for as long as the server allows. */
 export interface ResponseCache {
@@ -15,88 +16,140 @@ export interface ResponseCache {
   invalidate(change: Change): void;
 }
 
-/**
- * A cache in memory, in front of a service, for methods whose results say how
- * long they last. Belongs to one client, so what is private stays so.
- */
-export function createCache(service: Service, clock: Clock, maxEntries?: number): ResponseCache {
-  const table = createCacheTable(clock, maxEntries);
-  let generation = 0;
+interface ResponseCacheOptions extends CacheEntriesOptions {
+  /** What is asked for results that are not kept. */
+  readonly service: Service;
+}
 
-  const refreshing: Service = async (call) => {
-    const key = keyOf(call);
-    if (key === undefined) return service(call);
-    const asked = generation;
+/**
+ * A cache in front of a service, for methods whose results say how long they last.
+ *
+ * What keeps results is loaded with the first one that may be kept, or before the first call where others may have kept
+ * some. A store that fails or is slow makes no call fail.
+ */
+export function createResponseCache(options: ResponseCacheOptions): ResponseCache {
+  const { service, warn, shared } = options;
+  /** What has changed before what keeps results was loaded. */
+  const missed: string[] = [];
+  const lazyEntries = lazy(
+    () => import("./cache-entries.ts"),
+    ({ createCacheEntries }) => {
+      const entries = createCacheEntries(options);
+      for (const subject of missed.splice(0)) entries.outdate(subject);
+      return entries;
+    },
+  );
+  let changes = 0;
+  let isBroken = false;
+
+  /** Undefined when it cannot be loaded. It is tried once. */
+  const load = async (): Promise<CacheEntries | undefined> => {
+    if (isBroken) return undefined;
+    try {
+      return await lazyEntries.load();
+    } catch (cause) {
+      if (!isBroken) warn({ kind: "store-failed", message: "results are not kept: the cache cannot be loaded", cause });
+      isBroken = true;
+      return undefined;
+    }
+  };
+
+  const look = (call: CallOf, anew: boolean): Awaitable<Lookup | undefined> => {
+    const { loaded } = lazyEntries;
+    // Only this client puts something into its memory.
+    const key = loaded === undefined && shared === undefined ? undefined : keyOf(call);
+    if (key === undefined) return undefined;
+    return loaded === undefined ? load().then((entries) => entries?.look(key, anew)) : loaded.look(key, anew);
+  };
+
+  /** The place of a first result that may be kept in memory. */
+  const makePlace = async (call: CallOf, result: JsonObject): Promise<Lookup | undefined> => {
+    const key = shared !== undefined || ttlOf(result) <= 0 ? undefined : keyOf(call);
+    return key && (await load())?.look(key, true);
+  };
+
+  /** What was asked before a change is not kept after it. */
+  const ask = async <M extends Method>(call: CallOf<M>, lookup: Lookup | undefined): Promise<OutcomeOf<M>> => {
+    if (abortReason(call) !== undefined) return aborted(call);
+    const asked = changes;
     const outcome = await service(call);
-    if (asked === generation) table.keep(key, outcome);
+    if (outcome.kind !== "complete") return outcome;
+    const result = asJson(outcome.result);
+    const place = lookup ?? (await makePlace(call, result));
+    if (asked === changes) place?.keep(result, ttlOf(result));
     return outcome;
   };
 
-  const reading: Service = async <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>> => {
-    const key = keyOf(call);
-    const kept = key === undefined ? undefined : table.find(key);
-    // The key begins with the method, so what it leads to is an outcome of that method.
-    return kept === undefined ? refreshing(call) : (kept as OutcomeOf<M>);
+  const answer = <M extends Method>(call: CallOf<M>, anew: boolean): Promise<OutcomeOf<M>> => {
+    const began = changes;
+    const answered = chain(look(call, anew), (lookup): Promise<OutcomeOf<M>> => {
+      const result = began === changes ? lookup?.result : undefined;
+      if (anew || result === undefined) return ask(call, lookup);
+      // The key of a result begins with the method, so it is a result of that method.
+      return Promise.resolve({ kind: "complete", result: result as Result<M> });
+    });
+    return answered as Promise<OutcomeOf<M>>;
   };
 
   return {
-    reading,
-    refreshing,
+    reading: (call) => answer(call, false),
+    refreshing: (call) => answer(call, true),
     invalidate(change) {
       const subject = changedSubject(change);
-      generation++;
-      if (subject !== undefined) table.dropAll(subject);
+      if (subject === undefined) return;
+      changes++;
+      if (lazyEntries.loaded !== undefined) lazyEntries.loaded.outdate(subject);
+      else if (shared !== undefined && !isBroken) {
+        missed.push(subject);
+        void load();
+      }
     },
   };
 }
 
-/** Outcomes in memory, each for as long as it says. */
-interface CacheTable {
-  find(key: string): Outcome | undefined;
-  /** Keeps an outcome in the place of what was there; one that must not be kept leaves nothing there. */
-  keep(key: string, outcome: Outcome): void;
-  drop(key: string): void;
-  /** Drops all that tells of it. */
-  dropAll(subject: string): void;
-}
-
-interface Entry {
-  readonly outcome: Outcome;
-  readonly freshUntil: number;
-}
-
-/** When there are more than `maxEntries`, the least recently used goes. */
-export function createCacheTable(clock: Clock, maxEntries = 500): CacheTable {
-  /** Least recently used first. */
-  const entries = new Map<string, Entry>();
-
-  return {
-    find(key) {
-      const entry = entries.get(key);
-      if (entry === undefined) return undefined;
-      entries.delete(key);
-      if (clock.now() >= entry.freshUntil) return undefined;
-      entries.set(key, entry);
-      return entry.outcome;
-    },
-    keep(key, outcome) {
-      entries.delete(key);
-      const ttlMs = ttlOf(outcome);
-      if (ttlMs <= 0) return;
-      entries.set(key, { outcome, freshUntil: clock.now() + ttlMs });
-      const [oldest] = entries.keys();
-      if (entries.size > maxEntries && oldest !== undefined) entries.delete(oldest);
-    },
-    drop: (key) => void entries.delete(key),
-    dropAll(subject) {
-      for (const key of entries.keys()) if (subjectOf(key) === subject) entries.delete(key);
-    },
-  };
-}
-
-/** How long an outcome may be kept. */
-function ttlOf(outcome: Outcome): number {
-  if (outcome.kind !== "complete") return 0;
-  const { ttlMs } = asJson(outcome.result);
+/** How long a result may be kept. */
+function ttlOf({ ttlMs }: JsonObject): number {
   return typeof ttlMs === "number" ? ttlMs : 0;
+}
+
+/** The caller went while the store was asked. */
+function aborted({ method }: CallOf): Outcome & { readonly kind: "failed" } {
+  return { kind: "failed", failure: { code: "cancelled", message: `${method} was cancelled` } };
+}
+
+/** None for a call that answers questions, whose result must not be kept, and for params nobody knows the meaning of. */
+function keyOf({ method, params, answers, state }: CallOf): CacheKey | undefined {
+  if (answers !== undefined || state !== undefined) return undefined;
+  const { uri, cursor, ...unknown } = asJson(params);
+  if (Object.keys(unknown).length > 0) return undefined;
+  const what = JSON.stringify(uri ?? cursor ?? null);
+  return { text: `${method} ${what}`, method, subject: subjectOf(method, what) };
+}
+
+function subjectOf(method: string, what: string): string | undefined {
+  switch (method) {
+    case "tools/list":
+      return "tools";
+    case "prompts/list":
+      return "prompts";
+    case "resources/list":
+    case "resources/templates/list":
+      return "resources";
+    case "resources/read":
+      return `resource ${what}`;
+    default:
+      return undefined;
+  }
+}
+
+/** What a change makes wrong. */
+function changedSubject(change: Change): string | undefined {
+  switch (change.kind) {
+    case "resource":
+      return `resource ${JSON.stringify(change.uri)}`;
+    case "task":
+      return undefined;
+    default:
+      return change.kind;
+  }
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../json/json.ts";
 import type { ErrorObject, Id, Request } from "../jsonrpc/message.ts";
 import type { Failure } from "../model/errors.ts";
-import type { Answer, Question, QuestionMethod } from "../model/input.ts";
+import type { Question } from "../model/input.ts";
 import type { LogLevel } from "../model/logging.ts";
-import type { DiscoverResult, Method, MethodRow, Params } from "../model/methods.ts";
-import type { ClientCapabilities, Implementation, Peer } from "../model/peer.ts";
+import type { Method, MethodRow, Params } from "../model/methods.ts";
+import type { Implementation, Peer } from "../model/peer.ts";
 import type { Revision } from "../model/revision.ts";
 import type { CallOf, OutcomeOf } from "../model/service.ts";
 import type { TaskTerms } from "../model/task.ts";
@@ -28,12 +28,6 @@ export interface WireCall<M extends Method = Method> {
   readonly tasks: TaskTerms | undefined;
 }
 
-/** What a legacy connection remembers of its client. */
-export interface Session {
-  readonly peer: Peer;
-  readonly logLevel: LogLevel | undefined;
-}
-
 /** What an outgoing notification belongs to. */
 export interface NotificationScope {
   readonly progressToken?: Id | undefined;
@@ -44,12 +38,6 @@ export interface NotificationScope {
 export interface Told {
   readonly method: string;
   readonly params: JsonObject;
-}
-
-/** What a client sends to open a legacy connection, in words of the model. */
-export interface Hello {
-  readonly info: Implementation;
-  readonly capabilities: ClientCapabilities;
 }
 
 /** What both ends of a connection say. */
@@ -70,8 +58,7 @@ interface SharedCodec {
  * out what the revision does not know.
  */
 export interface ServerCodec extends SharedCodec {
-  /** A request. Legacy revisions need the session it belongs to. */
-  decodeCall(request: Request, session?: Session): Decoded<WireCall>;
+  decodeCall(request: Request): Decoded<WireCall>;
   /** How the call ended. `server` signs modern results; the params of the call tell what a result belongs to. */
   encodeOutcome<M extends Method>(
     method: M,
@@ -96,18 +83,4 @@ export interface ClientCodec extends SharedCodec {
    * subscription id. Undefined when it makes no sense.
    */
   decodeNotification(method: string, params: JsonObject): Told | undefined;
-}
-
-/** The server's end of a revision that opens with a handshake. */
-export interface LegacyServerCodec extends ServerCodec, Pick<ClientCodec, "decodeFailure"> {
-  decodeHello(params: JsonObject): Decoded<Hello>;
-  encodeWelcome(server: DiscoverResult): JsonObject;
-}
-
-/** The client's end of a revision that opens with a handshake, and in which servers ask by requests of their own. */
-export interface LegacyClientCodec extends ClientCodec {
-  encodeHello(hello: Hello): JsonObject;
-  decodeWelcome(result: JsonObject): Decoded<DiscoverResult>;
-  decodeQuestion(method: string, params: JsonObject): Decoded<Question>;
-  encodeAnswer(method: QuestionMethod, answer: Answer): JsonObject;
 }

@@ -1,6 +1,6 @@
 /// <reference path="../index.ts" preserve="true" />
 export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "../bridge/tool-loop.ts";
-export type { CacheOptions } from "../client/cache-choice.ts";
+export type { CacheOptions } from "../client/cache-entries.ts";
 export type { CachedCallOptions, CallOptions, LogEntry, Progress, ToolCallOptions } from "../client/call-options.ts";
 export type { ChangeKinds, Client, ClientOptions } from "../client/client.ts";
 export type { ElicitForm, ElicitLink, ElicitReply } from "../client/elicitation.ts";

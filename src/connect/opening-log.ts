@@ -67,7 +67,7 @@ function withAttempts(error: McpError, what: string, tried: readonly Tried[]): M
   // What says that there is no connection says with whom, and one opening alone explains nothing.
   const isNamed = code === "connection-closed";
   if (isNamed && tried.length === 1) return error;
-  const text = `${isNamed ? "" : `cannot connect to ${what}: `}${message}${list(tried)}${hintFor(error, what)}`;
+  const text = `${isNamed ? "" : `cannot connect to ${what}: `}${message}${list(tried, message)}${hintFor(error, what)}`;
   const told = isObject(data) ? { ...data, attempts: asData(tried) } : data;
   return new McpError(code, text, { data: told, cause, ...(number !== undefined && { number }) });
 }
@@ -87,9 +87,13 @@ interface Tried {
 /** Errors that are about the caller. */
 const untold: ReadonlySet<string> = new Set(["cancelled", "invalid-params"]);
 
-function list(tried: readonly Tried[]): string {
+/** What was tried, and each answer that is not in `said`. */
+function list(tried: readonly Tried[], said = ""): string {
   if (tried.length === 0) return "";
-  return `; tried ${tried.map(({ opening, answer, ms }) => `${opening} (${ms} ms: ${answer})`).join(", ")}`;
+  const parts = tried.map(({ opening, answer, ms }) =>
+    said.includes(answer) ? `${opening} (${ms} ms)` : `${opening} (${ms} ms: ${answer})`,
+  );
+  return `; tried ${parts.join(", ")}`;
 }
 
 function asData(tried: readonly Tried[]): readonly JsonObject[] {

@@ -70,7 +70,7 @@ export function createListings({ seats, access, gate, kept, onDenied, wait }: Li
       const line = await reach(seat, signal);
       const shelf = shelfOf(seat);
       const items = shelf.get(line, { signal, fresh });
-      return wait(items, { server: seat.name, since: shelf.askedAt, what: `its ${shelf.kind}` });
+      return wait(items, { server: seat.name, since: shelf.askedAt, what: `listing its ${shelf.kind}` });
     };
 
   /** The connection for a list. Who lists does not wait for what is broken. */
@@ -80,7 +80,7 @@ export function createListings({ seats, access, gate, kept, onDenied, wait }: Li
     if (state.kind === "down" && !state.isLooping) return Promise.reject(unavailable(name, state.reason));
     const opened = member.open(signal);
     const since = member.state.kind === "connecting" ? member.state.since : undefined;
-    return wait(opened, { server: name, since, what: "an answer to connecting" });
+    return wait(opened, { server: name, since, what: "connecting" });
   };
 
   const allowed = async (seat: Seat, tools: readonly HostTool[]): Promise<readonly HostTool[]> => {
@@ -147,7 +147,7 @@ interface Owed {
   readonly server: string;
   /** Since when; undefined when it is there already. */
   readonly since: number | undefined;
-  /** For people: `its tools`, `the connection`. */
+  /** For people: `listing its tools`, `connecting`. */
   readonly what: string;
 }
 
@@ -160,7 +160,7 @@ export function createListWait(clock: Clock, timeoutMs: number): ListWait {
       stop = clock.after(Math.max(0, since + timeoutMs - clock.now()), () => reject(tooLate()));
     });
     const tooLate = (): McpError => {
-      const message = `server ${server} has owed ${what} for more than ${timeoutMs} ms: it is left out of lists until it answers (listTimeoutMs)`;
+      const message = `server ${server} did not answer within ${timeoutMs} ms (${what}): lists leave it out until it does. To wait longer, await host.settled() first or raise listTimeoutMs`;
       return new McpError("timeout", message, { data: { listTimeoutMs: timeoutMs } });
     };
     try {

@@ -72,6 +72,8 @@ function hintFor({ code, message, data }: Failure): string | undefined {
   if (/ECONNREFUSED/.test(message)) return "nothing listens there: is the server started, and the port right?";
   if (/ENOTFOUND|EAI_AGAIN/.test(message))
     return "the host name is not known: is it spelled right, and is there a network?";
+  if (code === "timeout" && "listTimeoutMs" in facts)
+    return "the server is slow or still starting (a first npx downloads the package): await host.settled() before listing";
   if (code === "timeout")
     return "the server does not answer: does it speak MCP on stdio or at this URL? connectTimeoutMs sets the limit";
   if ("exitCode" in facts)

@@ -2,10 +2,10 @@ import { McpError } from "../model/errors.ts";
 import { methodRow } from "../model/methods.ts";
 import { checkOptionNames, type OptionNames } from "../model/option-names.ts";
 import type { Call, Middleware, Outcome } from "../model/service.ts";
-import { promised } from "../std/awaitable.ts";
+import { type Awaitable, allOf, chain, promised } from "../std/awaitable.ts";
 import { toBase64Url } from "../std/base64.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
-import { type Attempts, createAttempts } from "../store/attempt.ts";
+import { type Attempts, attemptsInMemory, createAttempts } from "../store/attempt.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store, Values } from "../store/store.ts";
 
@@ -77,28 +77,29 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   const attempt = attemptsOf(options);
   const blind: Verdict = options.onStoreFailure === "refuse" ? { ok: false, retryAfterMs: REST_MS } : { ok: true };
 
-  const judge = async (call: Call): Promise<Verdict> => {
+  const judge = (call: Call): Awaitable<Verdict> => {
     const [caller, price] = [by(call), cost === undefined ? 1 : costOf(cost(call))];
     if (caller === undefined || price === 0) return { ok: true };
-    const wish = { name: await nameOf(prefix, caller), cost: price, now: Math.floor(now()) };
-    const judged = await attempt(({ values }) => take(values, wish, { limit, windowMs }));
-    return judged.ok ? judged.value : blind;
+    return chain(nameOf(prefix, caller), (name) => {
+      const wish = { name, cost: price, now: Math.floor(now()) };
+      const judged = attempt(({ values }) => take(values, wish, { limit, windowMs }));
+      return chain(judged, (attempted) => (attempted.ok ? attempted.value : blind));
+    });
   };
 
   return (next) => {
     const limited = async (call: Call): Promise<Outcome> => {
-      const verdict = await judge(call);
+      const judged = judge(call);
+      const verdict = judged instanceof Promise ? await judged : judged;
       return verdict.ok ? next(call) : refusal(options, verdict.retryAfterMs);
     };
     return (call) => (counts(call.method) ? limited(call) : next(call));
   };
 }
 
-/** Memory is always there, and quick: nobody has to wait for it with a timer. */
 function attemptsOf({ store, onError = report, clock = systemClock }: RateLimitOptions): Attempts {
-  if (store !== undefined) return createAttempts(store, { clock, waitMs: WAIT_MS, restMs: REST_MS, failed: onError });
-  const own = memoryStore({ clock });
-  return async (work) => ({ ok: true, value: await work(own) });
+  if (store === undefined) return attemptsInMemory(memoryStore({ clock }));
+  return createAttempts(store, { clock, waitMs: WAIT_MS, restMs: REST_MS, failed: onError });
 }
 
 function report(error: unknown): void {
@@ -108,9 +109,12 @@ function report(error: unknown): void {
 /** Names in a store have at most 512 characters, of which a window takes some. */
 const MAX_NAME = 400;
 
-async function nameOf(prefix: string, caller: string): Promise<string> {
+function nameOf(prefix: string, caller: string): Awaitable<string> {
   const name = `${prefix} ${caller}`;
-  if (name.length <= MAX_NAME) return name;
+  return name.length <= MAX_NAME ? name : digestOf(name);
+}
+
+async function digestOf(name: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(name));
   return `rate ${toBase64Url(new Uint8Array(digest))}`;
 }
@@ -175,22 +179,25 @@ interface Count {
  * in a window that ends now.
  *
  * What is refused does not count. While it is being given back, others may be
- * refused for it. Rejects when the numbers cannot be had.
+ * refused for it. Answers at once where the store does. Throws or rejects when
+ * the numbers cannot be had.
  */
-export async function take(values: Pick<Values, "add">, wish: Wish, options: WindowOptions): Promise<Verdict> {
+export function take(values: Pick<Values, "add">, wish: Wish, options: WindowOptions): Awaitable<Verdict> {
   const { name, cost, now } = wish;
   const { limit, windowMs } = options;
   if (cost > limit) return { ok: false, retryAfterMs: windowMs };
   const index = Math.floor(now / windowMs);
-  const [before, sum] = await Promise.all([
+  const added = allOf([
     values.add(`${name} ${index - 1}`, 0, windowMs),
     values.add(`${name} ${index}`, cost, 2 * windowMs),
-  ]);
-  const count = { before: Math.max(0, before), others: Math.max(0, sum - cost), cost, elapsedMs: now % windowMs };
-  if (isWithin(count, options)) return { ok: true };
-  // What cannot be given back now is counted until its window is over.
-  promised(() => values.add(`${name} ${index}`, -cost, 2 * windowMs)).catch(() => {});
-  return { ok: false, retryAfterMs: waitOf(count, options) };
+  ] as const);
+  return chain(added, ([before, sum]): Verdict => {
+    const count = { before: Math.max(0, before), others: Math.max(0, sum - cost), cost, elapsedMs: now % windowMs };
+    if (isWithin(count, options)) return { ok: true };
+    // What cannot be given back now is counted until its window is over.
+    promised(() => values.add(`${name} ${index}`, -cost, 2 * windowMs)).catch(() => {});
+    return { ok: false, retryAfterMs: waitOf(count, options) };
+  });
 }
 
 function isWithin({ before, others, cost, elapsedMs }: Count, { limit, windowMs }: WindowOptions): boolean {

@@ -12,7 +12,8 @@ function setUp(limit: number, start = 5 * W) {
   const { values } = memoryStore({ clock });
   return {
     clock,
-    take: (cost = 1): Promise<Verdict> => take(values, { name: "a", cost, now: clock.now() }, { limit, windowMs: W }),
+    take: async (cost = 1): Promise<Verdict> =>
+      take(values, { name: "a", cost, now: clock.now() }, { limit, windowMs: W }),
   };
 }
 
@@ -27,6 +28,11 @@ describe("take", () => {
     const { take } = setUp(3);
     const verdicts = [await take(), await take(2), await take(), await take()];
     expect(verdicts.map(({ ok }) => ok)).toEqual([true, true, false, false]);
+  });
+
+  it("answers at once where the store does", () => {
+    const { values } = memoryStore();
+    expect(take(values, { name: "a", cost: 1, now: 0 }, { limit: 1, windowMs: W })).toEqual({ ok: true });
   });
 
   it("lets what comes at the same time happen as if it came in turn", async () => {

@@ -62,3 +62,6 @@ export interface Connection {
   /** Sends a notification that belongs to no call, unless the revision defines it no more, or not yet. */
   tell?(method: string, params: JsonObject): void;
 }
+
+/** A connection but for how it ends. */
+export type OpenConnection = Omit<Connection, "ended" | "close">;

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { redact } from "./redact.ts";
+import { isSecretName } from "./secret-name.ts";
 
 const hidden = "[REDACTED]";
 
@@ -47,8 +48,7 @@ describe("redact", () => {
         const before = JSON.stringify(value);
         const copy = redact(value);
         expect(JSON.stringify(value)).toBe(before);
-        if (!/passw|pwd|token|secret|key|auth|bearer|cred|cookie|session|private|signature/i.test(before))
-          expect(JSON.stringify(copy)).toBe(before);
+        if (!namesIn(value).some(isSecretName)) expect(JSON.stringify(copy)).toBe(before);
         if (typeof value === "object" && value !== null) expect(copy).not.toBe(value);
       }),
     );
@@ -131,3 +131,10 @@ describe("redact", () => {
     expect("polluted" in copy).toBe(false);
   });
 });
+
+/** The names of all members, at any depth. */
+function namesIn(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const own = Array.isArray(value) ? [] : Object.keys(value);
+  return [...own, ...Object.values(value).flatMap(namesIn)];
+}

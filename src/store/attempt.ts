@@ -1,12 +1,12 @@
-import type { Awaitable } from "../std/awaitable.ts";
+import { type Awaitable, chain } from "../std/awaitable.ts";
 import type { Clock } from "../std/clock.ts";
 import { type Store, StoreError } from "./store.ts";
 
 /** What came of asking a store for something that can be done without. */
 export type Attempt<T> = { readonly ok: true; readonly value: T } | { readonly ok: false };
 
-/** Asks a store for something. Never rejects. */
-export type Attempts = <T>(work: (store: Store) => Awaitable<T>) => Promise<Attempt<T>>;
+/** Asks a store for something that can be done without. */
+export type Attempts = <T>(work: (store: Store) => Awaitable<T>) => Awaitable<Attempt<T>>;
 
 export interface AttemptsOptions {
   readonly clock: Clock;
@@ -21,8 +21,9 @@ export interface AttemptsOptions {
 /**
  * Uses a store that makes things better, and whose absence must make nothing
  * fail: it is waited for only so long, and while it rests, not asked at all.
+ * An attempt never rejects.
  */
-export function createAttempts(store: Store | Promise<Store>, options: AttemptsOptions): Attempts {
+export function createAttempts(store: Store | Promise<Store>, options: AttemptsOptions) {
   const { clock, waitMs, restMs, failed } = options;
   let restsUntil = Number.NEGATIVE_INFINITY;
 
@@ -36,7 +37,7 @@ export function createAttempts(store: Store | Promise<Store>, options: AttemptsO
 
   const ask = async <T>(work: (store: Store) => Awaitable<T>): Promise<T> => work(await store);
 
-  return <T>(work: (store: Store) => Awaitable<T>) => {
+  return <T>(work: (store: Store) => Awaitable<T>): Promise<Attempt<T>> => {
     if (clock.now() < restsUntil) return Promise.resolve(none);
     return new Promise<Attempt<T>>((resolve) => {
       let isOver = false;
@@ -55,6 +56,11 @@ export function createAttempts(store: Store | Promise<Store>, options: AttemptsO
 }
 
 const none = { ok: false } as const;
+
+/** Asks a store in the memory of this process. It is always there, and answers at once: no timer has to watch it. */
+export function attemptsInMemory(store: Store): Attempts {
+  return (work) => chain(work(store), (value) => ({ ok: true, value }));
+}
 
 function late(waitMs: number): StoreError {
   return new StoreError("unavailable", `the store did not answer within ${waitMs} ms`);

@@ -2,11 +2,15 @@ import type { Clock } from "../std/clock.ts";
 
 /** Things by name, each until its time. What is due is not there, whether its memory was given back yet or not. */
 export interface ExpiringMap<T> {
+  /** How many there are, with those that are due and whose memory was not given back yet. */
+  readonly size: number;
   get(name: string): T | undefined;
   /** Keeps it until the clock shows `due`. */
   set(name: string, item: T, due: number): void;
   /** What was there. */
   delete(name: string): T | undefined;
+  /** The names of those that are due first, at most `count`. Looks at all of them. */
+  soonest(count: number): readonly string[];
 }
 
 /** Makes maps that share one timer. */
@@ -16,6 +20,8 @@ export interface Expiry {
   after(ttl: number | undefined): number;
   /** `forget` is told what is dropped because it was due. */
   newMap<T>(forget?: (name: string, item: T) => void): ExpiringMap<T>;
+  /** Gives back the memory of what was due a while ago, without waiting for the timer. */
+  sweep(): void;
   /** Gives no more memory back. */
   stop(): void;
 }
@@ -47,6 +53,7 @@ export function createExpiry(clock: Clock): Expiry {
   };
 
   const sweep = (): void => {
+    disarm?.();
     disarm = undefined;
     swept = clock.now();
     let left = SWEEP_MAX;
@@ -77,6 +84,7 @@ export function createExpiry(clock: Clock): Expiry {
   return {
     now: () => clock.now(),
     after: (ttl) => (ttl === undefined ? Number.POSITIVE_INFINITY : clock.now() + ttl),
+    sweep,
     newMap: (forget) => createMap({ now: () => clock.now(), watch, unwatch, forget }),
     stop() {
       disarm?.();
@@ -128,6 +136,9 @@ function createMap<T>({ now, watch, unwatch, forget }: MapParts<T>): ExpiringMap
   };
 
   return {
+    get size() {
+      return slots.size;
+    },
     get,
     set(name, item, due) {
       remove(name);
@@ -136,5 +147,9 @@ function createMap<T>({ now, watch, unwatch, forget }: MapParts<T>): ExpiringMap
       watch(slot);
     },
     delete: remove,
+    soonest(count) {
+      const byDue = [...slots].sort(([, a], [, b]) => a.due - b.due);
+      return byDue.slice(0, count).map(([name]) => name);
+    },
   };
 }

@@ -3,16 +3,19 @@ import { checkName } from "./check.ts";
 import { createExpiry } from "./expiring-map.ts";
 import { memoryLeases } from "./memory-leases.ts";
 import { memoryStreams } from "./memory-streams.ts";
-import { memoryValues } from "./memory-values.ts";
+import { memoryValues, type ValueLimits } from "./memory-values.ts";
 import { type Store, StoreError, type Topics } from "./store.ts";
 import { createInbox, type Inbox } from "./subscription-queue.ts";
 
-export interface MemoryStoreOptions {
+export interface MemoryStoreOptions extends ValueLimits {
   readonly clock?: Clock | undefined;
 }
 
-/** A store in the memory of this process, for one process. What it keeps is gone when it is closed. */
-export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): Store {
+/**
+ * A store in the memory of this process, for one process. What it keeps is gone when it is closed, and with `maxValues`
+ * what expires first when it is full.
+ */
+export function memoryStore({ clock = systemClock, ...limits }: MemoryStoreOptions = {}): Store {
   let closed = false;
   const ensureOpen = (): void => {
     if (closed) throw new StoreError("closed", "the store is closed");
@@ -29,7 +32,7 @@ export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): S
   };
 
   return {
-    values: memoryValues({ expiry, leases, ensureOpen }),
+    values: memoryValues({ expiry, leases, ensureOpen }, limits),
     streams: memoryStreams({ expiry, leases, ensureOpen }),
     topics,
     leases: { acquire: leases.acquire, held: leases.held },

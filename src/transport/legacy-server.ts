@@ -39,7 +39,7 @@ export interface LegacySession {
   close(): void;
 }
 
-const lazyServer: Lazy<LegacyServer> = lazy(() => import("../legacy/server.ts"));
+const lazyServer: Lazy<LegacyServer> = lazy(() => import("#legacy/server"));
 
 /**
  * The session of a client that opens with `initialize`. What serves it is loaded when the first such client comes; the

@@ -2,11 +2,35 @@ import { modernClient } from "../codec/modern-client.ts";
 import { failureOf } from "../codec/send.ts";
 import { isObject } from "../json/json.ts";
 import type { Reply } from "../jsonrpc/outbound.ts";
-import { type ErrorCode, type Failure, toError } from "../model/errors.ts";
+import type { Ending, OpenConnection, Opening } from "../model/connection.ts";
+import { type ErrorCode, type Failure, McpError, toError } from "../model/errors.ts";
 import type { DiscoverResult } from "../model/methods.ts";
-import { type Era, isLegacy, type LegacyRevision, newest, newestLegacy } from "../model/revision.ts";
+import {
+  type Era,
+  isLegacy,
+  type LegacyRevision,
+  newest,
+  newestLegacy,
+  type Revision,
+  revisions,
+} from "../model/revision.ts";
 import type { Clock } from "../std/clock.ts";
-import { type Link, type Negotiation, newestLegacyOf, unsupported } from "./link.ts";
+import type { Initialized } from "./legacy-client.ts";
+
+/** The steps by which a client finds out what a server speaks, over whatever carries them. */
+export interface Negotiation {
+  readonly opening: Opening;
+  /** Asks the server what it is. Never rejects, and never cancelled on the wire. */
+  discover(): Promise<Reply>;
+  /** Speaks the newest revision. */
+  connectModern(server: DiscoverResult): OpenConnection;
+  /** Opens the handshake of an older revision. Rejects when the server refuses, or speaks what this client does not. */
+  initialize(revision: LegacyRevision): Promise<Initialized>;
+  /** Resolves when the connection is over. Never rejects. */
+  readonly ended: Promise<Ending>;
+  /** Idempotent, never rejects. */
+  close(): Promise<void>;
+}
 
 export interface NegotiateOptions {
   /**
@@ -24,7 +48,7 @@ export interface NegotiateOptions {
 }
 
 /** Finds out what the server speaks and gets ready to speak it. */
-export async function negotiate(steps: Negotiation, options: NegotiateOptions): Promise<Link> {
+export async function negotiate(steps: Negotiation, options: NegotiateOptions): Promise<OpenConnection> {
   const talk: Talk = { steps, ...options };
   const { revision } = steps.opening;
   if (revision !== undefined) return isLegacy(revision) ? shakeHands(talk, revision) : probe(talk);
@@ -37,12 +61,12 @@ interface Talk extends NegotiateOptions {
   readonly steps: Negotiation;
 }
 
-async function shakeHands({ steps }: Talk, revision: LegacyRevision = newestLegacy): Promise<Link> {
+async function shakeHands({ steps }: Talk, revision: LegacyRevision = newestLegacy): Promise<OpenConnection> {
   const greeted = await steps.initialize(revision);
   return greeted.connect();
 }
 
-async function probe(talk: Talk): Promise<Link> {
+async function probe(talk: Talk): Promise<OpenConnection> {
   const probed = await discover(talk.steps);
   if (probed.kind === "discovered") return settle(talk, probed.server);
   throw toError(probed.failure);
@@ -53,7 +77,7 @@ async function probe(talk: Talk): Promise<Link> {
  * connection modern; any other answer, or silence, leads to the handshake. A
  * slow modern server may still answer while the handshake is under way.
  */
-async function probeThenGreet(talk: Talk): Promise<Link> {
+async function probeThenGreet(talk: Talk): Promise<OpenConnection> {
   const { steps } = talk;
   const discovered = discover(steps);
   const first = await orSilence(discovered, steps.opening.clock, silenceOf(talk));
@@ -67,7 +91,7 @@ async function probeThenGreet(talk: Talk): Promise<Link> {
  * Both were asked for. A greeting that is accepted makes the connection legacy, also where an answer to the probe is
  * late: many servers go by the last opening that came. Those that still know the probe afterwards are modern.
  */
-async function raceEras(talk: Talk, discovered: Promise<Probed>): Promise<Link> {
+async function raceEras(talk: Talk, discovered: Promise<Probed>): Promise<OpenConnection> {
   const { steps } = talk;
   const greeted = steps.initialize(newestLegacy);
   const welcomed = greeted.catch(() => undefined);
@@ -95,12 +119,12 @@ function silenceOf({ steps, probeMs = thinkingMs }: Talk): number {
 /** How long a server may think before it is taken for one that does not know what was asked. */
 const thinkingMs = 3_000;
 
-function settleProbe(talk: Talk, probed: Exclude<Probed, { kind: "other" }>): Promise<Link> | Link {
+function settleProbe(talk: Talk, probed: Exclude<Probed, { kind: "other" }>): Promise<OpenConnection> | OpenConnection {
   return probed.kind === "discovered" ? settle(talk, probed.server) : probeAgain(talk, probed.failure);
 }
 
 /** The server is modern and did not like the request: once more, with what it supports. */
-function probeAgain(talk: Talk, failure: Failure): Promise<Link> {
+function probeAgain(talk: Talk, failure: Failure): Promise<OpenConnection> {
   const supported = isObject(failure.data) && Array.isArray(failure.data.supported) ? failure.data.supported : [];
   if (supported.includes(newest)) return probe(talk);
   const older = newestLegacyOf(supported);
@@ -109,7 +133,7 @@ function probeAgain(talk: Talk, failure: Failure): Promise<Link> {
 }
 
 /** The newest revision both sides know, or the one that was asked for. */
-function settle(talk: Talk, server: DiscoverResult): Promise<Link> | Link {
+function settle(talk: Talk, server: DiscoverResult): Promise<OpenConnection> | OpenConnection {
   const { steps } = talk;
   const { supportedVersions } = server;
   const { revision } = steps.opening;
@@ -188,3 +212,15 @@ export function createRemembered<V>(): Remembered<V> {
 }
 
 const maxEntries = 1_000;
+
+/** The error of a server that speaks nothing we may speak with it. */
+export function unsupported(supported: readonly string[], wanted: Revision | undefined): McpError {
+  const why = wanted === undefined ? "which this client does not" : `and ${wanted} was asked for`;
+  const message = `the server speaks ${supported.join(", ") || "no revision"}, ${why}`;
+  return new McpError("unsupported-revision", message, { data: { supported } });
+}
+
+/** The newest of these that opens with a handshake. */
+export function newestLegacyOf(supported: readonly unknown[]): LegacyRevision | undefined {
+  return revisions.filter(isLegacy).findLast((revision) => supported.includes(revision));
+}

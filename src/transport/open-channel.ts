@@ -3,15 +3,14 @@ import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } fro
 import type { Channel } from "../jsonrpc/channel.ts";
 import { createPeer } from "../jsonrpc/create-peer.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
-import { greet, linkLegacy, type SessionHooks } from "../legacy/client/initialize.ts";
-import type { Connection, Ending, Opening } from "../model/connection.ts";
+import type { Connection, Ending, OpenConnection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
 import { newest } from "../model/revision.ts";
 import type { Call, Outcome, Service } from "../model/service.ts";
-import type { Handling, Line, Link, Negotiation } from "./link.ts";
+import { type ChannelClient, legacyClient, type ServerMessageHandlers, type SessionHooks } from "./legacy-client.ts";
 import { createModernTell, discoverCall, modernPeer, warnOfRequest } from "./modern-connection.ts";
-import { type NegotiateOptions, negotiate } from "./negotiate.ts";
+import { type NegotiateOptions, type Negotiation, negotiate } from "./negotiate.ts";
 
 /** Opens a connection over a channel: finds out what the server speaks, then speaks that. */
 export function openChannel(
@@ -19,17 +18,14 @@ export function openChannel(
   opening: Opening,
   options: NegotiateOptions & SessionHooks = {},
 ): Promise<Connection> {
-  const { line, close } = createLine(channel, opening);
+  const { client, close } = createChannelClient(channel, opening);
   return openBy(
     {
       opening,
-      discover: () => discover(line),
-      connectModern: (server) => linkModern(line, server),
-      initialize: async (revision) => {
-        const welcome = await greet(line, revision);
-        return { connect: () => linkLegacy(line, welcome, options) };
-      },
-      ended: line.ended,
+      discover: () => discover(client),
+      connectModern: (server) => connectModern(client, server),
+      initialize: async (revision) => (await legacyClient.load()).initialize(client, revision, options),
+      ended: client.ended,
       close,
     },
     options,
@@ -41,8 +37,8 @@ export async function openBy(steps: Negotiation, options: NegotiateOptions): Pro
   const { opening, ended, close } = steps;
   const stop = onAbort(opening.signal, close);
   try {
-    const link = await negotiate(steps, options);
-    return { ...link, ended, close };
+    const connection = await negotiate(steps, options);
+    return { ...connection, ended, close };
   } catch (error) {
     await close();
     if (opening.signal?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: error });
@@ -53,14 +49,14 @@ export async function openBy(steps: Negotiation, options: NegotiateOptions): Pro
 }
 
 /** Asks the server what it is. */
-function discover({ rpc, opening }: Line): ReturnType<Negotiation["discover"]> {
+function discover({ rpc, opening }: ChannelClient): ReturnType<Negotiation["discover"]> {
   const call = discoverCall(modernPeer(opening));
   const limits = { idleMs: opening.timeoutMs, totalMs: 0 };
   return rpc.request("server/discover", () => modernClient.encodeCall(call), { limits, cancellable: false });
 }
 
 /** Speaks modern with a server that does. */
-function linkModern({ rpc, opening, use }: Line, server: DiscoverResult): Link {
+function connectModern({ rpc, opening, use }: ChannelClient, server: DiscoverResult): OpenConnection {
   use({
     request(exchange) {
       exchange.drop();
@@ -80,11 +76,11 @@ function linkModern({ rpc, opening, use }: Line, server: DiscoverResult): Link {
 }
 
 /** Numbers requests from `firstId` on, 1 by default. */
-export function createLine(
+export function createChannelClient(
   channel: Channel,
   opening: Opening,
   firstId?: number,
-): { readonly line: Line; close(): Promise<void> } {
+): { readonly client: ChannelClient; close(): Promise<void> } {
   let closedHere = false;
   /** What the server asks before it is known which revision it speaks: the newest forbids to answer. */
   const early: Exchange[] = [];
@@ -92,7 +88,7 @@ export function createLine(
   const ended = new Promise<Ending>((resolve) => {
     end = resolve;
   });
-  let handling: Handling = {
+  let handlers: ServerMessageHandlers = {
     request: (exchange) => void early.push(exchange),
     notification: ({ method, params }) => opening.notified(method, params),
     correlate,
@@ -101,10 +97,10 @@ export function createLine(
   const rpc = createPeer(
     unhurried(channel),
     {
-      request: (exchange) => handling.request(exchange),
-      notification: (notification, via) => handling.notification(notification, via),
-      correlate: (notification) => handling.correlate(notification),
-      acceptsBatches: () => handling.acceptsBatches(),
+      request: (exchange) => handlers.request(exchange),
+      notification: (notification, via) => handlers.notification(notification, via),
+      correlate: (notification) => handlers.correlate(notification),
+      acceptsBatches: () => handlers.acceptsBatches(),
       // Not when all is closed: a program that is gone may have left others behind that take a while to end.
       hungUp: (error) => end(closedHere ? undefined : closedFailure(error)),
     },
@@ -113,12 +109,12 @@ export function createLine(
   void rpc.run();
 
   return {
-    line: {
+    client: {
       rpc,
       opening,
       ended,
       use(next) {
-        handling = next;
+        handlers = next;
         for (const exchange of early.splice(0)) void next.request(exchange);
       },
     },

@@ -16,6 +16,7 @@ async function bundle(source: string): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: source, resolveDir: process.cwd(), sourcefile: "program.mjs" },
     bundle: true,
+    tsconfigRaw: {}, // Bundlers of users do not read the one of this repository.
     minify: true,
     write: false,
     metafile: true,

@@ -1,11 +1,10 @@
-import type { LegacyClientCodec, LegacyServerCodec } from "../../src/codec/codec.ts";
-import { legacyServer } from "../../src/codec/legacy-server.ts";
 import { modernClient } from "../../src/codec/modern-client.ts";
 import { modernServer } from "../../src/codec/modern-server.ts";
 import { r2026_07_28 } from "../../src/codec/r2026-07-28.ts";
 import { decodeQuestion } from "../../src/codec/shared/decode-question.ts";
-import { createAnswerWriter } from "../../src/codec/shared/encode-outcome.ts";
-import { legacyClient } from "../../src/legacy/codec/client-codec.ts";
+import { createAnswerWriter, legacyClient } from "../../src/legacy/codec/client-codec.ts";
+import type { LegacyClientCodec, LegacyServerCodec } from "../../src/legacy/codec/codec.ts";
+import { legacyServer } from "../../src/legacy/codec/server-codec.ts";
 import { isLegacy, type Revision } from "../../src/model/revision.ts";
 
 /** Both ends of a revision. */

@@ -5,7 +5,7 @@ import { audience, createFakeIssuer, httpWith, noon } from "../../../test/suppor
 import { toBase64Url } from "../../std/base64.ts";
 import { openStore } from "../../store/open-store.ts";
 import { sha256 } from "../client/dpop.ts";
-import { localProofs } from "./dpop.ts";
+import { claimProof, memoryProofs } from "./dpop.ts";
 import { createJwt, type JwtOptions } from "./jwt.ts";
 
 type Changes = Readonly<Record<string, unknown>>;
@@ -179,14 +179,12 @@ describe("a token that is bound to no key", () => {
 describe("proofs that were used", () => {
   it("are kept within bounds: none is taken that could not be remembered", async () => {
     let now = 0;
-    const used = localProofs(() => now, 2);
-    expect([await used.claim("a", 10), await used.claim("b", 10), await used.claim("a", 10)]).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    await expect(used.claim("c", 10)).rejects.toThrow(/more than 2 proofs/);
-    now = 10;
-    expect([await used.claim("c", 10), await used.claim("a", 10)]).toEqual([true, true]);
+    const store = memoryProofs(() => now, 2);
+    const claim = (name: string): Promise<boolean> => claimProof(store, name, 10_000);
+    expect([await claim("a"), await claim("b"), await claim("a")]).toEqual([true, true, false]);
+    await expect(claim("c")).rejects.toMatchObject({ code: "unavailable", message: expect.stringMatching(/2 values/) });
+    expect(await claim("a")).toBe(false);
+    now = 10_000;
+    expect([await claim("c"), await claim("a")]).toEqual([true, true]);
   });
 });

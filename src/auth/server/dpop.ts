@@ -1,9 +1,10 @@
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload, jwtVerify } from "jose";
 import { isObject, type JsonObject } from "../../json/json.ts";
 import type { AuthRefusal } from "../../model/authenticator.ts";
-import { McpError } from "../../model/errors.ts";
 import { toBase64Url } from "../../std/base64.ts";
+import { systemClock } from "../../std/clock.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
+import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { equalsInConstantTime, nameOf, sha256 } from "../client/dpop.ts";
 import { urlsOf } from "./authorization.ts";
@@ -39,8 +40,8 @@ interface PossessionOptions extends DpopOptions {
 }
 
 export function createPossessionCheck(options: PossessionOptions): CheckPossession {
-  const { required = false, nonce = false, store, maxAgeS = 60, resource, now } = options;
-  const used = store === undefined ? localProofs(now) : sharedProofs(store);
+  const { required = false, nonce = false, maxAgeS = 60, resource, now } = options;
+  const store = options.store ?? memoryProofs(now);
   const nonces = nonce === false ? undefined : createDpopNonces(nonce === true ? undefined : nonce, now);
 
   const checkProof = async (jkt: string, { token, http }: Presented): Promise<AuthRefusal | undefined> => {
@@ -50,8 +51,7 @@ export function createPossessionCheck(options: PossessionOptions): CheckPossessi
       const headers = { "dpop-nonce": await nonces.current(), "cache-control": "no-store" };
       return { ...refuse("use_dpop_nonce", "the proof needs the nonce of this server"), headers };
     }
-    // From when it could first be used until it cannot any more.
-    const isFirst = await used.claim(await nameOf(jkt, proof.jti), 2_000 * maxAgeS);
+    const isFirst = await claimProof(await store, await nameOf(jkt, proof.jti), 2_000 * maxAgeS);
     return isFirst ? undefined : refuse("invalid_dpop_proof", "the proof was used before");
   };
 
@@ -175,40 +175,17 @@ function no(problem: string): Proof {
   return { ok: false, problem };
 }
 
-/** Proofs that were used, while they could be used again. */
-interface UsedProofs {
-  /** True for the first that asks by this name. Rejects when nobody can tell. */
-  claim(name: string, ttlMs: number): Promise<boolean>;
+/**
+ * True for the first that asks by this name, in any process with this store. `ttlMs` lasts from when the proof could
+ * first be used until it cannot any more. Rejects when nobody can tell.
+ */
+export async function claimProof({ values }: Store, name: string, ttlMs: number): Promise<boolean> {
+  return (await values.put(`dpop/${name}`, "", { version: null, ttl: ttlMs })) !== undefined;
 }
 
-/** Proofs that are known to every process with this store. */
-function sharedProofs(store: Store | Promise<Store>): UsedProofs {
-  return {
-    async claim(name, ttl) {
-      const { values } = await store;
-      return (await values.put(`dpop/${name}`, "", { version: null, ttl })) !== undefined;
-    },
-  };
-}
-
-/** Proofs that were used in this process. When too many could be used again, no further one is taken. */
-export function localProofs(now: () => number, max = 100_000): UsedProofs {
-  /** In the order in which they run out: all live equally long. */
-  const until = new Map<string, number>();
-  return {
-    async claim(name, ttlMs) {
-      const time = now();
-      for (const [oldest, end] of until) {
-        if (end > time) break;
-        until.delete(oldest);
-      }
-      if (until.has(name)) return false;
-      if (until.size >= max)
-        throw new McpError("limit-reached", `more than ${max} proofs were used within ${ttlMs} ms`);
-      until.set(name, time + ttlMs);
-      return true;
-    },
-  };
+/** Where one process keeps its proofs. When too many could be used again, no further one is taken. */
+export function memoryProofs(now: () => number, maxValues = 100_000): Store {
+  return memoryStore({ clock: { ...systemClock, now }, maxValues, whenFull: "refuse" });
 }
 
 /** Things to be remembered for a while, within bounds: the oldest go first. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { inEveryMember } from "../../legacy/codec/older-shapes.ts";
 import { type Change, inEach, inMember, inOrder, keeping, ofType, same, without, withoutMeta } from "./dialect.ts";
-import { inEveryMember } from "./in-every-member.ts";
 
 const dropB = without("b");
 

@@ -5,7 +5,7 @@ import type { Outcome, OutcomeOf } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
 import type { Decoded } from "../codec.ts";
 import { decodeQuestions } from "./decode-question.ts";
-import { readDetails, readLegacyDetails, readLegacyTask, readTask } from "./decode-task.ts";
+import { readDetails, readTask } from "./decode-task.ts";
 import { type Change, inOrder, without, withoutMeta } from "./dialect.ts";
 import { nobody, readImplementation } from "./envelope.ts";
 import { mendResult, resultProblem, safeIcons } from "./results.ts";
@@ -36,51 +36,13 @@ export function decodeModernResult<M extends Method>(method: M, result: JsonObje
   }
 }
 
-/** Reads a result in a revision that does not say how a call ended: one of a tool may be a task to follow. */
-export function decodeLegacyResult<M extends Method>(method: M, result: JsonObject): OutcomeOf<M> {
-  switch (method) {
-    case "tools/call":
-      return isObject(result.task) && isNothingElse(result)
-        ? decodeTask(method, readLegacyTask({ ...result.task, _meta: result._meta }))
-        : decodeComplete(method, result);
-    case "tasks/get":
-      return decodeRead(method, readLegacyDetails(result));
-    case "tasks/cancel":
-      return decodeRead(method, readLegacyTask(result));
-    case "tasks/list":
-      return decodeTasks(method, result);
-    case "tasks/result":
-      return decodeComplete(method, unrelated(result));
-    default:
-      return decodeComplete(method, result);
-  }
-}
-
-/** What a task came to, like that of a call: whose it is, the caller knows. */
-const unrelated: Change = withoutMeta(metaKeys.relatedTask);
-
-/** Any tool may put what it likes in its result, but not instead of it. */
-function isNothingElse({ content, structuredContent }: JsonObject): boolean {
-  return content === undefined && structuredContent === undefined;
-}
-
-function decodeTasks<M extends Method>(method: M, result: JsonObject): OutcomeOf<M> {
-  const outcome = decodeComplete(method, result);
-  if (outcome.kind !== "complete" || !Array.isArray(result.tasks)) return outcome;
-  // One that cannot be read stays as it is: its reader leaves it out.
-  const tasks = result.tasks.map((wire: Json) => {
-    const task = isObject(wire) ? readLegacyTask(wire) : undefined;
-    return task?.ok === true ? asJson(task.value) : wire;
-  });
-  return { kind: "complete", result: asResult<M>({ ...asJson(outcome.result), tasks }) };
-}
-
-function decodeTask<M extends Method>(method: M, task: Decoded<Task>): OutcomeOf<M> {
+/** A task to follow. */
+export function decodeTask<M extends Method>(method: M, task: Decoded<Task>): OutcomeOf<M> {
   return task.ok ? { kind: "task", task: task.value } : invalid(`${method} result${task.failure.message}`);
 }
 
 /** A task that is the whole answer. */
-function decodeRead<M extends Method>(method: M, task: Decoded<Task>): OutcomeOf<M> {
+export function decodeRead<M extends Method>(method: M, task: Decoded<Task>): OutcomeOf<M> {
   if (!task.ok) return invalid(`${method} result${task.failure.message}`);
   return { kind: "complete", result: asResult<M>(asJson(task.value)) };
 }

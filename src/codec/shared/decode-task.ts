@@ -17,12 +17,6 @@ export function readTask(wire: JsonObject): Decoded<Task> {
   return problem === undefined ? { ok: true, value: asTask(mended(wire)) } : invalid(problem);
 }
 
-/** Reads a task in the words of 2025-11-25. */
-export function readLegacyTask(wire: JsonObject): Decoded<Task> {
-  const { ttl, pollInterval, ...plain } = wire;
-  return readTask({ ...plain, ttlMs: ttl, pollIntervalMs: pollInterval });
-}
-
 /** Reads a task in the words of the extension, with what its status brings. */
 export function readDetails(wire: JsonObject): Decoded<DetailedTask> {
   const task = readTask(wire);
@@ -43,13 +37,6 @@ export function readDetails(wire: JsonObject): Decoded<DetailedTask> {
     default:
       return details(plain, {});
   }
-}
-
-/** Like {@link readDetails}, in the words of 2025-11-25: a status brings nothing there. */
-export function readLegacyDetails(wire: JsonObject): Decoded<DetailedTask> {
-  const task = readLegacyTask(wire);
-  if (!task.ok) return task;
-  return details(asJson(task.value), task.value.status === "input_required" ? { questions: {} } : {});
 }
 
 function readCompleted(task: JsonObject, result: Json | undefined): Decoded<DetailedTask> {
@@ -78,7 +65,8 @@ const mended: Change = (wire) => {
   };
 };
 
-function details(task: JsonObject, brought: JsonObject): Decoded<DetailedTask> {
+/** A task with what its status brings. */
+export function details(task: JsonObject, brought: JsonObject): Decoded<DetailedTask> {
   return { ok: true, value: asDetails({ ...task, ...brought }) };
 }
 

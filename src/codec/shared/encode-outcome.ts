@@ -288,26 +288,8 @@ function questionAttempts(dialect: Dialect): { readonly [Q in QuestionMethod]: A
 /** What belonged to the request that a passed-on question came with. */
 const dropHop: Change = inOrder(without("task"), inMember("_meta", ownMeta));
 
-/** How a dialect says the answer to a question. Answers are bare: they never say how a call ended. */
-export function createAnswerWriter(dialect: Dialect): (method: QuestionMethod, answer: JsonObject) => JsonObject {
-  const changes = answerChanges(dialect);
-  return (method, answer) => changes[method](bare(answer));
-}
-
-const bare = without("resultType");
-
-function answerChanges(dialect: Dialect): { readonly [Q in QuestionMethod]: Change } {
-  return {
-    "elicitation/create": (answer) => (answer.action === "accept" ? answer : withoutContent(answer)),
-    "sampling/createMessage": inOrder(dialect.sampled, messageChange(dialect)),
-    "roots/list": inEach("roots", dialect.root),
-  };
-}
-
-const withoutContent = without("content");
-
 /** How a dialect says a sampling message, whose content is one block or an array of them. */
-function messageChange(dialect: Dialect): Change {
+export function messageChange(dialect: Dialect): Change {
   const block = inOrder(blockChange(dialect), ofType("tool_result", toolResultChange(dialect)));
   return inOrder(inMember("content", block), inEach("content", block));
 }

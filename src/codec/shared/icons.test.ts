@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { decodeLegacyResult, decodeModernResult } from "./decode-result.ts";
+import { decodeLegacyResult } from "../../legacy/codec/tasks.ts";
+import { decodeModernResult } from "./decode-result.ts";
 import { readDetails } from "./decode-task.ts";
 import { safeIcons } from "./results.ts";
 

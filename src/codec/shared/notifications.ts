@@ -2,7 +2,7 @@ import { asJson, type JsonObject } from "../../json/json.ts";
 import { metaKeys } from "../../model/meta.ts";
 import type { DetailedTask } from "../../model/task.ts";
 import type { Decoded, NotificationScope, Told } from "../codec.ts";
-import { readDetails, readLegacyDetails } from "./decode-task.ts";
+import { readDetails } from "./decode-task.ts";
 import { type Change, type Dialect, inOrder, without, withoutMeta } from "./dialect.ts";
 import type { TaskWriter } from "./encode-outcome.ts";
 
@@ -26,7 +26,6 @@ export function createNotificationWriter(
 
 const progress = "notifications/progress";
 const tasks = "notifications/tasks";
-const tasksStatus = "notifications/tasks/status";
 
 /** For dialects that tell of a task no more than how it stands. */
 function briefly(dialect: Dialect): TaskWriter {
@@ -56,14 +55,13 @@ function withToken(params: JsonObject, scope: NotificationScope): JsonObject | u
 export function decodeNotification(method: string, params: JsonObject): Told | undefined {
   if (method === progress) return { method, params: withoutBoth(params) };
   const plain = withoutSubscription(params);
-  if (method === tasks) return toldOf(readDetails(plain));
-  return method === tasksStatus ? toldOf(readLegacyDetails(plain)) : { method, params: plain };
+  return method === tasks ? taskNotification(readDetails(plain)) : { method, params: plain };
 }
 
 /** A task is announced by one name, whatever the server calls it. */
-function toldOf(task: Decoded<DetailedTask>): Told | undefined {
+export function taskNotification(task: Decoded<DetailedTask>): Told | undefined {
   return task.ok ? { method: tasks, params: asJson(task.value) } : undefined;
 }
 
-const withoutSubscription: Change = withoutMeta(metaKeys.subscriptionId);
+export const withoutSubscription: Change = withoutMeta(metaKeys.subscriptionId);
 const withoutBoth: Change = inOrder(without("progressToken"), withoutSubscription);

@@ -1,4 +1,4 @@
-import type { ClientCodec, LegacyClientCodec, Told } from "../../codec/codec.ts";
+import type { ClientCodec, Told } from "../../codec/codec.ts";
 import { correlate, failureOf, sendCall } from "../../codec/send.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
@@ -12,6 +12,7 @@ import { type DiscoverResult, isDescribed } from "../../model/methods.ts";
 import type { Peer } from "../../model/peer.ts";
 import type { Call, Notify, Outcome, Service } from "../../model/service.ts";
 import { isFinal, type Task } from "../../model/task.ts";
+import type { LegacyClientCodec } from "../codec/codec.ts";
 import { sessionMethods } from "../session/session-methods.ts";
 import { createListeners } from "./listeners.ts";
 

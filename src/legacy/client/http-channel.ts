@@ -1,13 +1,9 @@
-import type { JsonLimits } from "../../json/parse.ts";
-import type { Channel } from "../../jsonrpc/channel.ts";
 import { encodeMessage, type Message, type Notification, type Request } from "../../jsonrpc/message.ts";
 import { McpError } from "../../model/errors.ts";
-import type { Clock } from "../../std/clock.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
-import type { Endpoint } from "../../transport/http/client/http-endpoint.ts";
 import { networkError } from "../../transport/http/client/http-errors.ts";
 import { answerLimits, createLingering } from "../../transport/http/client/read-response.ts";
-import type { HttpWarn } from "../../transport/http/client/tool-headers.ts";
+import type { HttpChannel, HttpChannelOptions } from "../../transport/legacy-client.ts";
 import { maskError } from "../../transport/serve-channel.ts";
 import {
   createPendingRequests,
@@ -24,36 +20,13 @@ import { createServerStream } from "./http-streams.ts";
 import { createInbox } from "./inbox.ts";
 import { createHold, createRenewal } from "./session-renewal.ts";
 
-export interface HttpChannelOptions {
-  readonly endpoint: Endpoint;
-  readonly clock: Clock;
-  readonly warn: HttpWarn;
-  /** For what nobody waits for: a notification, the end of a session. */
-  readonly timeoutMs: number;
-  /** Bytes of one body, or of one event. Default 16 MiB; 0 is off. */
-  readonly maxBodyBytes?: number | undefined;
-  readonly jsonLimits?: JsonLimits | undefined;
-  /** Between 0 and 1. */
-  readonly random?: (() => number) | undefined;
-}
-
-/** A {@link Channel} to a server behind a URL. */
-export interface HttpChannel extends Channel {
-  /** The status that `initialize` was answered with. */
-  readonly lastStatus: number | undefined;
-  /** What to do when the server has lost the session and a new one was opened. */
-  onRenewal(restore: () => void): void;
-  /** Resolves when what a legacy server says by itself can arrive. */
-  readonly listening: Promise<void>;
-}
-
 /**
  * Speaks JSON-RPC over HTTP with a server that has sessions, one message to a POST.
  *
  * What is sent goes out in the background; what comes back is in `incoming`, where a request that gets no answer is
  * `undelivered`. Everything belongs to the session that `initialize` opens. Reading ends with `close` only.
  */
-export function httpChannel(options: HttpChannelOptions): HttpChannel {
+export function createHttpChannel(options: HttpChannelOptions): HttpChannel {
   const inbox = createInbox();
   let lastStatus: number | undefined;
   const parts = partsOf(options, inbox, (method, status) => {

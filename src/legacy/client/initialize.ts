@@ -1,28 +1,39 @@
-import type { LegacyClientCodec } from "../../codec/codec.ts";
 import { closedFailure, correlate, failureOf } from "../../codec/send.ts";
 import { isObject } from "../../json/json.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
 import { rpcCodes } from "../../jsonrpc/message.ts";
-import type { Opening } from "../../model/connection.ts";
+import type { OpenConnection, Opening } from "../../model/connection.ts";
 import { type Failure, toError } from "../../model/errors.ts";
 import type { DiscoverResult } from "../../model/methods.ts";
 import { isLegacy, isRevision, type LegacyRevision } from "../../model/revision.ts";
-import { type Line, type Link, newestLegacyOf, unsupported } from "../../transport/link.ts";
+import type { ChannelClient, Initialized, SessionHooks } from "../../transport/legacy-client.ts";
+import { newestLegacyOf, unsupported } from "../../transport/negotiate.ts";
 import { legacyClient } from "../codec/client-codec.ts";
+import type { LegacyClientCodec } from "../codec/codec.ts";
 import { createClientSession } from "./client-session.ts";
 
-/** A legacy server that has said hello. */
-export interface Welcome {
+/** How a server answered `initialize`. */
+interface Agreed {
   readonly codec: LegacyClientCodec;
   readonly server: DiscoverResult;
 }
 
+/** Opens the handshake. */
+export async function initialize(
+  client: ChannelClient,
+  revision: LegacyRevision,
+  hooks: SessionHooks = {},
+): Promise<Initialized> {
+  const agreed = await agree(client, revision);
+  return { connect: () => connect(client, agreed, hooks) };
+}
+
 /**
- * Opens the handshake. Never cancelled on the wire. A server that refuses the revision and names older ones is asked for the
+ * Sends `initialize`. Never cancelled on the wire. A server that refuses the revision and names older ones is asked for the
  * newest of these. Rejects when the server refuses or speaks what we do not.
  */
-export async function greet(line: Line, asked: LegacyRevision): Promise<Welcome> {
-  const { rpc, opening, use } = line;
+async function agree(client: ChannelClient, asked: LegacyRevision): Promise<Agreed> {
+  const { rpc, opening, use } = client;
   use({
     request: refuseEarly,
     notification: ({ method, params }) => opening.notified(method, params),
@@ -37,11 +48,11 @@ export async function greet(line: Line, asked: LegacyRevision): Promise<Welcome>
     const failure = failureOf(reply, legacyClient(asked), "initialize");
     answered?.(failure.message);
     const older = opening.revision === undefined ? olderIn(failure, asked) : undefined;
-    if (older !== undefined) return greet(line, older);
+    if (older !== undefined) return agree(client, older);
     throw toError(failure);
   }
   answered?.(String(reply.result.protocolVersion));
-  const codec = agreed(reply.result.protocolVersion, opening);
+  const codec = codecOf(reply.result.protocolVersion, opening);
   const welcome = codec.decodeWelcome(reply.result);
   if (!welcome.ok) throw toError(welcome.failure);
   return { codec, server: welcome.value };
@@ -61,20 +72,12 @@ function refuseEarly(exchange: Exchange): undefined {
   else exchange.fail({ code: rpcCodes.methodNotFound, message: `unknown method ${method}` });
 }
 
-/** What a channel does about sessions, where it does more than carry them. */
-export interface SessionHooks {
-  /** Resolves when what the server says by itself can arrive. */
-  readonly listening?: Promise<void> | undefined;
-  /** Is given what tells the server again what it knew of this client. */
-  readonly onSession?: ((restore: () => Promise<void>) => void) | undefined;
-}
-
 /** Completes the handshake. */
-export function linkLegacy(
-  { rpc, opening, ended, use }: Line,
-  { codec, server }: Welcome,
-  hooks: SessionHooks = {},
-): Link {
+function connect(
+  { rpc, opening, ended, use }: ChannelClient,
+  { codec, server }: Agreed,
+  hooks: SessionHooks,
+): OpenConnection {
   const session = createClientSession({ rpc, codec, server, opening, listening: hooks.listening });
   hooks.onSession?.(session.restore);
   use({
@@ -88,7 +91,7 @@ export function linkLegacy(
   return { ...session.connection, revision: codec.revision, server };
 }
 
-function agreed(stated: unknown, { revision }: Opening): LegacyClientCodec {
+function codecOf(stated: unknown, { revision }: Opening): LegacyClientCodec {
   const version = stated === draft ? "2024-11-05" : stated;
   const usable = isRevision(version) && isLegacy(version) && (revision ?? version) === version;
   if (!usable) throw unsupported([String(version)], revision);

@@ -15,8 +15,8 @@ import {
   readEvents,
 } from "../../transport/http/client/read-response.ts";
 import type { IncomingResponse } from "../../transport/http/http-message.ts";
+import type { HttpChannelOptions } from "../../transport/legacy-client.ts";
 import { maskError } from "../../transport/serve-channel.ts";
-import type { HttpChannelOptions } from "./http-channel.ts";
 import { createInbox } from "./inbox.ts";
 
 /**
@@ -26,7 +26,7 @@ import { createInbox } from "./inbox.ts";
  * POSTed: that must be the origin of the stream itself. When the stream ends, so
  * does the channel.
  */
-export function sseChannel(options: HttpChannelOptions): Channel {
+export function createSseChannel(options: HttpChannelOptions): Channel {
   const { endpoint, clock, timeoutMs, warn } = options;
   const limits = answerLimits(options.maxBodyBytes, options.jsonLimits);
   const inbox = createInbox();

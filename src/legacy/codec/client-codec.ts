@@ -1,21 +1,20 @@
-import type { LegacyClientCodec } from "../../codec/codec.ts";
-import { perRevision } from "../../codec/legacy-dialects.ts";
-import { writeTerms } from "../../codec/shared/asked-terms.ts";
 import { decodeFailure } from "../../codec/shared/decode-failure.ts";
 import { decodeQuestion } from "../../codec/shared/decode-question.ts";
-import { decodeLegacyResult } from "../../codec/shared/decode-result.ts";
-import type { Dialect } from "../../codec/shared/dialect.ts";
-import { createAnswerWriter } from "../../codec/shared/encode-outcome.ts";
+import { type Change, type Dialect, inEach, inOrder, without } from "../../codec/shared/dialect.ts";
+import { messageChange } from "../../codec/shared/encode-outcome.ts";
 import { encodeParams } from "../../codec/shared/encode-params.ts";
 import { ownMeta } from "../../codec/shared/envelope.ts";
 import { encodeFailure } from "../../codec/shared/errors.ts";
-import { decodeWelcome, encodeHello } from "../../codec/shared/handshake.ts";
-import { hasTasks } from "../../codec/shared/has-tasks.ts";
-import { createNotificationWriter, decodeNotification, nameWriter } from "../../codec/shared/notifications.ts";
+import { createNotificationWriter, nameWriter } from "../../codec/shared/notifications.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Id } from "../../jsonrpc/message.ts";
+import type { QuestionMethod } from "../../model/input.ts";
 import type { LegacyRevision } from "../../model/revision.ts";
 import type { CallOf } from "../../model/service.ts";
+import type { LegacyClientCodec } from "./codec.ts";
+import { perRevision } from "./dialects.ts";
+import { decodeWelcome, encodeHello } from "./handshake.ts";
+import { decodeLegacyNotification, decodeLegacyResult, hasTasks, writeTerms } from "./tasks.ts";
 
 /** A client of a revision with sessions: it says who it is once, and answers requests of the server. */
 export const legacyClient: (revision: LegacyRevision) => LegacyClientCodec = perRevision((dialect) => ({
@@ -26,7 +25,7 @@ export const legacyClient: (revision: LegacyRevision) => LegacyClientCodec = per
   decodeFailure,
   encodeNotification: createNotificationWriter(dialect),
   notificationName: nameWriter(dialect),
-  decodeNotification,
+  decodeNotification: decodeLegacyNotification,
   encodeHello: (hello) => encodeHello(dialect, hello),
   decodeWelcome: (result) => decodeWelcome(dialect, result),
   decodeQuestion,
@@ -45,3 +44,21 @@ function withTerms({ revision }: Dialect, { method, tasks }: CallOf, params: Jso
   const wanted = tasks?.wanted === true && method === "tools/call" && hasTasks(revision);
   return wanted ? { ...params, task: writeTerms(tasks) } : params;
 }
+
+/** How a dialect says the answer to a question. Answers are bare: they never say how a call ended. */
+export function createAnswerWriter(dialect: Dialect): (method: QuestionMethod, answer: JsonObject) => JsonObject {
+  const changes = answerChanges(dialect);
+  return (method, answer) => changes[method](bare(answer));
+}
+
+const bare = without("resultType");
+
+function answerChanges(dialect: Dialect): { readonly [Q in QuestionMethod]: Change } {
+  return {
+    "elicitation/create": (answer) => (answer.action === "accept" ? answer : withoutContent(answer)),
+    "sampling/createMessage": inOrder(dialect.sampled, messageChange(dialect)),
+    "roots/list": inEach("roots", dialect.root),
+  };
+}
+
+const withoutContent = without("content");

@@ -3,8 +3,8 @@ import type { Id, Message, Parsed } from "../../jsonrpc/message.ts";
 import { isLogLevel } from "../../model/logging.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { itemsOf, type PostWay, requestIn } from "./post-response.ts";
+import { unavailable } from "./session-rules.ts";
 import type { KeptSession } from "./session-store.ts";
-import { unavailable } from "./shared-rules.ts";
 
 type Change = (session: KeptSession) => KeptSession;
 

@@ -1,5 +1,3 @@
-import type { LegacyServerCodec } from "../../codec/codec.ts";
-import { legacyServer } from "../../codec/legacy-server.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { Auth } from "../../model/peer.ts";
@@ -8,11 +6,13 @@ import { elicitationComplete, honoured } from "../../model/subscription.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";
 import type { Beating } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
+import type { LegacyServerCodec } from "../codec/codec.ts";
+import { legacyServer } from "../codec/server-codec.ts";
 import { allLists, createPages, type Listening, listenFrom, type News } from "../session/change-feed.ts";
 import { createFollowing, type Following } from "../session/follow-task.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "./event-stream.ts";
+import { ASIDE, type SharedRules } from "./session-rules.ts";
 import { type KeptSession, partName, type Waits } from "./session-store.ts";
-import { ASIDE, type SharedRules } from "./shared-rules.ts";
 
 interface NewsOptions {
   readonly session: string;

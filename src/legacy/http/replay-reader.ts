@@ -6,8 +6,8 @@ import type { EventSink } from "../../transport/http/http-message.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "./event-stream.ts";
 import { goneError } from "./post-response.ts";
 import { AFTERLIFE_MS, type StreamHead } from "./response-stream.ts";
+import { END, type SharedRules } from "./session-rules.ts";
 import { partName, randomName } from "./session-store.ts";
-import { END, type SharedRules } from "./shared-rules.ts";
 
 export interface ReaderOptions {
   readonly session: string;

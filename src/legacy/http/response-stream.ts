@@ -5,8 +5,8 @@ import { isAway } from "../../store/store.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
 import { createWait, MAX_MISSED, messageFrame, primeFrame, retryFrame, type Wait } from "./event-stream.ts";
 import { type AnswerStream, itemsOf } from "./post-response.ts";
+import { END, LOOK_MS, type SharedRules } from "./session-rules.ts";
 import { partName, randomName } from "./session-store.ts";
-import { END, LOOK_MS, type SharedRules } from "./shared-rules.ts";
 
 /** Who writes a stream, and to which requests it is the answer. */
 export interface StreamHead {

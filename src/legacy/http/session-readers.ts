@@ -5,8 +5,8 @@ import type { HttpHead, HttpReply } from "../../transport/http/http-message.ts";
 import type { Telling } from "./cluster.ts";
 import { type NewsPlace, NewsStream, readNewsId } from "./notification-stream.ts";
 import { findKept, type KeptReader } from "./replay-reader.ts";
+import type { SharedRules } from "./session-rules.ts";
 import { type KeptSession, randomName } from "./session-store.ts";
-import type { SharedRules } from "./shared-rules.ts";
 
 export interface SessionReadersOptions {
   readonly session: string;

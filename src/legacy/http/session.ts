@@ -1,184 +1,206 @@
-import type { Channel, Sender } from "../../jsonrpc/channel.ts";
-import { createPeer } from "../../jsonrpc/create-peer.ts";
-import type { Exchange } from "../../jsonrpc/inbound.ts";
-import {
-  encodeMessage,
-  type Incoming,
-  type Message,
-  type Notification,
-  type Parsed,
-  type Request,
-} from "../../jsonrpc/message.ts";
-import type { PeerHandlers, RpcPeer } from "../../jsonrpc/peer.ts";
-import type { DiscoverResult } from "../../model/methods.ts";
+import { encodeMessage, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
+import { authOf } from "../../model/authenticator.ts";
 import type { Auth } from "../../model/peer.ts";
 import { isSince } from "../../model/revision.ts";
-import type { CallOrigin, Service } from "../../model/service.ts";
-import type { Clock } from "../../std/clock.ts";
-import type { Deadlines } from "../../std/deadlines.ts";
-import { createGate } from "../../std/gate.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
-import { openLiveSink, type SinkRules } from "../../transport/http/event-sink.ts";
 import type { Beating, Pulse } from "../../transport/http/heartbeat.ts";
-import {
-  type EventSink,
-  type HttpHeaders,
-  type HttpReply,
-  refusal,
-  sendAnswer,
-} from "../../transport/http/http-message.ts";
+import { type HttpHead, type HttpReply, refusal, sendAnswer } from "../../transport/http/http-message.ts";
 import type { Feed, FeedOptions } from "../session/change-feed.ts";
-import { createServerSession, type ResumableSession, type SessionRecord } from "../session/server-session.ts";
-import type { NewsReader, SharedFeed } from "../session/shared-feed.ts";
-import { type AnswerStream, answersOf, batchProblem, itemsOf, type PostRules, PostWay } from "./post-response.ts";
-import { createStreams, type Streams, type StreamsOptions } from "./session-streams.ts";
+import { relay, type Telling } from "./cluster.ts";
+import { ActiveSession, type SessionHome } from "./in-memory-session.ts";
+import { changesSession, KeepingWay } from "./kept-response.ts";
+import { type AnswerStream, answersOf, batchProblem, PostWay, saysReady } from "./post-response.ts";
+import { SessionWriters } from "./response-stream.ts";
+import { SessionReaders } from "./session-readers.ts";
+import { type Asides, createAsides, createRecordFeed, type SharedRules, unavailable } from "./session-rules.ts";
+import { type Kept, type KeptSession, randomName, toKept } from "./session-store.ts";
 
-/** What the sessions of one endpoint have in common. */
-export interface SessionRules extends CallRules, StreamsOptions {
-  /** Tells sessions of changes. */
-  readonly feed: SharedFeed;
-  /** Looks for sessions in which nothing is going on any more. */
-  readonly rest: Pulse;
-}
-
-/** One client between its `initialize` and its DELETE. */
-export interface HttpSession {
+export interface SharedSessionOptions {
   readonly id: string;
-  /** Who opened it. It is there for nobody else. */
-  readonly principal: string | undefined;
-  /** When the client was last heard of. */
-  seen: number;
-  /** Takes what a POST brought. */
-  post(message: Parsed, http: HttpFacts, reply: HttpReply): void;
-  /** Opens the session with `initialize`; `settled` hears once whether that went well. */
-  open(hello: Request, post: { http: HttpFacts; reply: HttpReply }, settled: (ok: boolean) => void): void;
-  /** Serves a GET: a stream of what is not an answer, or the rest of a stream that broke. */
-  get(lastEventId: string | undefined, reply: HttpReply): "opened" | "too many" | "over";
-  /** True while a connection or a call is open. */
-  readonly busy: boolean;
-  /** Keeps no more than a record, if nothing has been going on since this was last called. */
-  beat(): void;
-  /** What is left to know of it, while nothing is going on. */
-  readonly record: SessionRecord | undefined;
-  /** Ends everything. Idempotent. */
-  close(): Promise<void>;
-  /** Ends streams that only wait for news, and resolves when all calls are answered. */
-  drain(): Promise<void>;
+  readonly rules: SharedRules;
+  /** Looks for sessions in which nothing is going on in this process any more. */
+  readonly rest: Pulse;
+  /** Hears that this process has nothing to do with it any more. */
+  left(): void;
 }
 
-export function createHttpSession(id: string, rules: SessionRules, auth?: Auth): HttpSession {
-  return new RestingSession(id, rules, auth);
+interface Posting {
+  readonly http: HttpFacts;
+  readonly reply: HttpReply;
 }
+
+/** How often a session that lives for ever is looked for in the store. */
+const LOOK_AGAIN_MS = 450_000;
 
 /**
- * A session that is a record, its streams and its place in the feed, most of the
- * time. What a call needs is there from a request on until nothing has been
- * going on for a moment.
+ * What one process has of a session that several serve: calls that run here, and
+ * connections that end here. The rest is in the store, and read for every request.
  */
-class RestingSession implements HttpSession, SessionHome, NewsReader, Beating {
+export class SharedSession implements SessionHome, Beating {
   previous: Beating | undefined = undefined;
   next: Beating | undefined = undefined;
-  readonly id: string;
-  seen: number;
-  readonly #rules: SessionRules;
-  readonly #auth: Auth | undefined;
+  /** Each time something begins to go on, ids are others. */
+  idPrefix = "";
+  readonly #options: SharedSessionOptions;
+  readonly #rules: SharedRules;
+  readonly #writers: SessionWriters;
+  #readers: SessionReaders | undefined;
   #active: ActiveSession | undefined;
-  #record: SessionRecord | undefined;
+  #kept: Kept | undefined;
   #feed: Feed | undefined;
-  #streams: Streams | undefined;
-  #closed = false;
+  #touched = Number.NEGATIVE_INFINITY;
+  #used = true;
+  #over = false;
+  #asides: Asides | undefined;
 
-  constructor(id: string, rules: SessionRules, auth: Auth | undefined) {
-    this.id = id;
-    this.#rules = rules;
-    this.#auth = auth;
-    this.seen = rules.clock.now();
+  constructor(options: SharedSessionOptions) {
+    this.#options = options;
+    this.#rules = options.rules;
+    this.#writers = new SessionWriters(options.id, options.rules);
+    options.rest.add(this);
   }
 
-  get principal(): string | undefined {
-    return this.#auth?.principal;
+  get kept(): Kept | undefined {
+    return this.#kept;
   }
 
-  get busy(): boolean {
-    return (this.#active !== undefined && this.#active.calls > 0) || this.#streams?.attached === true;
+  /** Goes on with what the store has. */
+  adopt(kept: Kept): void {
+    this.#used = true;
+    if (kept.version === this.#kept?.version) return;
+    this.#kept = kept;
+    this.#active?.session.adopt(kept.session);
   }
 
-  get record(): SessionRecord | undefined {
-    return this.#record;
-  }
-
-  post(message: Parsed, http: HttpFacts, reply: HttpReply): void {
+  post(message: Parsed, posting: Posting): void {
     const active = this.#wake();
     const problem = message.kind === "batch" ? batchProblem(message, active.acceptsBatches()) : undefined;
-    if (problem !== undefined) return void refuse(reply, problem);
-    if (answersOf(message) > 0) return void active.rpc.take(message, wayOf(message, { http, reply }, active));
-    active.rpc.take(message, active.asideFor(http));
-    reply.send(202, {}, "");
+    if (problem !== undefined) return void sendAnswer(posting.reply, refusal(400, problem));
+    if (message.kind === "request") return void this.#call(message, posting, active);
+    const handedOn = this.#handOn(message);
+    if (answersOf(message) > 0) {
+      handedOn.catch(() => {});
+      return void this.#call(message, posting, active);
+    }
+    void active.rpc.take(message, active.asideFor(posting.http));
+    handedOn.then(
+      () => posting.reply.send(202, {}, ""),
+      () => sendAnswer(posting.reply, unavailable),
+    );
   }
 
-  open(hello: Request, post: { http: HttpFacts; reply: HttpReply }, settled: (ok: boolean) => void): void {
+  /** Opens the session with `initialize`; `settled` hears once whether that went well. */
+  open(hello: Request, posting: Posting, settled: (ok: boolean) => void): void {
     const active = this.#wake();
-    const way = wayOf(hello, post, active);
+    const way = this.#wayOf(hello, posting, active);
     // Its head says how it went, and so has to wait for that.
     this.#rules.pulse.delete(way);
+    const refuse = (): void => {
+      way.refuse(unavailable);
+      settled(false);
+    };
     active.rpc.take(hello, {
-      http: post.http,
+      http: posting.http,
       send: (message) => {
-        const ok = message.kind === "success";
-        way.headers = ok ? { "mcp-session-id": this.id } : {};
+        if (message.kind === "success") {
+          // What cannot be said must not be kept.
+          encodeMessage(message);
+          const welcome = (): void => {
+            way.headers = { "mcp-session-id": this.#options.id };
+            void way.send(message);
+            settled(true);
+          };
+          return this.#begin(active, authOf(posting.http)).then(welcome, refuse);
+        }
         const slow = way.send(message);
-        settled(ok);
+        settled(false);
         return slow;
       },
     });
   }
 
-  get(lastEventId: string | undefined, reply: HttpReply): "opened" | "too many" | "over" {
-    const { streams } = this;
-    if (lastEventId !== undefined && streams.isOver(lastEventId)) return "over";
-    const found = streams.find(lastEventId);
-    if (found === undefined) return "too many";
-    openLiveSink(reply, this.#rules, { "mcp-session-id": this.id }, found);
-    return "opened";
+  get(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
+    this.#readers ??= new SessionReaders({
+      session: this.#options.id,
+      rules: this.#rules,
+      primes: this.primes,
+      kept: () => this.#known(),
+    });
+    return this.#readers.get(head, reply);
   }
 
-  async close(): Promise<void> {
-    this.#feed?.stop();
-    if (this.#active === undefined) this.ended();
-    else await this.#active.rpc.close("the session is over");
-  }
-
-  async drain(): Promise<void> {
-    this.#feed?.stop();
-    if (this.#active === undefined) this.ended();
-    else await this.#active.rpc.drain();
-  }
-
-  /** Goes to rest if nothing is going on. While a call is open, nobody needs to look. */
-  beat(): void {
-    const active = this.#active;
-    if (active === undefined || active.calls > 0) return void this.#rules.rest.delete(this);
-    if (active.used || active.busy) {
-      active.used = false;
+  /** Hears what another process, or this one, has told of it. */
+  told(telling: Telling): void {
+    if (telling.kind === "closed") return void this.close();
+    if (telling.kind === "changed") return void this.look().catch(() => {});
+    if (telling.kind === "cancelled") {
+      const { params } = telling;
+      const cancel: Notification = { kind: "notification", method: "notifications/cancelled", params };
+      if (telling.by !== this.#rules.node.id) this.#active?.rpc.take(cancel, this.#active);
       return;
     }
-    this.#record = active.session.record();
-    this.#active = undefined;
-    this.#rules.rest.delete(this);
+    if (telling.kind === "taken") this.#writers.taken(telling.stream);
+    this.#readers?.told(telling);
   }
 
-  get streams(): Streams {
-    // The revision is known by now: there is nothing to write before the handshake.
-    this.#streams ??= createStreams(this.#rules, this.primes ? yes : no);
-    return this.#streams;
+  /** An answer to a question that was asked here. */
+  answered(text: string): void {
+    if (this.#active !== undefined) this.#active.rpc.take(parseText(text), this.#active);
   }
 
-  createStream(): AnswerStream {
-    return this.streams.create();
+  /** Sees what the store has to say. */
+  async look(): Promise<void> {
+    if (this.#kept === undefined) return;
+    const kept = await this.#rules.shelf.find(this.#options.id, this.#kept);
+    if (kept === undefined) return this.close();
+    this.adopt(kept);
+    this.#readers?.refresh();
+  }
+
+  /** Ends everything that is here. Idempotent. */
+  close(): void {
+    if (this.#over) return;
+    this.#leave();
+    void this.#readers?.endAll();
+    void this.#active?.rpc.close("the session is over");
+  }
+
+  /** Answers what is open, and leaves the session to other processes. */
+  async drain(): Promise<void> {
+    await Promise.all([this.#readers?.endAll(), this.#active?.rpc.drain()]);
+    await this.#writers.quiet(() => (this.#active?.calls ?? 0) > 0);
+    this.#leave();
+  }
+
+  /** Keeps the session alive while something is going on; forgets it here when nothing is. */
+  beat(): void {
+    if (!this.#used && this.#active?.busy === false) this.#active = undefined;
+    const busy = this.#active?.busy === true || this.#writers.size > 0 || (this.#readers?.size ?? 0) > 0;
+    if (busy) this.touch();
+    else if (!this.#used) this.#leave();
+    this.#used = false;
+  }
+
+  /** Gives it another time to live, now and then. */
+  touch(): void {
+    const { clock, sessionTtlMs, shelf } = this.#rules;
+    const interval = sessionTtlMs > 0 ? sessionTtlMs / 4 : LOOK_AGAIN_MS;
+    if (this.#kept === undefined || clock.now() - this.#touched < interval) return;
+    this.#touched = clock.now();
+    shelf.touch(this.#options.id, this.#kept.session).then(
+      (there) => (there ? undefined : this.close()),
+      () => {
+        this.#touched = Number.NEGATIVE_INFINITY;
+      },
+    );
+  }
+
+  createStream(posted: Parsed): AnswerStream {
+    return this.#writers.create(posted, this.primes);
   }
 
   get primes(): boolean {
-    const revision = this.#record?.peer.revision ?? this.#active?.session.revision;
+    const revision = this.#kept?.session.peer.revision ?? this.#active?.session.revision;
     return revision !== undefined && isSince(revision, "2025-11-25");
   }
 
@@ -186,179 +208,84 @@ class RestingSession implements HttpSession, SessionHome, NewsReader, Beating {
     return this.#feed;
   }
 
-  createFeed({ codec, capabilities }: FeedOptions): Feed {
-    this.#feed = this.#rules.feed.join({ codec, capabilities, auth: this.#auth, reader: this });
+  createFeed({ capabilities }: Pick<FeedOptions, "capabilities">): Feed {
+    const auth = (): Auth | undefined => this.#kept?.session.peer.auth;
+    this.#feed = createRecordFeed({ session: this.#options.id, capabilities, auth, rules: this.#rules });
     return this.#feed;
   }
 
-  tell(text: string): Promise<void> | undefined {
-    return this.#closed ? undefined : this.streams.news().write(text);
+  tell(text: string): Promise<void> {
+    this.#asides ??= createAsides(this.#rules, this.#options.id);
+    return this.#asides.tell(text);
   }
 
   calmed(): void {
-    this.#rules.rest.add(this);
+    this.#used = true;
+    this.#writers.answered();
   }
 
   ended(): void {
-    this.#closed = true;
-    this.#streams?.endAll();
+    void this.#readers?.endAll();
   }
 
   #wake(): ActiveSession {
-    if (this.#active !== undefined) {
-      this.#active.used = true;
-      return this.#active;
-    }
-    const active = new ActiveSession(this, this.#rules, this.#record);
-    this.#active = active;
-    this.#record = undefined;
-    this.#rules.rest.add(this);
-    if (this.#closed) void active.rpc.close("the session is over");
-    return active;
-  }
-}
-
-const yes = (): boolean => true;
-const no = (): boolean => false;
-
-function wayOf(
-  message: Parsed,
-  { http, reply }: { http: HttpFacts; reply: HttpReply },
-  active: ActiveSession,
-): PostWay {
-  active.calls++;
-  return new PostWay({ http, reply, posted: message, expected: answersOf(message) }, active);
-}
-
-function refuse(reply: HttpReply, problem: string): void {
-  sendAnswer(reply, refusal(400, problem));
-}
-
-/** What sessions need for their calls. */
-export interface CallRules extends SinkRules {
-  readonly service: Service;
-  readonly clock: Clock;
-  readonly deadlines: Deadlines;
-  readonly maxConcurrent: number;
-  readonly maxOpen: number;
-  readonly askTimeoutMs: number;
-  readonly drainMs: number;
-  readonly alwaysStream: boolean;
-  discover(client: CallOrigin): Promise<DiscoverResult>;
-}
-
-/** What stays of a session when nothing is going on. */
-export interface SessionHome {
-  /** A stream for the answers to what was posted. */
-  createStream(posted: Parsed): AnswerStream;
-  /** Begins the ids of questions, where they are asked by several processes. */
-  readonly idPrefix?: string | undefined;
-  /** True when the client understands a stream that ends early. */
-  readonly primes: boolean;
-  readonly feed: Feed | undefined;
-  createFeed(options: FeedOptions): Feed;
-  /** Writes what belongs to no call. */
-  tell(text: string): Promise<void> | undefined;
-  /** Hears that no POST waits for an answer. */
-  calmed(): void;
-  /** Hears that nothing more is to be said. */
-  ended(): void;
-}
-
-/** What a session needs while something is going on: a peer with its requests, the calls that run, the way of each. */
-export class ActiveSession implements Channel, PeerHandlers, PostRules {
-  readonly incoming: AsyncIterable<readonly Incoming[]> = nothing;
-  readonly pulse: Pulse;
-  readonly alwaysStream: boolean;
-  readonly rpc: RpcPeer;
-  readonly session: ResumableSession;
-  readonly #home: SessionHome;
-  readonly #rules: CallRules;
-  /** POSTs that wait for an answer. */
-  calls = 0;
-  /** True when it was used since somebody looked. */
-  used = true;
-
-  /** Goes on from a record, else waits for `initialize`. */
-  constructor(home: SessionHome, rules: CallRules, record?: SessionRecord) {
-    const { service, clock, deadlines, maxOpen, drainMs, askTimeoutMs } = rules;
-    this.#home = home;
-    this.#rules = rules;
-    this.pulse = rules.pulse;
-    this.alwaysStream = rules.alwaysStream;
-    const ids = { firstId: record?.nextId, idPrefix: home.idPrefix };
-    this.rpc = createPeer(this, this, { maxOpen, drainMs, clock, deadlines, ...ids });
-    this.session = createServerSession({
-      service,
-      peer: this.rpc,
-      gate: createGate({ maxRunning: rules.maxConcurrent, maxWaiting: Number.POSITIVE_INFINITY }),
-      clock,
-      askTimeoutMs,
-      discover: rules.discover,
-      createFeed: (options) => home.createFeed(options),
-      resume: record === undefined || home.feed === undefined ? undefined : { record, feed: home.feed },
-    });
+    this.#used = true;
+    if (this.#active !== undefined) return this.#active;
+    const session = this.#kept?.session;
+    this.idPrefix = `${this.#rules.node.id}.${randomName()}.`;
+    if (session !== undefined) this.createFeed(session);
+    this.#active = new ActiveSession(this, this.#rules, session && { ...session, nextId: 1, subscriptions: [] });
+    if (this.#over) void this.#active.rpc.close("the session is over");
+    return this.#active;
   }
 
-  /** True while it cannot be done without. */
-  get busy(): boolean {
-    return this.calls > 0 || this.session.busy || this.rpc.isBusy();
+  #known(): KeptSession {
+    if (this.#kept === undefined) throw new Error("the session is not open yet");
+    return this.#kept.session;
   }
 
-  request(exchange: Exchange): Promise<void> | undefined {
-    return this.session.request(exchange);
+  #wayOf(posted: Parsed, { http, reply }: Posting, active: ActiveSession): PostWay {
+    active.calls++;
+    return new PostWay({ http, reply, posted, expected: answersOf(posted) }, active);
   }
 
-  notification(notification: Notification, via: Sender): void {
-    this.session.notification(notification, via);
+  #call(message: Parsed, posting: Posting, active: ActiveSession): void {
+    const way = this.#wayOf(message, posting, active);
+    const kept = changesSession(message) ? new KeepingWay(way, message, (change) => this.#change(change)) : way;
+    void active.rpc.take(message, kept);
   }
 
-  acceptsBatches(): boolean {
-    return this.session.acceptsBatches();
+  /** What is not for this process alone: kept, or told to others. */
+  async #handOn(message: Parsed): Promise<void> {
+    await relay(message, this.#options.id, this.#rules.node);
+    if (this.#kept?.session.ready === true || !saysReady(message)) return;
+    const since = await this.#rules.shelf.lastChange();
+    await this.#change((session) => (session.ready ? session : { ...session, ready: true, since }));
   }
 
-  send(message: Message): Promise<void> | undefined {
-    return this.#home.tell(encodeMessage(message));
+  async #begin(active: ActiveSession, auth: Auth | undefined): Promise<void> {
+    const record = active.session.record();
+    if (record === undefined) throw new Error("there was no handshake");
+    this.#kept = await this.#rules.shelf.open(this.#options.id, toKept(record, auth));
+    this.#touched = this.#rules.clock.now();
   }
 
-  async close(): Promise<void> {
-    this.#home.ended();
-  }
-
-  get aside(): Sender {
-    return this;
-  }
-
-  /** For what a POST brought that is not answered. */
-  asideFor(http: HttpFacts): Sender {
-    return { http, send: (message) => this.send(message) };
-  }
-
-  cancel(posted: Parsed): void {
-    for (const item of itemsOf(posted)) {
-      if (item.kind !== "request") continue;
-      const params = { requestId: item.id, reason: "the platform ended the request" };
-      this.rpc.take({ kind: "notification", method: "notifications/cancelled", params }, this);
+  async #change(change: (session: KeptSession) => KeptSession): Promise<void> {
+    const { id, rules } = this.#options;
+    try {
+      const kept = await rules.shelf.change(id, change);
+      if (kept === undefined) return this.close();
+      this.adopt(kept);
+      await rules.node.tell({ kind: "changed", session: id });
+    } catch (error) {
+      if (this.#kept !== undefined) this.#active?.session.adopt(this.#kept.session);
+      throw error;
     }
   }
 
-  get resumable(): boolean {
-    return this.#home.primes;
-  }
-
-  createStream(posted: Parsed): AnswerStream {
-    return this.#home.createStream(posted);
-  }
-
-  openSink(to: HttpReply, headers: HttpHeaders): EventSink {
-    return openLiveSink(to, this.#rules, headers);
-  }
-
-  done(): void {
-    if (--this.calls === 0) this.#home.calmed();
+  #leave(): void {
+    this.#over = true;
+    this.#options.rest.delete(this);
+    this.#options.left();
   }
 }
-
-const nothing: AsyncIterable<readonly Incoming[]> = {
-  [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
-};

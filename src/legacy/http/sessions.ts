@@ -11,7 +11,7 @@ import {
 } from "../../transport/http/http-message.ts";
 import type { LegacyHandler } from "../../transport/http/legacy-handlers.ts";
 import { createSharedFeed } from "../session/shared-feed.ts";
-import { createHttpSession, type HttpSession, type SessionRules } from "./session.ts";
+import { createHttpSession, type HttpSession, type SessionRules } from "./in-memory-session.ts";
 
 export interface SessionsOptions extends Omit<SessionRules, "feed" | "rest"> {
   readonly maxSessions: number;

@@ -2,14 +2,14 @@ import { lazy } from "../../std/lazy.ts";
 import { StoreError } from "../../store/store.ts";
 import { type HttpReply, sendAnswer } from "../../transport/http/http-message.ts";
 import type { LegacyHandler } from "../../transport/http/legacy-handlers.ts";
-import type { SharedDoor, SharedSessionsOptions } from "./shared-handler.ts";
-import { unavailable } from "./shared-rules.ts";
+import type { SharedDoor, SharedSessionsOptions } from "./session-handler.ts";
+import { unavailable } from "./session-rules.ts";
 
 /** Serves sessions that are in a store: any process that has the same store can go on with them. */
 export function createSharedSessions(options: SharedSessionsOptions): LegacyHandler {
   // Most servers share nothing, and need none of this.
   const lazyDoor = lazy(
-    async () => ({ ...(await import("./shared-handler.ts")), store: await options.store }),
+    async () => ({ ...(await import("./session-handler.ts")), store: await options.store }),
     ({ createSharedDoor, store }) => createSharedDoor(options, store),
   );
 

@@ -1,6 +1,5 @@
 import { answerCall } from "../../codec/answer.ts";
 import { createHearing } from "../../codec/hearing.ts";
-import { legacyServer } from "../../codec/legacy-server.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
 import { type Notification, rpcCodes } from "../../jsonrpc/message.ts";
 import { type DiscoverResult, methodRow } from "../../model/methods.ts";
@@ -14,6 +13,7 @@ import { type HttpReply, refusal, refuseBusy, sendAnswer } from "../../transport
 import { type ExchangeRules, HttpExchange } from "../../transport/http/http-request.ts";
 import type { LegacyHandler } from "../../transport/http/legacy-handlers.ts";
 import { createOpenExchanges } from "../../transport/http/modern-handler.ts";
+import { legacyServer } from "../codec/server-codec.ts";
 
 export interface StatelessOptions extends Omit<ExchangeRules, "ended" | "plainErrors"> {
   readonly service: Service;

@@ -1,5 +1,5 @@
 import { type Answering, answerCall } from "../../codec/answer.ts";
-import type { LegacyServerCodec, WireCall } from "../../codec/codec.ts";
+import type { WireCall } from "../../codec/codec.ts";
 import { failureOf } from "../../codec/send.ts";
 import { isObject, type Json } from "../../json/json.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
@@ -12,6 +12,7 @@ import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } fr
 import type { Clock } from "../../std/clock.ts";
 import type { Gate } from "../../std/gate.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
+import type { LegacyServerCodec } from "../codec/codec.ts";
 import type { BegunTask } from "./follow-task.ts";
 
 /** What all calls of a session have in common. */

@@ -1,6 +1,5 @@
-import type { Decoded, LegacyServerCodec, Session } from "../../codec/codec.ts";
+import type { Decoded } from "../../codec/codec.ts";
 import { createHearing, type Hearing, maxHeard } from "../../codec/hearing.ts";
-import { legacyServer } from "../../codec/legacy-server.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Sender } from "../../jsonrpc/channel.ts";
 import type { Exchange } from "../../jsonrpc/inbound.ts";
@@ -17,6 +16,8 @@ import type { CallOrigin, Service } from "../../model/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Gate } from "../../std/gate.ts";
 import type { LegacySession } from "../../transport/legacy-server.ts";
+import type { LegacyServerCodec, Session } from "../codec/codec.ts";
+import { legacyServer } from "../codec/server-codec.ts";
 import { createFeed, type Feed, type FeedOptions } from "./change-feed.ts";
 import type { BegunTask } from "./follow-task.ts";
 import { LiveAnswering, type LiveDesk } from "./live-call.ts";

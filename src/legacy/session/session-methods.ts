@@ -1,8 +1,9 @@
-import type { Decoded, Session } from "../../codec/codec.ts";
+import type { Decoded } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ErrorCode } from "../../model/errors.ts";
 import { isLogLevel, logLevels } from "../../model/logging.ts";
 import type { ServerCapabilities } from "../../model/peer.ts";
+import type { Session } from "../codec/codec.ts";
 import type { Feed } from "./change-feed.ts";
 
 /** What the methods of a session act on. */

@@ -66,7 +66,7 @@ interface LegacyHandlers {
   readonly createSseHandler: (options: SseHandlerOptions) => SseHandler;
 }
 
-const lazyHandlers: Lazy<LegacyHandlers> = lazy(() => import("../../legacy/http-server.ts"));
+const lazyHandlers: Lazy<LegacyHandlers> = lazy(() => import("#legacy/http-server"));
 
 /** With sessions, in memory or on a store. */
 export function createSessionHandler(options: SessionHandlerOptions): LegacyHandler {

@@ -59,6 +59,7 @@ async function bundle(path: string): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [resolve(root, path)],
     bundle: true,
+    tsconfigRaw: {}, // Bundlers of users do not read the one of this repository.
     write: false,
     format: "esm",
     platform: "browser",

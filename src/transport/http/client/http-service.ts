@@ -2,12 +2,11 @@ import { modernClientOf } from "../../../codec/modern-client.ts";
 import { outcomeOf } from "../../../codec/send.ts";
 import { encodeMessage, type Request, type Response } from "../../../jsonrpc/message.ts";
 import type { Lost, Reply } from "../../../jsonrpc/outbound.ts";
-import type { Opening } from "../../../model/connection.ts";
+import type { OpenConnection, Opening } from "../../../model/connection.ts";
 import type { DiscoverResult } from "../../../model/methods.ts";
 import { newest } from "../../../model/revision.ts";
 import type { Call, CallOf, Outcome, Service } from "../../../model/service.ts";
 import { createDeadlines } from "../../../std/deadlines.ts";
-import type { Link } from "../../link.ts";
 import { createModernTell, discoverCall, modernPeer } from "../../modern-connection.ts";
 import { maskError } from "../../serve-channel.ts";
 import type { Endpoint } from "./http-endpoint.ts";
@@ -35,7 +34,7 @@ export interface HttpService {
   /** The number of the next request. */
   readonly nextId: number;
   /** Calls are sent from now on, and what belongs to none is heard. */
-  connect(server: DiscoverResult): Link;
+  connect(server: DiscoverResult): OpenConnection;
   /** Ends all that is under way: open calls fail with `connection-closed`. */
   close(): void;
 }

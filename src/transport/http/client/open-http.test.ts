@@ -203,9 +203,8 @@ describe("a server that does not take initialize either", () => {
     await expect(client).rejects.toMatchObject({
       code: "http-error",
       message:
-        "cannot connect to the server: the server answered 404 Not Found; tried server/discover (0 ms: the server answered 404 " +
-        "Not Found), initialize 2025-11-25 (0 ms: the server answered 404 Not Found), initialize 2025-11-25 over HTTP+SSE " +
-        "(0 ms: the server answered 405 Method Not Allowed)",
+        "cannot connect to the server: the server answered 404 Not Found; tried server/discover (0 ms), " +
+        "initialize 2025-11-25 (0 ms), initialize 2025-11-25 over HTTP+SSE (0 ms: the server answered 405 Method Not Allowed)",
       data: {
         status: 404,
         attempts: [

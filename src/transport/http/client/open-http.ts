@@ -1,16 +1,13 @@
 import { closedFailure } from "../../../codec/send.ts";
 import type { JsonLimits } from "../../../json/parse.ts";
 import type { Reply } from "../../../jsonrpc/outbound.ts";
-import { type HttpChannel, httpChannel } from "../../../legacy/client/http-channel.ts";
-import { greet, linkLegacy, type SessionHooks } from "../../../legacy/client/initialize.ts";
-import { sseChannel } from "../../../legacy/client/sse-channel.ts";
 import type { Authorizer } from "../../../model/authorizer.ts";
 import type { Connection, Ending, Opening } from "../../../model/connection.ts";
 import { type ErrorCode, McpError, toError } from "../../../model/errors.ts";
 import { eraOf } from "../../../model/revision.ts";
-import type { Negotiation } from "../../link.ts";
-import { createRemembered, modernCodes } from "../../negotiate.ts";
-import { createLine, openBy, openChannel } from "../../open-channel.ts";
+import { type HttpChannel, type LegacyClient, legacyClient, type SessionHooks } from "../../legacy-client.ts";
+import { createRemembered, modernCodes, type Negotiation } from "../../negotiate.ts";
+import { createChannelClient, openBy, openChannel } from "../../open-channel.ts";
 import type { HttpSend } from "../http-message.ts";
 import { createEndpoint, type Endpoint, type HeaderSource } from "./http-endpoint.ts";
 import { createHttpService } from "./http-service.ts";
@@ -111,16 +108,16 @@ function createHttpNegotiation({ endpoint, opening, options }: Attempt): HttpNeg
   const { clock, timeoutMs } = opening;
   const { warn = () => {}, maxBodyBytes, jsonLimits, random } = options;
   const service = createHttpService({ endpoint, opening, limits: answerLimits(maxBodyBytes, jsonLimits), warn });
-  let session: HttpSessionLine | undefined;
+  let session: HttpSessionClient | undefined;
   let closing: Promise<void> | undefined;
   let end = (_ending: Ending): void => {};
   const ended = new Promise<Ending>((resolve) => {
     end = resolve;
   });
 
-  const openSession = (): HttpSessionLine => {
-    const channel = httpChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits, random });
-    return { channel, ...createLine(channel, opening, service.nextId) };
+  const openSession = ({ createHttpChannel }: LegacyClient): HttpSessionClient => {
+    const channel = createHttpChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits, random });
+    return { channel, ...createChannelClient(channel, opening, service.nextId) };
   };
 
   const close = async (): Promise<void> => {
@@ -136,11 +133,11 @@ function createHttpNegotiation({ endpoint, opening, options }: Attempt): HttpNeg
     discover: service.discover,
     connectModern: service.connect,
     async initialize(revision) {
+      const legacy = await legacyClient.load();
       if (closing !== undefined) throw toError(closedFailure(undefined));
-      session ??= openSession();
-      const { channel, line } = session;
-      const welcome = await greet(line, revision);
-      return { connect: () => linkLegacy(line, welcome, sessionHooks(channel, warn)) };
+      session ??= openSession(legacy);
+      const { channel, client } = session;
+      return legacy.initialize(client, revision, sessionHooks(channel, warn));
     },
     close() {
       closing ??= close();
@@ -156,7 +153,7 @@ function createHttpNegotiation({ endpoint, opening, options }: Attempt): HttpNeg
 }
 
 /** A session of an older revision, from `initialize` on. */
-interface HttpSessionLine extends ReturnType<typeof createLine> {
+interface HttpSessionClient extends ReturnType<typeof createChannelClient> {
   readonly channel: HttpChannel;
 }
 
@@ -176,7 +173,8 @@ function sessionHooks(channel: HttpChannel, warn: HttpWarn): SessionHooks {
 async function openSse({ endpoint, opening, options }: Attempt): Promise<Opened> {
   const { clock, timeoutMs } = opening;
   const { warn = () => {}, maxBodyBytes, jsonLimits } = options;
-  const channel = sseChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits });
+  const { createSseChannel } = await legacyClient.load();
+  const channel = createSseChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits });
   const trying = (what: string) => opening.trying?.(`${what} over HTTP+SSE`) ?? (() => {});
   const connection = await openChannel(channel, { ...opening, trying }, { era: "legacy" });
   return { connection, verdict: "sse", isSure: true };

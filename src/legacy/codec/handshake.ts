@@ -1,12 +1,13 @@
+import type { Decoded } from "../../codec/codec.ts";
+import type { Dialect } from "../../codec/shared/dialect.ts";
+import { nobody, readClientCapabilities, readImplementation } from "../../codec/shared/envelope.ts";
+import { refuse } from "../../codec/shared/refuse.ts";
+import { safeIcons } from "../../codec/shared/results.ts";
+import { readServerCapabilities } from "../../codec/shared/server-capabilities.ts";
 import { anObject, aString, optional } from "../../json/check.ts";
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
 import type { DiscoverResult } from "../../model/methods.ts";
-import type { Decoded, Hello } from "../codec.ts";
-import type { Dialect } from "./dialect.ts";
-import { nobody, readClientCapabilities, readImplementation } from "./envelope.ts";
-import { refuse } from "./refuse.ts";
-import { safeIcons } from "./results.ts";
-import { readServerCapabilities } from "./server-capabilities.ts";
+import type { Hello } from "./codec.ts";
 
 /** Params of `initialize`. */
 export function encodeHello(dialect: Dialect, { info, capabilities }: Hello): JsonObject {

@@ -1,22 +1,22 @@
-import { asJson, type JsonObject } from "../json/json.ts";
-import type { Request } from "../jsonrpc/message.ts";
-import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
-import { methodRow } from "../model/methods.ts";
-import type { LegacyRevision, Revision } from "../model/revision.ts";
-import type { Decoded, LegacyServerCodec, ServerCodec, Session, WireCall } from "./codec.ts";
-import { perRevision } from "./legacy-dialects.ts";
-import { askedTerms } from "./shared/asked-terms.ts";
-import { decodeFailure } from "./shared/decode-failure.ts";
-import type { Dialect } from "./shared/dialect.ts";
-import { createMemory, createQuestionWriter, createResultWriter } from "./shared/encode-outcome.ts";
-import { dropInside, readProgressToken } from "./shared/envelope.ts";
-import { encodeFailure } from "./shared/errors.ts";
-import { decodeHello, encodeWelcome } from "./shared/handshake.ts";
-import { hasTasks } from "./shared/has-tasks.ts";
-import { createNotificationWriter, nameWriter } from "./shared/notifications.ts";
-import { isIn, paramsProblem } from "./shared/params.ts";
-import { refuse } from "./shared/refuse.ts";
-import { asMethod, asParams } from "./shared/unchecked.ts";
+import type { Decoded, ServerCodec, WireCall } from "../../codec/codec.ts";
+import { decodeFailure } from "../../codec/shared/decode-failure.ts";
+import type { Dialect } from "../../codec/shared/dialect.ts";
+import { createMemory, createQuestionWriter, createResultWriter } from "../../codec/shared/encode-outcome.ts";
+import { dropInside, readProgressToken } from "../../codec/shared/envelope.ts";
+import { encodeFailure } from "../../codec/shared/errors.ts";
+import { createNotificationWriter, nameWriter } from "../../codec/shared/notifications.ts";
+import { isIn, paramsProblem } from "../../codec/shared/params.ts";
+import { refuse } from "../../codec/shared/refuse.ts";
+import { asMethod, asParams } from "../../codec/shared/unchecked.ts";
+import { asJson, type JsonObject } from "../../json/json.ts";
+import type { Request } from "../../jsonrpc/message.ts";
+import { metaKeys, metaOf, withMeta } from "../../model/meta.ts";
+import { methodRow } from "../../model/methods.ts";
+import type { LegacyRevision, Revision } from "../../model/revision.ts";
+import type { LegacyServerCodec, Session } from "./codec.ts";
+import { perRevision } from "./dialects.ts";
+import { decodeHello, encodeWelcome } from "./handshake.ts";
+import { askedTerms, hasTasks } from "./tasks.ts";
 
 /**
  * A server of a revision with sessions: a handshake says who speaks, a result is

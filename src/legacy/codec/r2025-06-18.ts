@@ -1,7 +1,3 @@
-import { rpcCodes } from "../jsonrpc/message.ts";
-import { metaKeys } from "../model/meta.ts";
-import { canShowForms } from "../model/peer.ts";
-import { r2025_11_25 } from "./r2025-11-25.ts";
 import {
   type Attempt,
   type Change,
@@ -11,11 +7,12 @@ import {
   inOrder,
   without,
   withoutMeta,
-} from "./shared/dialect.ts";
-import { oneBlock, plainSampling } from "./shared/plain-sampling.ts";
-import { refuseFor } from "./shared/refuse-for.ts";
-import { simpleForm } from "./shared/simple-form.ts";
-import { dropTasksExtension } from "./shared/tasks-capability.ts";
+} from "../../codec/shared/dialect.ts";
+import { rpcCodes } from "../../jsonrpc/message.ts";
+import { metaKeys } from "../../model/meta.ts";
+import { canShowForms } from "../../model/peer.ts";
+import { dropTasksExtension, oneBlock, plainSampling, refuseFor, simpleForm } from "./older-shapes.ts";
+import { r2025_11_25 } from "./r2025-11-25.ts";
 
 /** Elicitation meant forms, so a client that only opens pages had none. */
 const formsOrNone: Change = (capabilities) =>

@@ -9,7 +9,7 @@ import type { CallSource, Outcome, Service } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { createSharedCache } from "./shared-cache.ts";
+import { createResponseCache } from "./response-cache.ts";
 import type { ClientWarning } from "./warning.ts";
 
 const shareable = { ttlMs: 1_000, cacheScope: "public" };
@@ -44,7 +44,7 @@ function setUp(hints: JsonObject = shareable) {
   const warnings: ClientWarning[] = [];
   const client = ({ partition, server: name = "place", service = server.service }: Who = {}) => {
     const warn = (warning: ClientWarning): void => void warnings.push(warning);
-    const cache = createSharedCache({ store, server: name, partition, clock, warn, service });
+    const cache = createResponseCache({ shared: { store, server: name, partition }, clock, warn, service });
     return {
       invalidate: cache.invalidate,
       read: (method: Method = "tools/list", params: JsonObject = {}, changes: Partial<CallSource> = {}) =>
@@ -360,7 +360,12 @@ describe("a store that fails", () => {
     const { clock, server } = setUp();
     const warn = vi.fn();
     const store = Promise.reject(new Error("wrong password"));
-    const cache = createSharedCache({ store, server: "place", partition: "", clock, warn, service: server.service });
+    const cache = createResponseCache({
+      shared: { store, server: "place", partition: "" },
+      clock,
+      warn,
+      service: server.service,
+    });
     expect(await countOf(cache.reading(callOf("tools/list")))).toBe(1);
     expect(warn).toHaveBeenCalledTimes(1);
   });

@@ -1,9 +1,9 @@
-import type { LegacyRevision } from "../model/revision.ts";
+import type { Dialect } from "../../codec/shared/dialect.ts";
+import type { LegacyRevision } from "../../model/revision.ts";
 import { r2024_11_05 } from "./r2024-11-05.ts";
 import { r2025_03_26 } from "./r2025-03-26.ts";
 import { r2025_06_18 } from "./r2025-06-18.ts";
 import { r2025_11_25 } from "./r2025-11-25.ts";
-import type { Dialect } from "./shared/dialect.ts";
 
 const dialects: { readonly [R in LegacyRevision]: Dialect } = {
   "2024-11-05": r2024_11_05,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import type { Json, JsonObject } from "../json/json.ts";
-import { legacyClient } from "../legacy/codec/client-codec.ts";
-import type { Content } from "../model/content.ts";
-import type { Method, Result } from "../model/methods.ts";
-import { isLegacy, isSince, type Revision, revisions } from "../model/revision.ts";
-import { legacyServer } from "./legacy-server.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
+import type { Content } from "../../model/content.ts";
+import type { Method, Result } from "../../model/methods.ts";
+import { isLegacy, isSince, type Revision, revisions } from "../../model/revision.ts";
+import { legacyClient } from "./client-codec.ts";
+import { legacyServer } from "./server-codec.ts";
 
 function said<M extends Method>(revision: Revision, method: M, result: Result<M>): JsonObject {
   const encoded = codecFor(revision).encodeOutcome(method, { kind: "complete", result });

@@ -4,10 +4,10 @@ import type { Store } from "../../store/store.ts";
 import { createPulse, type Pulse } from "../../transport/http/heartbeat.ts";
 import { type HttpHead, type HttpReply, sendAnswer } from "../../transport/http/http-message.ts";
 import { createNode } from "./cluster.ts";
+import { SharedSession } from "./session.ts";
+import { LOOK_MS, type SharedRules } from "./session-rules.ts";
 import { createSessionShelf, createSessionWaits } from "./session-store.ts";
 import { createSessionId, isHello, noStream, refusals, type SessionsOptions } from "./sessions.ts";
-import { LOOK_MS, type SharedRules } from "./shared-rules.ts";
-import { SharedSession } from "./shared-session.ts";
 
 export interface SharedSessionsOptions extends SessionsOptions {
   readonly store: Store | Promise<Store>;

@@ -1,4 +1,3 @@
-import { r2025_06_18 } from "./r2025-06-18.ts";
 import {
   type Change,
   type Dialect,
@@ -10,8 +9,9 @@ import {
   keeping,
   ofType,
   without,
-} from "./shared/dialect.ts";
-import { structuredAsText } from "./shared/structured.ts";
+} from "../../codec/shared/dialect.ts";
+import { structuredAsText } from "./older-shapes.ts";
+import { r2025_06_18 } from "./r2025-06-18.ts";
 
 /** A link was not a kind of content. A reader can follow it all the same. */
 const linkAsText: Change = ({ name, uri, annotations }) => ({

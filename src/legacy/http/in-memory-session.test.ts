@@ -13,7 +13,7 @@ import { describeService } from "../../transport/describe-service.ts";
 import { createPulse } from "../../transport/http/heartbeat.ts";
 import type { HttpOptions } from "../../transport/http/options.ts";
 import { createSharedFeed } from "../session/shared-feed.ts";
-import { createHttpSession, type SessionRules } from "./session.ts";
+import { createHttpSession, type SessionRules } from "./in-memory-session.ts";
 
 /** Long enough for a session to go to rest. */
 const A_WHILE = 1_000;

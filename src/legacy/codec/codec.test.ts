@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import type { JsonObject } from "../json/json.ts";
-import { toText } from "../json/text.ts";
-import { type Method, methodRow, type Params } from "../model/methods.ts";
-import { type CallSource, createCall } from "../model/service.ts";
-import { LazyAbort } from "../std/lazy-abort.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { toText } from "../../json/text.ts";
+import { type Method, methodRow, type Params } from "../../model/methods.ts";
+import { type CallSource, createCall } from "../../model/service.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { Session } from "./codec.ts";
 
 const legacy = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;

@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from "../json/json.ts";
+import { type Attempt, type Change, type Dialect, derive, ofType, without } from "../../codec/shared/dialect.ts";
+import { isObject, type JsonObject } from "../../json/json.ts";
+import { refuseFor } from "./older-shapes.ts";
 import { r2025_03_26 } from "./r2025-03-26.ts";
-import { type Attempt, type Change, type Dialect, derive, ofType, without } from "./shared/dialect.ts";
-import { refuseFor } from "./shared/refuse-for.ts";
 
 /** Sound was not a kind of content. The reader learns that there was some. */
 const audioAsText: Change = ({ mimeType, annotations }) => ({

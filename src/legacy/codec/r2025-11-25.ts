@@ -1,6 +1,3 @@
-import { isObject } from "../json/json.ts";
-import { rpcCodes } from "../jsonrpc/message.ts";
-import { metaKeys } from "../model/meta.ts";
 import {
   always,
   asModeled,
@@ -10,11 +7,13 @@ import {
   inOrder,
   without,
   withoutMeta,
-} from "./shared/dialect.ts";
-import { plainTask } from "./shared/encode-outcome.ts";
-import { insideKeys } from "./shared/envelope.ts";
-import { structuredAsText } from "./shared/structured.ts";
-import { dropTasksExtension, readTasksCapability, writeTasksCapability } from "./shared/tasks-capability.ts";
+} from "../../codec/shared/dialect.ts";
+import { plainTask } from "../../codec/shared/encode-outcome.ts";
+import { insideKeys } from "../../codec/shared/envelope.ts";
+import { isObject } from "../../json/json.ts";
+import { rpcCodes } from "../../jsonrpc/message.ts";
+import { metaKeys } from "../../model/meta.ts";
+import { dropTasksExtension, readTasksCapability, structuredAsText, writeTasksCapability } from "./older-shapes.ts";
 
 /** The keys of `_meta` that came with 2026-07-28. */
 const modernKeys: readonly string[] = [

@@ -6,7 +6,7 @@ import type { Pulse } from "../../transport/http/heartbeat.ts";
 import { type HttpAnswer, refusal } from "../../transport/http/http-message.ts";
 import { type Feed, listenFrom } from "../session/change-feed.ts";
 import type { Node } from "./cluster.ts";
-import type { CallRules } from "./session.ts";
+import type { CallRules } from "./in-memory-session.ts";
 import { partName, type SessionShelf, type SessionWaits } from "./session-store.ts";
 import type { StreamsOptions } from "./session-streams.ts";
 
