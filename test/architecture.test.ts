@@ -58,14 +58,11 @@ describe("architecture", () => {
     expect(new Set(files.map(layerOf))).toEqual(new Set(Object.keys(layers)));
   });
 
-  it.each(files)("%s imports only from the layers below it", (file) => {
-    const layer = layerOf(file);
-    const allowed = new Set([layer, ...(layers[layer] ?? []), ...(entryEdges[file] ?? [])]);
-    const forbidden = importsOf(file).filter(
-      (target) =>
-        !allowed.has(target) &&
-        !(target.startsWith("node:") && platform.test(file)) &&
-        !(target === "#legacy" && seams.includes(file)),
+  it("has files that import only from the layers below them", () => {
+    const forbidden = files.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => !mayImport(file, target))
+        .map((target) => `${file} imports ${target}`),
     );
     expect(forbidden).toEqual([]);
   });
@@ -85,10 +82,23 @@ describe("architecture", () => {
     expect(readStats().legacyLinesOutside).toBe(0);
   });
 
-  it.each(files)("%s fits on a few screens", (file) => {
-    expect(readFileSync(file, "utf8").split("\n").length).toBeLessThanOrEqual(MAX_LINES);
+  it("has files that fit on a few screens", () => {
+    const lines = files.map((file) => ({ file, lines: readFileSync(file, "utf8").split("\n").length }));
+    expect(lines.filter((file) => file.lines > MAX_LINES)).toEqual([]);
   });
 });
+
+/** Whether the table of layers lets a file import a folder of `src`, a package, or a module of the platform. */
+function mayImport(file: string, target: string): boolean {
+  const layer = layerOf(file);
+  return (
+    target === layer ||
+    (layers[layer] ?? []).includes(target) ||
+    (entryEdges[file] ?? []).includes(target) ||
+    (target.startsWith("node:") && platform.test(file)) ||
+    (target === "#legacy" && seams.includes(file))
+  );
+}
 
 /** The folder under `src` that a file is in. */
 function layerOf(file: string): string {
@@ -98,7 +108,7 @@ function layerOf(file: string): string {
 /** What a file imports: folders of `src`, or packages. Static and dynamic imports count alike. */
 function importsOf(file: string): readonly string[] {
   const source = readFileSync(file, "utf8");
-  const statics = source.matchAll(/^(?:import|export)\b[^"';]*?from\s*["']([^"']+)["']/gms);
+  const statics = source.matchAll(/^(?:import|export)\b(?:[^"';]*?from)?\s*["']([^"']+)["']/gms);
   const dynamics = source.matchAll(/\bimport\(\s*["']([^"']+)["']\s*\)/g);
   return [...statics, ...dynamics].map(([, specifier = ""]) => {
     if (specifier.startsWith(".")) return layerOf(relative(".", resolve(dirname(file), specifier)));

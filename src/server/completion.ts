@@ -1,7 +1,6 @@
 import type { CompleteResult } from "../model/prompt.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import { handlerJob } from "./context.ts";
-import { noCompletion } from "./dispatcher.ts";
 import type { Environment } from "./environment.ts";
 
 /** What is known when a value is completed. */
@@ -65,3 +64,9 @@ function toCompletion(values: readonly string[]): CompleteResult {
   const total = values.length;
   return { completion: { values: values.slice(0, MAX_VALUES), total, hasMore: total > MAX_VALUES } };
 }
+
+/** For a value that nobody completes. */
+export const noCompletion: Outcome<"completion/complete"> = {
+  kind: "complete",
+  result: { completion: { values: [], hasMore: false } },
+};

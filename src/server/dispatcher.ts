@@ -112,9 +112,3 @@ export function createNotificationHandler(
     return env.runner.run(call, handlerJob(env, { method, run, finish: () => heard })) as Heard | Promise<Heard>;
   };
 }
-
-/** For a value that nobody completes. */
-export const noCompletion: Outcome<"completion/complete"> = {
-  kind: "complete",
-  result: { completion: { values: [], hasMore: false } },
-};

@@ -157,6 +157,11 @@ const otherNames: OtherNames = { middleware: "use" };
 /** Throws `invalid-definition` for options that do not exist, and for numbers that would quietly disable what they limit. */
 export function checkOptions(options: ServerOptions): void {
   checkOptionNames("createServer", options, serverOptions, otherNames);
+  for (const name of ["name", "version"] as const) {
+    if (typeof options[name] !== "string" || options[name] === "") {
+      throw new McpError("invalid-definition", `createServer needs a ${name}: a string that is sent to clients`);
+    }
+  }
   const { pageSize = 1, stateTtlMs = 1, tasks } = options;
   for (const [name, value = 1] of Object.entries({ pageSize, stateTtlMs, ...tasks })) {
     const least = name === "afterMs" ? 0 : 1;

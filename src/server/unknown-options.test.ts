@@ -92,6 +92,15 @@ describe("an unknown option", () => {
 
 const shape = { sku: z.string(), quantity: z.number() };
 
+describe("a server without", () => {
+  it.each(["name", "version"])("%s is refused (T5)", (member) => {
+    const problem = refused(`createServer needs a ${member}: a string that is sent to clients`);
+    for (const value of [undefined, "", 1]) {
+      expect(problemOf(() => definitions.createServer({ [member]: value }))).toEqual(problem);
+    }
+  });
+});
+
 describe("what is no schema of an object", () => {
   const inputs: readonly (readonly [string, unknown, string])[] = [
     ["the members of one", shape, "these are the members of a schema, not a schema: wrap them in z.object({ … })"],

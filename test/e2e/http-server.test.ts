@@ -86,6 +86,13 @@ describe("C95: where it listens", () => {
     expect((await send("127.0.0.1")).status).toBe(403);
   });
 
+  it.each([99_999, -1, 1.5])("is not port %d", async (port) => {
+    await expect(serveHttp(service.server, { port })).rejects.toMatchObject({
+      code: "invalid-definition",
+      message: `port must be a number from 0 to 65535, not ${port}; 0 takes a free one`,
+    });
+  });
+
   it("is not where something else listens", async () => {
     await expect(serveHttp(service.server, { port: serving.port })).rejects.toMatchObject({
       code: "connection-closed",

@@ -62,6 +62,12 @@ export async function serveHttp(service: Service, options: ServeHttpOptions = {}
       `listening on ${host} needs allowedHosts: the names clients use, or "any" behind something that checks them`,
     );
   }
+  if (!(Number.isInteger(port) && port >= 0 && port <= MAX_PORT)) {
+    throw new McpError(
+      "invalid-definition",
+      `port must be a number from 0 to ${MAX_PORT}, not ${port}; 0 takes a free one`,
+    );
+  }
   const endpoint = createEndpoint(service, { ...options, path });
   await describeService(service);
   const server = createServer(limits, (request, response) => listenTo(endpoint, request, response));
@@ -108,6 +114,8 @@ export async function serveHttp(service: Service, options: ServeHttpOptions = {}
 interface Closable {
   close(): Promise<void>;
 }
+
+const MAX_PORT = 65_535;
 
 /** For the last answers to be written. */
 const GRACE_MS = 1_000;
