@@ -180,10 +180,10 @@ export class RunContext implements Context {
   }
 }
 
-type Questions = typeof import("./questions.ts");
+type Questions = typeof import("./lazy-parts.ts");
 
 /** What handlers need that ask or run steps. */
-export const lazyQuestions: Lazy<Questions> = lazy(() => import("./questions.ts"));
+export const lazyQuestions: Lazy<Questions> = lazy(() => import("./lazy-parts.ts"));
 
 /**
  * Puts a question, or runs a step. What that takes is loaded for the first one.

@@ -68,10 +68,10 @@ interface ToolBoxOptions {
   readonly env: Environment;
   onChange(): void;
   /** Loaded for the first call that may become a task. */
-  background(): Promise<ToolTasks>;
+  tasks(): Promise<ToolTasks>;
 }
 
-export function createToolBox({ env, onChange, background }: ToolBoxOptions): ToolBox {
+export function createToolBox({ env, onChange, tasks }: ToolBoxOptions): ToolBox {
   let hasTasks = false;
   const registry = createRegistry<ReadyTool, Result<"tools/list">>({
     noun: "tool",
@@ -84,7 +84,7 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
     if (!checked.ok) return refuse(tool, checked.issues, env);
     const job = new ToolJob(tool, checked.value, env);
     if (tool.task === "never" || call.tasks === undefined) return env.runner.run(call, job) as Outcome<"tools/call">;
-    return background().then((it) => it.callTask(call, tool, job));
+    return tasks().then((it) => it.callTask(call, tool, job));
   };
 
   const check = (tool: ReadyTool, call: Call<"tools/call">, input: JsonObject) => {
@@ -102,7 +102,7 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
       registry.add(name, tool);
       if (tool.task === "never") return;
       hasTasks = true;
-      if (env.isShared) void background().then((it) => it.begin());
+      if (env.isShared) void tasks().then((it) => it.begin());
     },
     call(call) {
       const { name, arguments: input = {} } = call.params;
@@ -112,7 +112,7 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
       if (scopes !== undefined && !hasScopes(call.peer.auth, scopes)) return forbidden(tool.name, scopes);
       const { repeated, task } = tool;
       if (hasTasks && (task === "never" ? call.tasks?.wanted : task === "required" && call.tasks === undefined)) {
-        return background().then((it) => it.refuseTerms(call, tool));
+        return tasks().then((it) => it.refuseTerms(call, tool));
       }
       if (repeated !== undefined && call.http !== undefined && call.peer.revision === newest) {
         return repeated

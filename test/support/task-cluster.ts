@@ -144,12 +144,7 @@ export function resultText(text: string): JsonObject {
 export const never = (): Promise<never> => new Promise(() => {});
 
 beforeAll(async () => {
-  const parts = [
-    import("../../src/server/background.ts"),
-    import("../../src/server/tasks/task-manager.ts"),
-    lazyQuestions.load(),
-  ];
-  await Promise.all([...parts, loadCompiler()]);
+  await Promise.all([import("../../src/server/tasks/task-manager.ts"), lazyQuestions.load(), loadCompiler()]);
 });
 
 /** A store as one process sees it, which may die; what it hears then reaches nobody. */
