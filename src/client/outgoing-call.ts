@@ -12,8 +12,8 @@ import { LazyAbort } from "../std/lazy-abort.ts";
 import { type Linked, LinkedSet } from "../std/linked-set.ts";
 import { broken, callText, cancelled, failed, notSent, silent, tooLong } from "./call-errors.ts";
 import { isCounted, type OutgoingRequest, onSignal, type Route } from "./call-options.ts";
-import type { Follow } from "./follow.ts";
 import type { AnswerDesk } from "./request-handlers.ts";
+import type { Follow } from "./task-news.ts";
 
 /** What the exchanges of one client share. */
 export interface Line {

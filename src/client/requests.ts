@@ -26,11 +26,11 @@ import {
   type Route,
   type Send,
 } from "./call-options.ts";
-import type { Follow, FollowLine } from "./follow.ts";
 import { withoutDuplicates } from "./list-entries.ts";
 import { createCallQueue, exchange, type Line, type RememberingClock } from "./outgoing-call.ts";
 import type { AnswerDesk } from "./request-handlers.ts";
 import type { ResponseCache } from "./response-cache.ts";
+import type { Follow, FollowLine } from "./task-news.ts";
 import { guarded, type Warn } from "./warning.ts";
 
 export interface RequestsOptions {

@@ -4,10 +4,18 @@ import type { Answer, Question } from "../model/input.ts";
 import { type DetailedTask, isFinal, type Task, type TaskStatus } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import type { Follow, FollowLine, Watcher } from "./follow.ts";
 import { answer, askedTooOften } from "./outgoing-call.ts";
 import type { AnswerDesk } from "./request-handlers.ts";
-import { createTaskNews, isPassing, isPutOff, retryMs, type TaskNews } from "./task-news.ts";
+import {
+  createTaskNews,
+  type Follow,
+  type FollowLine,
+  isPassing,
+  isPutOff,
+  retryMs,
+  type TaskNews,
+  type Watcher,
+} from "./task-news.ts";
 
 /**
  * Follows tasks to their end.

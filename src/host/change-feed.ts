@@ -1,5 +1,5 @@
-import type { FollowLine } from "../client/follow.ts";
 import { createFollow } from "../client/requests.ts";
+import type { FollowLine } from "../client/task-news.ts";
 import type { Line } from "../connect/create-connect.ts";
 import { type Failure, McpError, toError, toFailure } from "../model/errors.ts";
 import type { Question } from "../model/input.ts";

@@ -11,7 +11,7 @@ import type { Tool } from "../model/tool.ts";
 import type { Clock } from "../std/clock.ts";
 import { defined } from "../std/defined.ts";
 import type { Gate } from "../std/gate.ts";
-import { orAborted } from "../std/or-aborted.ts";
+import { orAborted } from "../std/lazy-abort.ts";
 import type { MemberState, Rules } from "./connection-state.ts";
 import {
   type HostPrompt,
