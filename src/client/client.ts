@@ -19,7 +19,7 @@ import type { CachedCallOptions, CallOptions, ToolCallOptions } from "./call-opt
 import { withoutMalformed } from "./list-entries.ts";
 import { type ChangeKinds, createWatches, type Watch, type WatchOptions } from "./listen.ts";
 import { createOutputChecks } from "./output-check.ts";
-import type { AnswerDesk, AnswerOptions } from "./request-handlers.ts";
+import type { AnswerOptions, ClientRequestHandlers } from "./request-handlers.ts";
 import {
   type Calls,
   createCalls,
@@ -32,7 +32,7 @@ import {
   unsupported,
 } from "./requests.ts";
 import { chooseCache } from "./response-cache.ts";
-import type { TaskDeskParts } from "./task-handles.ts";
+import type { TaskHandlesParts } from "./task-handles.ts";
 import type { Tasks } from "./tasks.ts";
 import { createToolCalls } from "./tool-calls.ts";
 import { createTools, type Tools } from "./typed-tools.ts";
@@ -132,10 +132,10 @@ export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable
   close(): Promise<void>;
 }
 
-/** A client over an open connection. `desk` is the one the connection was opened with; `place` names where the server is. */
+/** A client over an open connection. `handlers` are those the connection was opened with; `place` names where the server is. */
 export function createClient<T extends ToolTypes = ToolTypes>(
   connection: Connection,
-  desk: AnswerDesk,
+  handlers: ClientRequestHandlers,
   options: ClientOptions = {},
   place?: string,
 ): Client<T> {
@@ -152,13 +152,13 @@ export function createClient<T extends ToolTypes = ToolTypes>(
   const warn = toWarn(options.onWarning);
   const limits = limitsOf(options, standardLimits);
   const bounds = { limits, maxInFlight, maxQueuedCalls, maxRounds };
-  const requests = createRequests({ connection, desk, clock, warn, ...bounds, onLog, logLevel });
+  const requests = createRequests({ connection, handlers, clock, warn, ...bounds, onLog, logLevel });
   const lists = withoutMalformed(connection.service, warn);
   const cache = chooseCache(options.cache ?? true, { service: lists, connection, clock, warn, place });
   const checks = createOutputChecks(warn);
   const { call, pages, list } = createCalls({ server, requests, lists, cache, maxPages, warn });
   const { close, closed, isClosed, lose } = createLifetime(connection, requests, clock);
-  void closed.then(desk.close);
+  void closed.then(handlers.close);
 
   const onChange = (change: Change): void => {
     cache?.invalidate(change);
@@ -168,7 +168,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
   const { watch, changes } = createWatches({ server, send, clock, confirmMs: limits.idleMs, warn, isClosed, onChange });
 
   const checksOutput = options.checkOutput !== false;
-  const { callTool, listTools } = createToolCalls({ connection, desk, send, call, list, checks, checksOutput });
+  const { callTool, listTools } = createToolCalls({ connection, handlers, send, call, list, checks, checksOutput });
 
   const upkeep = createUpkeep(connection, requests, call);
   if (options.pingIntervalMs) {
@@ -197,7 +197,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
     request: (method: string, params: JsonObject = {}, given?: CallOptions) => requests.sendRaw(method, params, given),
     watch,
     changes,
-    ...createTelling(connection, desk, isClosed),
+    ...createTelling(connection, handlers, isClosed),
     closed,
     close,
     [Symbol.asyncDispose]: close,
@@ -207,16 +207,16 @@ export function createClient<T extends ToolTypes = ToolTypes>(
 const standardLimits = { idleMs: 30_000, totalMs: 600_000 };
 
 /** The tasks of one client. What deals with them is loaded when first used. */
-function createTasks(parts: TaskDeskParts): Tasks {
-  const desk = lazy(
+function createTasks(parts: TaskHandlesParts): Tasks {
+  const handles = lazy(
     () => import("./task-handles.ts"),
-    ({ createTaskDesk }) => createTaskDesk(parts),
+    ({ createTaskHandles }) => createTaskHandles(parts),
   );
 
   return {
-    start: async (name, args, options) => (await desk.load()).start(name, args, options),
-    resume: async (taskId, options) => (await desk.load()).resume(taskId, options),
-    list: async (options) => (await desk.load()).list(options),
+    start: async (name, args, options) => (await handles.load()).start(name, args, options),
+    resume: async (taskId, options) => (await handles.load()).resume(taskId, options),
+    list: async (options) => (await handles.load()).list(options),
   };
 }
 

@@ -6,7 +6,7 @@ import type { CallToolResult } from "../model/tool.ts";
 import type { Clock } from "../std/clock.ts";
 import type { LazyAbort } from "../std/lazy-abort.ts";
 import type { CallOptions, Hear, Send } from "./call-options.ts";
-import type { AnswerDesk } from "./request-handlers.ts";
+import type { ClientRequestHandlers } from "./request-handlers.ts";
 
 type Tell = (task: DetailedTask) => void;
 
@@ -31,7 +31,11 @@ interface Listening {
  * is asked again, but not at once. Whether a legacy server will say anything
  * nobody knows.
  */
-export function createTaskNews({ send, clock, isModern }: Pick<FollowLine, "send" | "clock" | "isModern">): TaskNews {
+export function createTaskNews({
+  send,
+  clock,
+  isModern,
+}: Pick<FollowContext, "send" | "clock" | "isModern">): TaskNews {
   const followers = createFollowers();
   let current: Listening | undefined;
   let closedUntil = Number.NEGATIVE_INFINITY;
@@ -151,9 +155,9 @@ function toldMs(error: unknown): number {
 }
 
 /** What following tasks needs of a client. */
-export interface FollowLine {
+export interface FollowContext {
   readonly send: Send;
-  readonly desk: Pick<AnswerDesk, "answer">;
+  readonly handlers: Pick<ClientRequestHandlers, "answer">;
   readonly clock: Clock;
   readonly maxRounds: number;
   readonly isModern: boolean;
