@@ -55,10 +55,10 @@ interface Settle<M extends Method> {
   reject(error: McpError): void;
 }
 
-class OutgoingCall<M extends Method> implements OpenExchange {
+class OutgoingCall<M extends Method> implements OpenCall {
   readonly method: M;
-  previous: OpenExchange | undefined;
-  next: OpenExchange | undefined;
+  previous: OpenCall | undefined;
+  next: OpenCall | undefined;
   readonly #client: ClientState;
   readonly #request: OutgoingRequest<M>;
   readonly #settle: Settle<M>;
@@ -73,7 +73,7 @@ class OutgoingCall<M extends Method> implements OpenExchange {
   #served: number;
   /** True while a task is followed and nothing is asked of the server. */
   #resting = false;
-  #among: LinkedSet<OpenExchange>;
+  #among: LinkedSet<OpenCall>;
   #settled = false;
 
   constructor(client: ClientState, request: OutgoingRequest<M>, settle: Settle<M>) {
@@ -186,7 +186,7 @@ class OutgoingCall<M extends Method> implements OpenExchange {
     return this.#among === this.#client.queue.waiting;
   }
 
-  #moveTo(set: LinkedSet<OpenExchange>): void {
+  #moveTo(set: LinkedSet<OpenCall>): void {
     this.#leave();
     this.#among = set;
     set.add(this);
@@ -273,7 +273,7 @@ const firstRound: Round = { answers: undefined, state: undefined };
 
 function ignore(): undefined {}
 
-function setFor(route: Route, queue: CallQueue): LinkedSet<OpenExchange> {
+function setFor(route: Route, queue: CallQueue): LinkedSet<OpenCall> {
   if (!isCounted(route)) return queue.aside;
   return queue.hasRoom() ? queue.open : queue.waiting;
 }
@@ -370,7 +370,7 @@ function pause(ms: number, { clock, abort }: RoundContext): Promise<void> {
 }
 
 /** A call that is not settled. */
-interface OpenExchange extends Linked<OpenExchange> {
+interface OpenCall extends Linked<OpenCall> {
   /** What is called, for errors. */
   readonly what: string;
   /** Sends what has waited. */
@@ -382,11 +382,11 @@ interface OpenExchange extends Linked<OpenExchange> {
 /** The calls of one client that are not settled. */
 interface CallQueue {
   /** Those that were sent, but for those aside. */
-  readonly open: LinkedSet<OpenExchange>;
+  readonly open: LinkedSet<OpenCall>;
   /** Those that wait until there is room among the sent ones. */
-  readonly waiting: LinkedSet<OpenExchange>;
+  readonly waiting: LinkedSet<OpenCall>;
   /** Those whose calls were answered by a task, those that serve them, and what listens. They count as nobody's. */
-  readonly aside: LinkedSet<OpenExchange>;
+  readonly aside: LinkedSet<OpenCall>;
   /** False when one more has to wait. */
   hasRoom(): boolean;
   /** There may be room now: starts those that wait, in the order they came. */
@@ -397,8 +397,8 @@ interface CallQueue {
 
 /** At most `maxInFlight` are open; 0 is no limit. */
 export function createCallQueue(maxInFlight: number, { activity }: Pick<ClientRequestHandlers, "activity">): CallQueue {
-  const open = new LinkedSet<OpenExchange>();
-  const waiting = new LinkedSet<OpenExchange>();
+  const open = new LinkedSet<OpenCall>();
+  const waiting = new LinkedSet<OpenCall>();
   let isStarting = false;
   let isClosed = false;
 
