@@ -5,7 +5,7 @@ import type { Revision } from "../model/revision.ts";
 import type { Change } from "../model/subscription.ts";
 import type { MemberState } from "./connection-state.ts";
 import type { Missing } from "./host-tool.ts";
-import type { Seat } from "./server-slot.ts";
+import type { ServerSlot } from "./server-slot.ts";
 
 /** How a server of a host stands, as plain data. */
 export interface ServerStatus {
@@ -26,7 +26,7 @@ export interface ServerStatus {
   readonly isLooping?: boolean;
 }
 
-export function statusOf({ name, member }: Seat, now: number): ServerStatus {
+export function statusOf({ name, member }: ServerSlot, now: number): ServerStatus {
   const { state, line } = member;
   const status = { name, state: state.kind };
   if (line !== undefined) return { ...status, revision: line.client.revision, info: line.client.server.serverInfo };

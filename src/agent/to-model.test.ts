@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { anthropic } from "../bridge/anthropic/index.ts";
+import { openaiChat } from "../bridge/openai/index.ts";
+import { toolLoop } from "../bridge/tool-loop.ts";
 import type { Tool } from "../model/tool.ts";
-import { anthropic } from "./anthropic/index.ts";
-import { openaiChat } from "./openai/index.ts";
-import { toModel } from "./to-model.ts";
-import { toolLoop } from "./tool-loop.ts";
+import { toModel } from "./run-tools.ts";
 
 const add: Tool = {
   name: "calc:add",
