@@ -1,26 +1,43 @@
 import { authOf } from "../../model/authenticator.ts";
 import type { Auth } from "../../model/peer.ts";
+import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
-import type { HttpHead, HttpReply } from "../../transport/http/http-message.ts";
-import type { Telling } from "./cluster.ts";
-import { type NewsPlace, NewsStream, readNewsId } from "./notification-stream.ts";
-import { findKept, type KeptReader } from "./replay-reader.ts";
-import type { SharedRules } from "./session-rules.ts";
+import {
+  type HttpAnswer,
+  type HttpHead,
+  type HttpReply,
+  refusal,
+  sendAnswer,
+  streamHeaders,
+} from "../../transport/http/http-message.ts";
+import type { ClusterEvent } from "./cluster.ts";
+import { isLoneId, readWholeId } from "./event-frames.ts";
+import { type NotificationPlace, NotificationStream, readNotificationId } from "./notification-stream.ts";
+import { findReplay, findWhole, type ReplayReader } from "./replay-reader.ts";
+import type { SessionRules } from "./session-rules.ts";
 import { type KeptSession, randomName } from "./session-store.ts";
 
 export interface SessionReadersOptions {
   readonly session: string;
-  readonly rules: SharedRules;
+  readonly rules: SessionRules;
   readonly primes: boolean;
   /** What is known of the session now. */
   kept(): KeptSession;
+  /** Hears that one of them is over. */
+  left(): void;
 }
+
+const refusals: Readonly<Record<"too many" | "over", HttpAnswer>> = {
+  "too many": refusal(429, "too many streams of this session are open", { "retry-after": "1" }),
+  // Clients that wait for a response to a cancelled call would come back for ever; this they take for an end.
+  over: refusal(405, "nothing follows this event, and nothing will", { allow: "POST, DELETE, OPTIONS" }),
+};
 
 /** The GETs of one session that this process serves. */
 export class SessionReaders {
   readonly #options: SessionReadersOptions;
-  readonly #answers = new Set<KeptReader>();
-  readonly #news = new Set<NewsStream>();
+  readonly #answers = new Set<ReplayReader>();
+  readonly #notifications = new Set<NotificationStream>();
   /** GETs that are not answered yet. */
   #opening = 0;
   #over = false;
@@ -30,32 +47,41 @@ export class SessionReaders {
   }
 
   get size(): number {
-    return this.#opening + this.#answers.size + this.#news.size;
+    return this.#opening + this.#answers.size + this.#notifications.size;
   }
 
   /** Serves a GET: the rest of the answer to a POST, or what belongs to no call. */
-  async get(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
+  async get(head: HttpHead, reply: HttpReply): Promise<void> {
     this.#opening++;
     try {
-      return await this.#find(head, reply);
+      await this.#find(head, reply);
     } finally {
       this.#opening--;
     }
   }
 
-  told(telling: Telling): void {
-    if (telling.kind === "taken") {
-      for (const reader of this.#answers) reader.taken(telling.stream, telling.reader);
+  told(event: ClusterEvent): void {
+    if (event.kind === "taken") {
+      for (const reader of this.#answers) reader.taken(event.stream, event.reader);
     } else {
-      for (const news of this.#news) tellNews(news, telling);
+      for (const stream of this.#notifications) tellNotifications(stream, event);
     }
+  }
+
+  /** A message was kept that belongs to no call. A promise means that its client is slow. */
+  aside(position: number, text: string): Promise<void> | undefined {
+    for (const stream of this.#notifications) {
+      const slow = stream.aside(position, text);
+      if (slow !== undefined) return slow;
+    }
+    return undefined;
   }
 
   /** What the session hears of may be different, or more. */
   refresh(): void {
-    for (const news of this.#news) {
-      news.refresh();
-      news.asides();
+    for (const stream of this.#notifications) {
+      stream.refresh();
+      stream.asides();
     }
   }
 
@@ -63,53 +89,83 @@ export class SessionReaders {
   async endAll(): Promise<void> {
     this.#over = true;
     for (const reader of this.#answers) reader.end();
-    await Promise.all([...this.#news].map((news) => news.end()));
+    await Promise.all([...this.#notifications].map((news) => news.end()));
   }
 
-  async #find(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
+  async #find(head: HttpHead, reply: HttpReply): Promise<void> {
     const lastEventId = head.header("last-event-id");
-    const last = lastEventId === undefined ? undefined : readNewsId(lastEventId);
+    const last = lastEventId === undefined ? undefined : readNotificationId(lastEventId);
     const resumes = lastEventId !== undefined && last === undefined;
-    const answers = resumes ? await this.#findAnswers(lastEventId) : undefined;
-    if (answers === "over") return "over";
-    if (answers !== undefined) return this.#open(reply, this.#answers, answers);
-    if (this.#news.size >= this.#options.rules.maxStreams) return "too many";
+    const resumed = resumes ? this.#resume(lastEventId, reply) : undefined;
+    const isResumed = resumed instanceof Promise ? await resumed : resumed;
+    if (isResumed === true) return;
+    if (this.#notifications.size >= this.#options.rules.maxStreams) return sendAnswer(reply, refusals["too many"]);
     const news = this.#createNews(last, resumes, authOf(head));
-    this.#news.add(news);
+    this.#notifications.add(news);
     try {
-      await news.take();
+      const taking = news.take();
+      if (taking !== undefined) await taking;
     } catch (error) {
       await news.end();
       throw error;
     }
-    return this.#open(reply, this.#news, news);
+    this.#open(reply, this.#notifications, news);
   }
 
-  #open<T extends KeptReader | NewsStream>(reply: HttpReply, among: Set<T>, reader: T): "opened" {
+  #open<T extends ReplayReader | NotificationStream>(reply: HttpReply, among: Set<T>, reader: T): void {
     const { session, rules } = this.#options;
     among.add(reader);
     // Who came too late comes again, and is told then.
     if (this.#over) void reader.end();
     openLiveSink(reply, rules, { "mcp-session-id": session }, reader);
-    return "opened";
   }
 
-  async #findAnswers(lastEventId: string): Promise<KeptReader | "over" | undefined> {
+  /** Goes on with the response to a POST, if that is what the id stands for. */
+  #resume(lastEventId: string, reply: HttpReply): Awaitable<boolean> {
+    if (isLoneId(lastEventId)) return this.#refuse(reply);
+    const whole = readWholeId(lastEventId);
+    if (whole !== undefined) return findWhole(this.#options, whole).then((events) => this.#replay(reply, events));
+    return chain(this.#findAnswers(lastEventId), (answers) => {
+      if (answers === "over") return this.#refuse(reply);
+      if (answers !== undefined) this.#open(reply, this.#answers, answers);
+      return answers !== undefined;
+    });
+  }
+
+  #refuse(reply: HttpReply): boolean {
+    sendAnswer(reply, refusals.over);
+    return true;
+  }
+
+  #replay(reply: HttpReply, events: string | "over" | undefined): boolean {
+    if (events === "over") return this.#refuse(reply);
+    if (events === undefined) return false;
+    reply.send(200, { ...streamHeaders, "mcp-session-id": this.#options.session }, events);
+    return true;
+  }
+
+  #findAnswers(lastEventId: string): Awaitable<ReplayReader | "over" | undefined> {
     const [, stream, after] = /^([\w-]{16})-(\d{1,15})$/.exec(lastEventId) ?? [];
     if (stream === undefined) return undefined;
-    const left = (reader: KeptReader): void => void this.#answers.delete(reader);
-    return findKept({ ...this.#options, stream, after: Number(after), left });
+    const left = (reader: ReplayReader): void => {
+      this.#answers.delete(reader);
+      this.#options.left();
+    };
+    return findReplay({ ...this.#options, stream, after: Number(after), left });
   }
 
-  #createNews(last: NewsPlace | undefined, lost: boolean, auth: Auth | undefined): NewsStream {
+  #createNews(last: NotificationPlace | undefined, lost: boolean, auth: Auth | undefined): NotificationStream {
     const owner = `${this.#options.rules.node.id}.${randomName()}`;
-    const left = (news: NewsStream): void => void this.#news.delete(news);
-    return new NewsStream({ ...this.#options, owner, last, auth, left }, lost);
+    const left = (stream: NotificationStream): void => {
+      this.#notifications.delete(stream);
+      this.#options.left();
+    };
+    return new NotificationStream({ ...this.#options, owner, last, auth, left }, lost);
   }
 }
 
-function tellNews(news: NewsStream, telling: Telling): void {
-  if (telling.kind === "aside") news.asides();
-  else if (telling.kind === "free") news.beat();
-  else if (telling.kind === "moved" && telling.owner === news.owner) news.moved();
+function tellNotifications(news: NotificationStream, event: ClusterEvent): void {
+  if (event.kind === "aside") news.asides();
+  else if (event.kind === "free") news.beat();
+  else if (event.kind === "moved" && event.owner === news.owner) news.moved();
 }
