@@ -73,7 +73,7 @@ export function createLoneSession(changes: Partial<SessionRules> = {}, primes = 
     if (event.kind === "taken") responses.taken(event.stream);
     readers.told(event);
   });
-  const kept: KeptSession = {
+  const record: KeptSession = {
     peer: { revision: primes ? "2025-11-25" : "2025-06-18", capabilities: {} },
     capabilities: {},
     ready: true,
@@ -82,7 +82,7 @@ export function createLoneSession(changes: Partial<SessionRules> = {}, primes = 
   };
   const replay = new SessionReplay("s", rules);
   const responses = new ResponseStreams("s", rules, replay);
-  const readers = new SessionReaders({ session: "s", rules, primes, kept: () => kept, left() {} });
+  const readers = new SessionReaders({ id: "s", rules, primes, record, readerLeft() {} });
 
   return {
     rules,

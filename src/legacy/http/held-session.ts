@@ -1,10 +1,10 @@
 import type { Failure } from "../../model/errors.ts";
 import type { Auth } from "../../model/peer.ts";
 import type { ChangeNotification } from "../session/change-feed.ts";
-import { SessionChanges } from "./session-changes.ts";
+import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";
-import type { KeptSession } from "./session-store.ts";
+import type { Kept, KeptSession } from "./session-store.ts";
 
 /** What all sessions that a process holds have in common. */
 export interface HolderRules {
@@ -18,8 +18,10 @@ export interface HolderRules {
  * something is going on: when its client was last heard of, how much is kept for
  * it and, where there is no other process, what it hears of.
  */
-export class HeldSession {
+export class HeldSession implements ChangesReader {
   readonly id: string;
+  /** What was last read of it. */
+  kept: Kept | undefined;
   readonly replay: SessionReplay;
   seen: number;
   readonly #holder: HolderRules;
@@ -38,17 +40,10 @@ export class HeldSession {
   }
 
   /** Hears of changes from now on. */
-  begin({ peer, capabilities }: KeptSession): void {
+  begin(record: KeptSession): void {
     if (this.#changes !== undefined || this.#ended) return;
-    this.#changes = new SessionChanges({
-      session: this.id,
-      rules: this.#holder.rules,
-      auth: this.#auth,
-      peer,
-      capabilities,
-      tell: (change) => this.#tell(change),
-      send: (text) => this.tell(text),
-    });
+    const { rules } = this.#holder;
+    this.#changes = new SessionChanges({ session: this.id, rules, auth: this.#auth, record }, this);
     void this.#changes.refresh();
   }
 
@@ -58,7 +53,7 @@ export class HeldSession {
   }
 
   /** Keeps what belongs to no call, and writes it to who reads that. A promise means that the client is slow. */
-  tell(text: string): Promise<void> | undefined {
+  send(text: string): Promise<void> | undefined {
     if (this.#ended) return undefined;
     const position = this.replay.addAside(text);
     return typeof position === "number" ? this.#holder.deliver(this.id, position, text) : undefined;
@@ -71,11 +66,11 @@ export class HeldSession {
     this.replay.clear();
   }
 
-  #tell(change: ChangeNotification): void {
+  changed(change: ChangeNotification): void {
     const text = this.#changes?.textOf(change);
     if (text === undefined) return;
     if (this.#waiting !== undefined) return void this.#waiting.set(subjectOf(change), text);
-    const slow = this.tell(text);
+    const slow = this.send(text);
     if (slow !== undefined) void this.#tellRest(slow);
   }
 
@@ -85,7 +80,7 @@ export class HeldSession {
     await slow;
     for (const [subject, text] of waiting) {
       waiting.delete(subject);
-      await this.tell(text);
+      await this.send(text);
     }
     this.#waiting = undefined;
   }

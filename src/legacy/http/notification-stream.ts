@@ -6,24 +6,34 @@ import type { Beating } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
 import type { ChangeNotification } from "../session/change-feed.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "./event-frames.ts";
-import { SessionChanges } from "./session-changes.ts";
+import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import type { SessionRules } from "./session-rules.ts";
-import { ASIDE, type KeptSession, NOTIFICATIONS, partName } from "./session-store.ts";
+import { ASIDE, type KeptSession, NOTIFICATIONS, partName, randomName } from "./session-store.ts";
+
+/** What the GETs of a session need of it. */
+export interface ReadersHome {
+  readonly id: string;
+  readonly rules: SessionRules;
+  readonly primes: boolean;
+  /** What is known of the session now. */
+  readonly record: KeptSession;
+  /** Hears that one of them is over. */
+  readerLeft(): void;
+}
 
 interface NotificationStreamOptions {
-  readonly session: string;
-  /** Unlike any other; begins with the id of the process, and a dot. */
-  readonly owner: string;
-  readonly primes: boolean;
-  readonly rules: SessionRules;
+  readonly home: ReadersHome;
   /** Where the client stopped, if it knows. */
   readonly last: NotificationPlace | undefined;
+  /** True when it stopped somewhere else: then it has lost something. */
+  readonly lost: boolean;
   /** On whose behalf it is read. */
   readonly auth: Auth | undefined;
-  /** What is known of the session now. */
-  kept(): KeptSession;
-  /** Hears that it is over. */
-  left(news: NotificationStream): void;
+}
+
+/** Hears that a stream is over. */
+interface StreamsHome {
+  left(stream: NotificationStream): void;
 }
 
 /** The id of an event that belongs to no call: all that a process needs to go on where another stopped. */
@@ -43,30 +53,39 @@ export function readNotificationId(text: string): NotificationPlace | undefined 
  * of what the service remembers. While another stream of the session has the
  * news, this one waits for its turn.
  */
-export class NotificationStream implements SinkUser, Beating {
+export class NotificationStream implements SinkUser, Beating, ChangesReader {
   previous: Beating | undefined = undefined;
   next: Beating | undefined = undefined;
+  /** Unlike any other; begins with the id of the process, and a dot. */
   readonly owner: string;
   readonly #options: NotificationStreamOptions;
-  readonly #claim: NotificationClaim;
+  readonly #streams: StreamsHome;
   #sink: EventSink | undefined;
-  /** How far it has told; undefined while another tells the news. */
+  /** How far it has told; undefined while another tells the client. */
   #place: NotificationPlace | undefined;
   #lost: boolean;
-  /** True while the client was not ready when the news were taken: then they begin with that. */
+  /** True while the client was not ready when this began to tell it: then it begins with that. */
   #early = false;
   #over = false;
   #changes: SessionChanges | undefined;
   #isReadingAsides = false;
   #moreAsides = false;
 
-  constructor(options: NotificationStreamOptions, lost: boolean) {
-    const { rules, session, owner, kept } = options;
-    this.owner = owner;
+  constructor(options: NotificationStreamOptions, streams: StreamsHome) {
+    const { home, lost } = options;
+    this.#streams = streams;
+    this.owner = `${home.rules.node.id}.${randomName()}`;
     this.#options = options;
     this.#lost = lost;
-    this.#early = !kept().ready;
-    this.#claim = createNotificationClaim(rules, session, owner, kept().since);
+    this.#early = !home.record.ready;
+  }
+
+  get #rules(): SessionRules {
+    return this.#options.home.rules;
+  }
+
+  get #claim(): NotificationClaim {
+    return new NotificationClaim(this.#options.home, this.owner);
   }
 
   /** Takes the notifications of the session, if they are to be had. */
@@ -78,7 +97,7 @@ export class NotificationStream implements SinkUser, Beating {
   attach(sink: EventSink): void {
     if (this.#over) return void sink.end();
     this.#sink = sink;
-    this.#options.rules.looks.add(this);
+    this.#rules.looks.add(this);
     if (this.#place !== undefined) this.#begin(sink, this.#place);
     else if (this.#lost) sink.write(truncatedFrame);
   }
@@ -125,7 +144,7 @@ export class NotificationStream implements SinkUser, Beating {
   }
 
   #begin(sink: EventSink, place: NotificationPlace): void {
-    const { primes, rules } = this.#options;
+    const { primes, rules } = this.#options.home;
     if (primes) sink.write(primeFrame(notificationId(place), rules.retryMs));
     if (this.#lost) sink.write(truncatedFrame);
     this.#lost = false;
@@ -138,18 +157,17 @@ export class NotificationStream implements SinkUser, Beating {
     this.#over = true;
     this.#sink = undefined;
     this.#changes?.close();
-    this.#options.rules.looks.delete(this);
-    this.#options.left(this);
+    this.#rules.looks.delete(this);
+    this.#streams.left(this);
     // If the store is away, who comes next goes on from where this one began, or from what the client says.
     if (this.#place !== undefined) await this.#claim.release(this.#place).catch(() => {});
   }
 
   /** Listens anew, from where it is. What it does not know of any more, the service says. */
   async #listen(): Promise<void> {
-    const { rules, kept } = this.#options;
-    const { ready, since } = kept();
+    const { ready, since } = this.#options.home.record;
     // What a lone process tells, it keeps for the session.
-    if (rules.alone || !ready || this.#place === undefined) return void this.#changes?.stop();
+    if (this.#rules.alone || !ready || this.#place === undefined) return void this.#changes?.stop();
     if (this.#early) this.#place = { ...this.#place, position: Math.max(this.#place.position, since) };
     this.#early = false;
     this.#changes ??= this.#createChanges();
@@ -157,18 +175,15 @@ export class NotificationStream implements SinkUser, Beating {
   }
 
   #createChanges(): SessionChanges {
-    const { rules, session, auth, kept } = this.#options;
-    return new SessionChanges({
-      session,
-      rules,
-      auth,
-      ...kept(),
-      tell: (change) => this.#tell(change),
-      send: (text) => this.#sink?.write(messageFrame(undefined, text)),
-    });
+    const { home, auth } = this.#options;
+    return new SessionChanges({ session: home.id, rules: home.rules, auth, record: home.record }, this);
   }
 
-  #tell(change: ChangeNotification): void {
+  send(text: string): Promise<void> | undefined {
+    return this.#sink?.write(messageFrame(undefined, text));
+  }
+
+  changed(change: ChangeNotification): void {
     if (this.#place === undefined || this.#sink === undefined || this.#changes === undefined) return;
     const { position, lost } = change;
     this.#place = { ...this.#place, position: position ?? this.#place.position };
@@ -212,10 +227,10 @@ export class NotificationStream implements SinkUser, Beating {
   }
 
   async #tellAsides(): Promise<void> {
-    const { rules, session } = this.#options;
+    const { id } = this.#options.home;
     while (this.#moreAsides && this.#place !== undefined && !this.#over) {
       this.#moreAsides = false;
-      const reading = rules.store.streams.read(partName(session, ASIDE), this.#place.aside);
+      const reading = this.#rules.store.streams.read(partName(id, ASIDE), this.#place.aside);
       const { events, last, lost } = reading instanceof Promise ? await reading : reading;
       if (lost) this.#sink?.write(truncatedFrame);
       if (lost && events.length === 0) this.#place = { ...this.#place, aside: last };
@@ -247,72 +262,75 @@ interface Claim extends NotificationPlace {
   readonly owner: string | null;
 }
 
-/** Every message goes one way: however many streams wait for news, in whichever processes, one of them gets them. */
-interface NotificationClaim {
+/**
+ * Who may tell the client. Every message goes one way: however many streams wait for messages, in whichever processes, one
+ * of them gets them.
+ */
+class NotificationClaim {
+  readonly #home: ReadersHome;
+  readonly #owner: string;
+
+  constructor(home: ReadersHome, owner: string) {
+    this.#home = home;
+    this.#owner = owner;
+  }
+
   /**
-   * Takes the news if nobody has them. Resolves to where to go on; undefined while another stream tells them. Who comes
-   * back to the stream that has them takes its place.
+   * Claims the client if nobody tells it. Where to go on; undefined while another stream tells it. Who comes back to the
+   * stream that tells it takes its place.
    */
-  take(last?: NotificationPlace): Awaitable<NotificationPlace | undefined>;
-  /** Gives them back: another goes on from this place. */
-  release(place: NotificationPlace): Promise<void>;
-}
-
-/** `owner` begins with the id of the process, and a dot. `since` is where the first begins. */
-function createNotificationClaim(
-  rules: SessionRules,
-  session: string,
-  owner: string,
-  since: number,
-): NotificationClaim {
-  const { store, node, sessionTtlMs } = rules;
-  const name = partName(session, NOTIFICATIONS);
-  const ttl = sessionTtlMs > 0 ? { ttl: sessionTtlMs } : {};
-
-  const put = (claim: Claim, version: string | null): Awaitable<boolean> =>
-    chain(store.values.put(name, JSON.stringify(claim), { version, ...ttl }), (written) => written !== undefined);
-
-  const isSentBy = (now: string | null): Awaitable<boolean> => {
-    if (now === null || now === owner) return false;
-    return nodeOf(now) === node.id || node.isAlive(nodeOf(now));
-  };
-
-  /** Also who seems to be gone hears it: it may have been away. */
-  const moveFrom = async ({ owner: before }: Claim): Promise<void> => {
-    if (before !== null && before !== owner) await node.tell({ kind: "moved", session, owner: before });
-  };
-
-  /** Where nobody ever sent them, a client that says where it stopped is believed. */
-  const first = (last: NotificationPlace | undefined): Claim => ({
-    owner: null,
-    position: since,
-    aside: 0,
-    tag: last?.tag ?? newTag(),
-  });
-
-  const take = (last: NotificationPlace | undefined): Awaitable<NotificationPlace | undefined> =>
-    chain(store.values.get(name), (value) => {
-      const now = readClaim(value?.text) ?? first(last);
+  take(last: NotificationPlace | undefined): Awaitable<NotificationPlace | undefined> {
+    return chain(this.#home.rules.store.values.get(this.#name), (value) => {
+      const now = readClaim(value?.text) ?? this.#first(last);
       const isBack = last?.tag === now.tag;
-      return chain(isBack ? false : isSentBy(now.owner), (isSent) => {
-        if (isSent) return undefined;
+      return chain(isBack ? false : this.#isHeld(now.owner), (isHeld) => {
+        if (isHeld) return undefined;
         const { position, aside } = isBack ? (last as NotificationPlace) : now;
         const place = { position, aside, tag: last?.tag ?? newTag() };
-        return chain(put({ owner, ...place }, value?.version ?? null), (isTaken) => {
-          if (!isTaken) return take(last);
-          return chain(now.owner === null ? undefined : moveFrom(now), () => place);
+        return chain(this.#put({ owner: this.#owner, ...place }, value?.version ?? null), (isTaken) => {
+          if (!isTaken) return this.take(last);
+          return chain(this.#moveFrom(now.owner), () => place);
         });
       });
     });
+  }
 
-  return {
-    take,
-    async release(place) {
-      const value = await store.values.get(name);
-      if (value === undefined || readClaim(value.text)?.owner !== owner) return;
-      if (await put({ owner: null, ...place }, value.version)) await node.tell({ kind: "free", session });
-    },
-  };
+  /** Gives it back: another goes on from this place. */
+  async release(place: NotificationPlace): Promise<void> {
+    const { id, rules } = this.#home;
+    const getting = rules.store.values.get(this.#name);
+    const value = getting instanceof Promise ? await getting : getting;
+    if (value === undefined || readClaim(value.text)?.owner !== this.#owner) return;
+    const putting = this.#put({ owner: null, ...place }, value.version);
+    if (putting instanceof Promise ? await putting : putting) await rules.node.tell({ kind: "free", session: id });
+  }
+
+  get #name(): string {
+    return partName(this.#home.id, NOTIFICATIONS);
+  }
+
+  #put(claim: Claim, version: string | null): Awaitable<boolean> {
+    const { store, sessionTtlMs: ttl } = this.#home.rules;
+    const put = store.values.put(this.#name, JSON.stringify(claim), { version, ...(ttl > 0 && { ttl }) });
+    return chain(put, (written) => written !== undefined);
+  }
+
+  #isHeld(owner: string | null): Awaitable<boolean> {
+    if (owner === null || owner === this.#owner) return false;
+    const { node } = this.#home.rules;
+    return nodeOf(owner) === node.id || node.isAlive(nodeOf(owner));
+  }
+
+  /** Also who seems to be gone hears it: it may have been away. */
+  #moveFrom(owner: string | null): Awaitable<void> {
+    if (owner === null || owner === this.#owner) return;
+    return this.#home.rules.node.tell({ kind: "moved", session: this.#home.id, owner });
+  }
+
+  /** Where nobody ever told the client, one that says where it stopped is believed. */
+  #first(last: NotificationPlace | undefined): Claim {
+    return { owner: null, position: this.#home.record.since, aside: 0, tag: last?.tag ?? newTag() };
+  }
 }
 
 function readClaim(text: string | undefined): Claim | undefined {

@@ -3,38 +3,48 @@ import { legacyServer } from "../../codec/legacy-server.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { Failure } from "../../model/errors.ts";
-import type { Auth, Peer, ServerCapabilities } from "../../model/peer.ts";
+import type { Auth, ServerCapabilities } from "../../model/peer.ts";
 import { isLegacy, newestLegacy } from "../../model/revision.ts";
 import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
-import { allLists, type ChangeNotification, type Feed, type Listening } from "../session/change-feed.ts";
+import {
+  allLists,
+  type ChangeListener,
+  type ChangeNotification,
+  type Feed,
+  type SharedListening,
+} from "../session/change-feed.ts";
 import { createFollowing, type Following } from "../session/follow-task.ts";
 import type { SessionRules } from "./session-rules.ts";
-import type { Waits } from "./session-store.ts";
+import type { KeptSession, Waits } from "./session-store.ts";
 
 interface SessionChangesOptions {
   readonly session: string;
   readonly rules: SessionRules;
   /** On whose behalf the session hears of changes. */
   readonly auth: Auth | undefined;
-  readonly peer: Peer;
-  /** What the client was told in the handshake; it hears of nothing else. */
-  readonly capabilities: ServerCapabilities;
-  tell(change: ChangeNotification): void;
-  /** Sends a message that nobody can come back for. A promise means that the client is slow. */
+  readonly record: KeptSession;
+}
+
+/** Who hears of what a session hears of. */
+export interface ChangesReader {
+  changed(change: ChangeNotification): void;
+  /** Sends a message that belongs to no change. A promise means that the client is slow. */
   send(text: string): Promise<void> | undefined;
 }
 
-/** A call that listens, and what for. */
-interface Part {
-  readonly key: string;
-  readonly listening: Listening;
-}
-
-/** What a session hears of: changed lists, resources it subscribed to, pages its user was sent to, tasks it has begun. */
-export class SessionChanges {
-  readonly codec: ServerCodec;
-  readonly #options: SessionChangesOptions;
-  #parts: readonly Part[] = none;
+/**
+ * What a session hears of: changed lists, resources it subscribed to, pages its user was sent to, tasks it has begun. There
+ * may be very many that do nothing: it holds no more than it must.
+ */
+export class SessionChanges implements ChangeListener {
+  readonly #codec: ServerCodec;
+  readonly #session: string;
+  readonly #rules: SessionRules;
+  readonly #auth: Auth | undefined;
+  /** What the client was told in the handshake; it hears of nothing else. */
+  readonly #capabilities: ServerCapabilities;
+  readonly #reader: ChangesReader;
+  #calls: readonly SharedListening[] = none;
   #isListening = false;
   /** Counts who wants to listen: the last one does. */
   #turn = 0;
@@ -43,10 +53,14 @@ export class SessionChanges {
   /** Pages of which nothing more is said. */
   #completed: Set<unknown> | undefined;
 
-  constructor(options: SessionChangesOptions) {
-    const { revision } = options.peer;
-    this.#options = options;
-    this.codec = legacyServer(isLegacy(revision) ? revision : newestLegacy);
+  constructor({ session, rules, auth, record }: SessionChangesOptions, reader: ChangesReader) {
+    const { revision } = record.peer;
+    this.#codec = legacyServer(isLegacy(revision) ? revision : newestLegacy);
+    this.#session = session;
+    this.#rules = rules;
+    this.#auth = auth;
+    this.#capabilities = record.capabilities;
+    this.#reader = reader;
   }
 
   /** False when it has to listen anew: something ended it. */
@@ -56,35 +70,40 @@ export class SessionChanges {
 
   /** The message for the client, if it is told of this. */
   textOf(change: ChangeNotification): string | undefined {
-    const text = change.text(this.codec);
+    const text = change.text(this.#codec);
     if (text === undefined || change.method !== elicitationComplete) return text;
     return this.#complete(change.params.elicitationId) ? text : undefined;
   }
 
   /** Listens for what the session subscribed to and waits for, as the store has it now. Resolves to why it cannot. */
   async refresh(after?: () => number | undefined): Promise<Failure | undefined> {
-    const { rules, session, capabilities } = this.#options;
-    if (rules.alone) this.#turn++;
+    const { alone, sessions, waits } = this.#rules;
+    if (alone) this.#turn++;
     else this.stop();
     const turn = this.#turn;
-    const [waiting, reading] = this.#read(session);
-    const waits = waiting instanceof Promise ? await waiting : waiting;
+    const [waiting, reading] = [
+      orNothing(() => waits.read(this.#session)),
+      orNothing(() => sessions.uris(this.#session)),
+    ];
+    const wanted = waiting instanceof Promise ? await waiting : waiting;
     const uris = reading instanceof Promise ? await reading : reading;
-    if (turn !== this.#turn || waits === undefined || uris === undefined) return undefined;
-    for (const [taskId, task] of Object.entries(waits.tasks)) void this.#follow(taskId, task);
-    const filter = honoured({ ...allLists, resourceSubscriptions: uris, elicitationIds: waits.pages }, capabilities);
+    if (turn !== this.#turn || wanted === undefined || uris === undefined) return undefined;
+    for (const [taskId, task] of Object.entries(wanted.tasks)) void this.#follow(taskId, task);
+    const asked = { ...allLists, resourceSubscriptions: uris, elicitationIds: wanted.pages };
+    const filter = honoured(asked, this.#capabilities);
     this.#isListening = true;
     // Changes that are counted have to be heard in their order.
-    const failures = this.#listen(rules.alone ? partsOf(filter) : [filter], after?.());
-    return failures === undefined ? undefined : (await failures).find((failure) => failure !== undefined);
+    const begun = this.#listen(alone ? partsOf(filter) : [filter], after?.());
+    if (begun.length === 0) return undefined;
+    return (await Promise.all(begun)).find((failure) => failure !== undefined);
   }
 
   /** Hears of nothing until {@link refresh}. */
   stop(): void {
     this.#turn++;
     this.#isListening = false;
-    for (const { listening } of this.#parts) listening.stop();
-    this.#parts = none;
+    for (const call of this.#calls) call.stop();
+    this.#calls = none;
   }
 
   /** Hears of nothing for a while. Returns whether it still should go on, when asked. */
@@ -102,72 +121,59 @@ export class SessionChanges {
     this.#tasks?.stop();
   }
 
-  #read(session: string) {
-    const { sessions, waits } = this.#options.rules;
-    return [orNothing(() => waits.read(session)), orNothing(() => sessions.uris(session))] as const;
+  tell(change: ChangeNotification): void {
+    this.#reader.changed(change);
   }
 
-  #listen(
-    filters: readonly ListenFilter[],
-    after: number | undefined,
-  ): Promise<readonly (Failure | undefined)[]> | undefined {
-    const before = this.#parts;
-    const kept: Part[] = [];
+  ended(listening: SharedListening): void {
+    this.#isListening = false;
+    this.#calls = this.#calls.filter((call) => call !== listening);
+  }
+
+  /** Has a call for each of these, and no other. Returns when those begin that are new. */
+  #listen(filters: readonly ListenFilter[], after: number | undefined): readonly Promise<Failure | undefined>[] {
+    const { hub } = this.#rules;
+    const before = new Map(this.#calls.map((call) => [JSON.stringify(call.filter), call]));
+    const calls: SharedListening[] = [];
     const begun: Promise<Failure | undefined>[] = [];
     for (const filter of filters) {
       if (Object.keys(filter).length === 0) continue;
-      const key = JSON.stringify(filter);
-      const known = before.find((part) => part.key === key);
-      const part = known ?? { key, listening: this.#begin(key, filter, after) };
-      kept.push(part);
-      if (known === undefined) begun.push(part.listening.begun);
+      const known = before.get(JSON.stringify(filter));
+      const call = known ?? hub.listen({ filter, auth: this.#auth, after }, this);
+      calls.push(call);
+      if (known === undefined) begun.push(call.begun);
     }
-    this.#parts = kept;
-    for (const part of before) if (!kept.includes(part)) part.listening.stop();
-    return begun.length === 0 ? undefined : Promise.all(begun);
-  }
-
-  #begin(key: string, filter: ListenFilter, after: number | undefined): Listening {
-    const { rules, auth, tell } = this.#options;
-    return rules.hub.listen({
-      filter,
-      auth,
-      after,
-      tell,
-      ended: () => {
-        this.#isListening = false;
-        this.#parts = this.#parts.filter((part) => part.key !== key);
-      },
-    });
+    for (const call of this.#calls) if (!calls.includes(call)) call.stop();
+    this.#calls = calls;
+    return begun;
   }
 
   /** What was told before is not told again. Of progress, that is as far as it was when this began to follow. */
   async #follow(taskId: string, { token, isKnown = false }: Waits["tasks"][string]): Promise<void> {
-    const { rules, session, auth, send } = this.#options;
-    this.#tasks ??= createFollowing((id) => void rules.waits.dropTask(session, id).catch(() => {}));
+    const { waits, service } = this.#rules;
+    this.#tasks ??= createFollowing((id) => void waits.dropTask(this.#session, id).catch(() => {}));
     if (this.#tasks.has(taskId)) return;
-    if (!isKnown) await rules.waits.tellTask(session, taskId).catch(() => {});
+    if (!isKnown) await waits.tellTask(this.#session, taskId).catch(() => {});
     if (this.#isClosed) return;
-    const sendText = (method: string, params: JsonObject): Promise<void> | undefined =>
-      send(encodeMessage({ kind: "notification", method, params }));
+    const send = (method: string, params: JsonObject): Promise<void> | undefined =>
+      this.#reader.send(encodeMessage({ kind: "notification", method, params }));
     const task = { taskId, progressToken: token, isKnown };
-    this.#tasks.follow(task, { service: rules.service, codec: this.codec, auth, send: sendText });
+    this.#tasks.follow(task, { service, codec: this.#codec, auth: this.#auth, send });
   }
 
   /** Nothing more is said of a page. False when that was so before. */
   #complete(id: unknown): boolean {
-    const { rules, session } = this.#options;
     this.#completed ??= new Set();
     if (typeof id !== "string" || this.#completed.has(id)) return false;
     this.#completed.add(id);
     const [oldest] = this.#completed;
     if (this.#completed.size > MAX_COMPLETED) this.#completed.delete(oldest);
-    rules.waits.dropPage(session, id).catch(() => {});
+    this.#rules.waits.dropPage(this.#session, id).catch(() => {});
     return true;
   }
 }
 
-const none: readonly Part[] = [];
+const none: readonly SharedListening[] = [];
 
 const MAX_COMPLETED = 100;
 
@@ -179,6 +185,9 @@ function partsOf({ resourceSubscriptions = [], elicitationIds = [], ...lists }: 
     ...elicitationIds.map((id) => ({ elicitationIds: [id] })),
   ];
 }
+
+/** Of a call that only tries whether the service would listen. */
+const deaf: ChangeListener = { tell() {}, ended() {} };
 
 /** Undefined while the store is away. */
 function orNothing<T>(read: () => T | Promise<T>): T | undefined | Promise<T | undefined> {
@@ -209,7 +218,7 @@ export function createSessionFeed({ session, capabilities, rules, auth, changed 
   const attempt = async (uri: string): Promise<Failure | undefined> => {
     const filter = honoured({ resourceSubscriptions: [uri] }, capabilities);
     if (rules.alone || Object.keys(filter).length === 0) return undefined;
-    const listening = rules.hub.listen({ filter, auth: auth(), tell() {} });
+    const listening = rules.hub.listen({ filter, auth: auth() }, deaf);
     const failure = await listening.begun;
     listening.stop();
     return failure;

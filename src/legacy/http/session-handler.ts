@@ -16,7 +16,7 @@ import { createChangeHub } from "../session/change-feed.ts";
 import { createLoneNode, createNode } from "./cluster.ts";
 import { HeldSession, type HolderRules } from "./held-session.ts";
 import { unavailable } from "./post-response.ts";
-import { HttpSession } from "./session.ts";
+import { HttpSession, type SessionHost } from "./session.ts";
 import { LOOK_MS, type SessionRules } from "./session-rules.ts";
 import { createSessionId, createSessionStore, createSessionWaits, isSessionId, type Kept } from "./session-store.ts";
 
@@ -63,7 +63,7 @@ const SWEEPS = 4;
 class SessionHandler implements LegacyHandler {
   readonly #options: SessionHandlerOptions;
   readonly #rules: SessionRules;
-  readonly #rest: Pulse;
+  readonly #host: SessionHost;
   readonly #holder: HolderRules;
   /** The sessions in which something is going on here. */
   readonly #here = new Map<string, HttpSession>();
@@ -84,7 +84,7 @@ class SessionHandler implements LegacyHandler {
     // What nobody else has ends when this process finds that its time is over.
     const storeTtl = alone ? 0 : ttl;
     const longest = alone ? LONE_REST_MS : REST_MS;
-    this.#rest =
+    const rest =
       clock.requestBound === true ? noPulse : createPulse(clock, ttl > 0 ? Math.min(longest, ttl / 4) : longest);
     this.#rules = {
       ...options,
@@ -96,6 +96,14 @@ class SessionHandler implements LegacyHandler {
       sessions: createSessionStore(store, storeTtl),
       waits: createSessionWaits(store, storeTtl),
       looks: createPulse(clock, alone ? 0 : LOOK_MS),
+    };
+    this.#host = {
+      rules: this.#rules,
+      rest,
+      left: (session, isOver) => {
+        if (this.#here.get(session.id) === session) this.#here.delete(session.id);
+        if (isOver) this.#release(session.id);
+      },
     };
     this.#holder = {
       rules: this.#rules,
@@ -142,7 +150,7 @@ class SessionHandler implements LegacyHandler {
     await Promise.all(this.#entering);
     this.#stopSweeping?.();
     await Promise.all([...this.#here.values()].map((session) => session.drain()));
-    this.#rest.stop();
+    this.#host.rest.stop();
     looks.stop();
     await node.leave();
     if (!alone) return;
@@ -202,7 +210,7 @@ class SessionHandler implements LegacyHandler {
     if (id === undefined) return void sendAnswer(reply, refusals.missing);
     const known = this.#here.get(id);
     if (known === undefined && !isSessionId(id)) return void sendAnswer(reply, refusals.unknown);
-    const kept = this.#rules.sessions.find(id, known?.kept);
+    const kept = this.#rules.sessions.find(id, known?.kept ?? this.#held.get(id)?.kept);
     return kept instanceof Promise
       ? kept.then((it) => this.#adopt(id, it, head, reply))
       : this.#adopt(id, kept, head, reply);
@@ -226,7 +234,7 @@ class SessionHandler implements LegacyHandler {
   #open(hello: Request, head: HttpHead, reply: HttpReply): void {
     if (this.#held.size + this.#opening >= this.#options.maxSessions) return void sendAnswer(reply, refusals.tooMany);
     const held = new HeldSession(createSessionId(), authOf(head), this.#holder);
-    const session = this.#createSession(held.id, held);
+    const session = new HttpSession(held.id, this.#host, held);
     this.#opening++;
     session.open(hello, { http: head, reply }, (ok) => {
       this.#opening--;
@@ -243,22 +251,8 @@ class SessionHandler implements LegacyHandler {
   }
 
   #create(id: string, held: HeldSession | undefined): HttpSession {
-    const session = this.#createSession(id, held);
+    const session = new HttpSession(id, this.#host, held);
     this.#here.set(id, session);
-    return session;
-  }
-
-  #createSession(id: string, held: HeldSession | undefined): HttpSession {
-    const session: HttpSession = new HttpSession({
-      id,
-      rules: this.#rules,
-      held,
-      rest: this.#rest,
-      left: (isOver) => {
-        if (this.#here.get(id) === session) this.#here.delete(id);
-        if (isOver) this.#release(id);
-      },
-    });
     return session;
   }
 

@@ -1,5 +1,4 @@
 import { authOf } from "../../model/authenticator.ts";
-import type { Auth } from "../../model/peer.ts";
 import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
 import {
@@ -12,20 +11,8 @@ import {
 } from "../../transport/http/http-message.ts";
 import type { ClusterEvent } from "./cluster.ts";
 import { isLoneId, readWholeId } from "./event-frames.ts";
-import { type NotificationPlace, NotificationStream, readNotificationId } from "./notification-stream.ts";
+import { NotificationStream, type ReadersHome, readNotificationId } from "./notification-stream.ts";
 import { findReplay, findWhole, type ReplayReader } from "./replay-reader.ts";
-import type { SessionRules } from "./session-rules.ts";
-import { type KeptSession, randomName } from "./session-store.ts";
-
-export interface SessionReadersOptions {
-  readonly session: string;
-  readonly rules: SessionRules;
-  readonly primes: boolean;
-  /** What is known of the session now. */
-  kept(): KeptSession;
-  /** Hears that one of them is over. */
-  left(): void;
-}
 
 const refusals: Readonly<Record<"too many" | "over", HttpAnswer>> = {
   "too many": refusal(429, "too many streams of this session are open", { "retry-after": "1" }),
@@ -35,19 +22,19 @@ const refusals: Readonly<Record<"too many" | "over", HttpAnswer>> = {
 
 /** The GETs of one session that this process serves. */
 export class SessionReaders {
-  readonly #options: SessionReadersOptions;
-  readonly #answers = new Set<ReplayReader>();
-  readonly #notifications = new Set<NotificationStream>();
+  readonly #home: ReadersHome;
+  #answers: readonly ReplayReader[] = none;
+  #notifications: readonly NotificationStream[] = none;
   /** GETs that are not answered yet. */
   #opening = 0;
   #over = false;
 
-  constructor(options: SessionReadersOptions) {
-    this.#options = options;
+  constructor(home: ReadersHome) {
+    this.#home = home;
   }
 
   get size(): number {
-    return this.#opening + this.#answers.size + this.#notifications.size;
+    return this.#opening + this.#answers.length + this.#notifications.length;
   }
 
   /** Serves a GET: the rest of the answer to a POST, or what belongs to no call. */
@@ -58,6 +45,12 @@ export class SessionReaders {
     } finally {
       this.#opening--;
     }
+  }
+
+  /** One of the streams that wait for messages is over. */
+  left(stream: NotificationStream): void {
+    this.#notifications = this.#notifications.filter((other) => other !== stream);
+    this.#home.readerLeft();
   }
 
   told(event: ClusterEvent): void {
@@ -89,7 +82,7 @@ export class SessionReaders {
   async endAll(): Promise<void> {
     this.#over = true;
     for (const reader of this.#answers) reader.end();
-    await Promise.all([...this.#notifications].map((news) => news.end()));
+    await Promise.all(this.#notifications.map((stream) => stream.end()));
   }
 
   async #find(head: HttpHead, reply: HttpReply): Promise<void> {
@@ -99,36 +92,40 @@ export class SessionReaders {
     const resumed = resumes ? this.#resume(lastEventId, reply) : undefined;
     const isResumed = resumed instanceof Promise ? await resumed : resumed;
     if (isResumed === true) return;
-    if (this.#notifications.size >= this.#options.rules.maxStreams) return sendAnswer(reply, refusals["too many"]);
-    const news = this.#createNews(last, resumes, authOf(head));
-    this.#notifications.add(news);
+    if (this.#notifications.length >= this.#home.rules.maxStreams) return sendAnswer(reply, refusals["too many"]);
+    const stream = new NotificationStream({ home: this.#home, last, lost: resumes, auth: authOf(head) }, this);
+    this.#notifications = this.#notifications.concat(stream);
     try {
-      const taking = news.take();
+      const taking = stream.take();
       if (taking !== undefined) await taking;
     } catch (error) {
-      await news.end();
+      await stream.end();
       throw error;
     }
-    this.#open(reply, this.#notifications, news);
+    this.#open(reply, stream);
   }
 
-  #open<T extends ReplayReader | NotificationStream>(reply: HttpReply, among: Set<T>, reader: T): void {
-    const { session, rules } = this.#options;
-    among.add(reader);
+  #open(reply: HttpReply, reader: ReplayReader | NotificationStream): void {
+    const { id, rules } = this.#home;
     // Who came too late comes again, and is told then.
     if (this.#over) void reader.end();
-    openLiveSink(reply, rules, { "mcp-session-id": session }, reader);
+    openLiveSink(reply, rules, { "mcp-session-id": id }, reader);
   }
 
   /** Goes on with the response to a POST, if that is what the id stands for. */
   #resume(lastEventId: string, reply: HttpReply): Awaitable<boolean> {
     if (isLoneId(lastEventId)) return this.#refuse(reply);
     const whole = readWholeId(lastEventId);
-    if (whole !== undefined) return findWhole(this.#options, whole).then((events) => this.#replay(reply, events));
+    const { id: session, primes, rules } = this.#home;
+    if (whole !== undefined) {
+      return findWhole({ session, primes, rules }, whole).then((events) => this.#replay(reply, events));
+    }
     return chain(this.#findAnswers(lastEventId), (answers) => {
       if (answers === "over") return this.#refuse(reply);
-      if (answers !== undefined) this.#open(reply, this.#answers, answers);
-      return answers !== undefined;
+      if (answers === undefined) return false;
+      this.#answers = this.#answers.concat(answers);
+      this.#open(reply, answers);
+      return true;
     });
   }
 
@@ -140,29 +137,23 @@ export class SessionReaders {
   #replay(reply: HttpReply, events: string | "over" | undefined): boolean {
     if (events === "over") return this.#refuse(reply);
     if (events === undefined) return false;
-    reply.send(200, { ...streamHeaders, "mcp-session-id": this.#options.session }, events);
+    reply.send(200, { ...streamHeaders, "mcp-session-id": this.#home.id }, events);
     return true;
   }
 
   #findAnswers(lastEventId: string): Awaitable<ReplayReader | "over" | undefined> {
     const [, stream, after] = /^([\w-]{16})-(\d{1,15})$/.exec(lastEventId) ?? [];
     if (stream === undefined) return undefined;
+    const { id: session, rules, primes } = this.#home;
     const left = (reader: ReplayReader): void => {
-      this.#answers.delete(reader);
-      this.#options.left();
+      this.#answers = this.#answers.filter((other) => other !== reader);
+      this.#home.readerLeft();
     };
-    return findReplay({ ...this.#options, stream, after: Number(after), left });
-  }
-
-  #createNews(last: NotificationPlace | undefined, lost: boolean, auth: Auth | undefined): NotificationStream {
-    const owner = `${this.#options.rules.node.id}.${randomName()}`;
-    const left = (stream: NotificationStream): void => {
-      this.#notifications.delete(stream);
-      this.#options.left();
-    };
-    return new NotificationStream({ ...this.#options, owner, last, auth, left }, lost);
+    return findReplay({ session, rules, primes, stream, after: Number(after), left });
   }
 }
+
+const none: readonly never[] = [];
 
 function tellNotifications(news: NotificationStream, event: ClusterEvent): void {
   if (event.kind === "aside") news.asides();

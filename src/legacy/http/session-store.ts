@@ -35,7 +35,7 @@ export interface SessionStore {
   /** `known` saves reading what has not changed since. */
   find(id: string, known?: Kept): Awaitable<Kept | undefined>;
   /** Changes what is there now. Undefined when there is no such session. */
-  change(id: string, change: (session: KeptSession) => KeptSession): Awaitable<Kept | undefined>;
+  change(id: string, change: (session: KeptSession) => KeptSession, known?: Kept): Awaitable<Kept | undefined>;
   /** Gives it another time to live. False when there is no such session. */
   touch(id: string, session: KeptSession): Awaitable<boolean>;
   /** False when there was none. */
@@ -89,15 +89,18 @@ export function createSessionStore({ values, streams }: Store, ttlMs: number): S
     }
   };
 
-  const change: SessionStore["change"] = (id, changed) => {
-    const name = sessionName(id);
-    return chain(values.get(name), (value) => {
-      if (value === undefined) return undefined;
-      const session = changed(JSON.parse(value.text));
-      const put = values.put(name, JSON.stringify(session), { version: value.version, ...ttlOf(session) });
+  const find: SessionStore["find"] = (id, known) => {
+    const value = values.get(sessionName(id));
+    return value instanceof Promise ? value.then((it) => readKept(it, known)) : readKept(value, known);
+  };
+
+  const change: SessionStore["change"] = (id, changed, known) =>
+    chain(find(id, known), (kept) => {
+      if (kept === undefined) return undefined;
+      const session = changed(kept.session);
+      const put = values.put(sessionName(id), JSON.stringify(session), { version: kept.version, ...ttlOf(session) });
       return chain(put, (version) => (version === undefined ? change(id, changed) : { session, version }));
     });
-  };
 
   return {
     open: (id, session) =>
@@ -105,10 +108,7 @@ export function createSessionStore({ values, streams }: Store, ttlMs: number): S
         session,
         version: version ?? "",
       })),
-    find(id, known) {
-      const value = values.get(sessionName(id));
-      return value instanceof Promise ? value.then((it) => readKept(it, known)) : readKept(value, known);
-    },
+    find,
     change,
     touch(id, session) {
       const { ttl } = ttlOf(session);

@@ -183,8 +183,9 @@ describe("the record of a session", () => {
     const held = new HeldSession("an-id", undefined, holder);
     const rest = createPulse(clock, 100);
     const left: boolean[] = [];
-    const options = { id: "an-id", rules, held, rest, left: (isOver: boolean) => void left.push(isOver) };
-    const session = new HttpSession(options);
+    const host = { rules, rest, left: (_: HttpSession, isOver: boolean) => void left.push(isOver) };
+    const createSession = () => new HttpSession("an-id", host, held);
+    const session = createSession();
     const postTo = (to: HttpSession, message: unknown) => {
       const reply = createFakeReply();
       to.post(parseMessage(message as JsonObject) as Request, { http: fakeHead(), reply });
@@ -201,7 +202,7 @@ describe("the record of a session", () => {
     };
     const record = async () => JSON.parse((await store.values.get("session:an-id"))?.text ?? "null");
     const uris = async () => rules.sessions.uris("an-id");
-    return { session, options, post, postTo, shakeHands, clock, release, holding, left, record, uris, rules };
+    return { session, createSession, post, postTo, shakeHands, clock, release, holding, left, record, uris, rules };
   };
 
   it("is plain data, and all that is left after a moment", async () => {
@@ -228,7 +229,7 @@ describe("the record of a session", () => {
   });
 
   it("is all there is when nothing is going on, and not while something is", async () => {
-    const { options, post, postTo, shakeHands, clock, release, holding, left, rules } = create();
+    const { createSession, post, postTo, shakeHands, clock, release, holding, left, rules } = create();
     await shakeHands();
     post(callOf(1, "hold"));
     await holding(1);
@@ -238,7 +239,7 @@ describe("the record of a session", () => {
     release();
     await clock.advanceAsync(A_WHILE);
     expect(left).toEqual([false]);
-    const again = new HttpSession(options);
+    const again = createSession();
     again.adopt((await rules.sessions.find("an-id")) ?? expect.fail("no record"));
     for (let i = 0; i < 20; i++) {
       expect(messagesOf(postTo(again, request(i, "ping")))).toMatchObject([{ id: i, result: {} }]);

@@ -12,6 +12,7 @@ import type { Feed, FeedOptions } from "../session/change-feed.ts";
 import { ActiveSession, type SessionHome } from "./active-session.ts";
 import { type ClusterEvent, relay } from "./cluster.ts";
 import type { HeldSession } from "./held-session.ts";
+import type { ReadersHome } from "./notification-stream.ts";
 import {
   type AnswerStream,
   answersOf,
@@ -29,15 +30,13 @@ import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";
 import { type Kept, type KeptSession, randomName, toKept } from "./session-store.ts";
 
-export interface HttpSessionOptions {
-  readonly id: string;
+/** What all sessions of a process have in common. */
+export interface SessionHost {
   readonly rules: SessionRules;
-  /** Where this process opened the session. */
-  readonly held: HeldSession | undefined;
   /** Looks for sessions in which nothing is going on in this process any more. */
   readonly rest: Pulse;
   /** Hears that nothing is going on here any more; `isOver` when the session has ended. */
-  left(isOver: boolean): void;
+  left(session: HttpSession, isOver: boolean): void;
 }
 
 interface Posting {
@@ -52,13 +51,14 @@ const LOOK_AGAIN_MS = 450_000;
  * What one process has of a session that several serve: calls that run here, and
  * connections that end here. The rest is in the store, and read for every request.
  */
-export class HttpSession implements SessionHome, Beating {
+export class HttpSession implements SessionHome, ReadersHome, Beating {
   previous: Beating | undefined = undefined;
   next: Beating | undefined = undefined;
   /** Each time something begins to go on, ids are others. */
   idPrefix = "";
-  readonly #options: HttpSessionOptions;
-  readonly #rules: SessionRules;
+  readonly id: string;
+  readonly #host: SessionHost;
+  readonly #held: HeldSession | undefined;
   readonly #replay: SessionReplay;
   readonly #responses: ResponseStreams;
   #readers: SessionReaders | undefined;
@@ -71,12 +71,18 @@ export class HttpSession implements SessionHome, Beating {
   /** What is kept before it is told to other processes. */
   #keeping: Promise<void> | undefined;
 
-  constructor(options: HttpSessionOptions) {
-    this.#options = options;
-    this.#rules = options.rules;
-    this.#replay = options.held?.replay ?? new SessionReplay(options.id, options.rules);
-    this.#responses = new ResponseStreams(options.id, options.rules, this.#replay);
-    options.rest.add(this);
+  /** `held` where this process opened the session. */
+  constructor(id: string, host: SessionHost, held: HeldSession | undefined) {
+    this.id = id;
+    this.#host = host;
+    this.#held = held;
+    this.#replay = held?.replay ?? new SessionReplay(id, host.rules);
+    this.#responses = new ResponseStreams(id, host.rules, this.#replay);
+    host.rest.add(this);
+  }
+
+  get rules(): SessionRules {
+    return this.#host.rules;
   }
 
   get kept(): Kept | undefined {
@@ -88,6 +94,7 @@ export class HttpSession implements SessionHome, Beating {
     this.#used = true;
     if (kept.version === this.#kept?.version) return;
     this.#kept = kept;
+    if (this.#held !== undefined) this.#held.kept = kept;
     this.#active?.session.adopt(kept.session);
   }
 
@@ -110,7 +117,7 @@ export class HttpSession implements SessionHome, Beating {
     const active = this.#wake();
     const way = this.#responseTo(hello, posting, active);
     // Its head says how it went, and so has to wait for that.
-    this.#rules.pulse.delete(way);
+    this.rules.pulse.delete(way);
     const refuse = (): void => {
       way.refuse(unavailable);
       settled(false);
@@ -122,7 +129,7 @@ export class HttpSession implements SessionHome, Beating {
           // What cannot be said must not be kept.
           encodeMessage(message);
           const welcome = (): void => {
-            way.headers = { "mcp-session-id": this.#options.id };
+            way.headers = { "mcp-session-id": this.id };
             void way.send(message);
             settled(true);
           };
@@ -140,15 +147,7 @@ export class HttpSession implements SessionHome, Beating {
 
   /** Serves a GET. Resolves when it is answered, if only with a stream that is open. */
   get(head: HttpHead, reply: HttpReply): Promise<void> {
-    this.#readers ??= new SessionReaders({
-      session: this.#options.id,
-      rules: this.#rules,
-      primes: this.primes,
-      kept: () => this.#known(),
-      left: () => {
-        if (!this.#over) this.#options.rest.add(this);
-      },
-    });
+    this.#readers ??= new SessionReaders(this);
     return this.#readers.get(head, reply);
   }
 
@@ -159,7 +158,7 @@ export class HttpSession implements SessionHome, Beating {
     if (event.kind === "cancelled") {
       const { params } = event;
       const cancel: Notification = { kind: "notification", method: "notifications/cancelled", params };
-      if (event.by !== this.#rules.node.id) this.#active?.rpc.take(cancel, this.#active);
+      if (event.by !== this.rules.node.id) this.#active?.rpc.take(cancel, this.#active);
       return;
     }
     if (event.kind === "taken") this.#responses.taken(event.stream);
@@ -174,7 +173,7 @@ export class HttpSession implements SessionHome, Beating {
   /** Sees what the store has to say. */
   async look(): Promise<void> {
     if (this.#kept === undefined) return;
-    const kept = await this.#rules.sessions.find(this.#options.id, this.#kept);
+    const kept = await this.rules.sessions.find(this.id, this.#kept);
     if (kept === undefined) return this.close();
     this.adopt(kept);
     this.#readers?.refresh();
@@ -202,7 +201,7 @@ export class HttpSession implements SessionHome, Beating {
 
   /** Keeps the session alive while something is going on; forgets it here when nothing is. */
   beat(): void {
-    if (!this.#used && this.#active?.busy === false) this.#active = undefined;
+    if (!this.#used && this.#active?.busy === false) this.#relax();
     if (this.busy || this.#active?.busy === true) this.#goOn();
     else if (!this.#used) this.#leave(false);
     this.#used = false;
@@ -210,12 +209,12 @@ export class HttpSession implements SessionHome, Beating {
 
   /** Gives it another time to live, now and then. */
   touch(now: number): void {
-    const { sessionTtlMs, sessions } = this.#rules;
+    const { sessionTtlMs, sessions } = this.rules;
     const interval = sessionTtlMs > 0 ? sessionTtlMs / 4 : LOOK_AGAIN_MS;
-    if (this.#rules.alone || this.#kept === undefined || now - this.#touched < interval) return;
+    if (this.rules.alone || this.#kept === undefined || now - this.#touched < interval) return;
     const { session } = this.#kept;
     this.#touched = now;
-    promised(() => sessions.touch(this.#options.id, session)).then(
+    promised(() => sessions.touch(this.id, session)).then(
       (there) => (there ? undefined : this.close()),
       () => {
         this.#touched = Number.NEGATIVE_INFINITY;
@@ -231,6 +230,15 @@ export class HttpSession implements SessionHome, Beating {
     return this.#responses.whole(texts, this.primes);
   }
 
+  get record(): KeptSession {
+    if (this.#kept === undefined) throw new Error("the session is not open yet");
+    return this.#kept.session;
+  }
+
+  readerLeft(): void {
+    if (!this.#over) this.#host.rest.add(this);
+  }
+
   get primes(): boolean {
     const revision = this.#kept?.session.peer.revision ?? this.#active?.session.revision;
     return revision !== undefined && isSince(revision, "2025-11-25");
@@ -242,9 +250,9 @@ export class HttpSession implements SessionHome, Beating {
 
   createFeed({ capabilities }: Pick<FeedOptions, "capabilities">): Feed {
     this.#feed = createSessionFeed({
-      session: this.#options.id,
+      session: this.id,
       capabilities,
-      rules: this.#rules,
+      rules: this.rules,
       auth: () => this.#kept?.session.peer.auth,
       changed: () => this.#subscriptionsChanged(),
     });
@@ -252,8 +260,7 @@ export class HttpSession implements SessionHome, Beating {
   }
 
   tell(text: string): Promise<void> | undefined {
-    const { held, rules } = this.#options;
-    if (rules.alone) return held?.tell(text);
+    if (this.rules.alone) return this.#held?.send(text);
     this.#keeping = (this.#keeping ?? Promise.resolve()).then(() => this.#keepAside(text));
     return this.#keeping;
   }
@@ -265,7 +272,7 @@ export class HttpSession implements SessionHome, Beating {
 
   calmed(): void {
     this.#used = true;
-    this.#options.rest.add(this);
+    this.#host.rest.add(this);
     this.#responses.answered();
   }
 
@@ -276,8 +283,15 @@ export class HttpSession implements SessionHome, Beating {
   /** Where no other process could let go of the session, nobody needs to look while a connection is open. */
   #goOn(): void {
     const isOpen = (this.#active?.calls ?? 0) > 0 || (this.#active === undefined && this.busy);
-    if (this.#rules.alone && isOpen) this.#options.rest.delete(this);
-    else this.touch(this.#rules.clock.now());
+    if (this.rules.alone && isOpen) this.#host.rest.delete(this);
+    else this.touch(this.rules.clock.now());
+  }
+
+  /** What calls need is not needed now. */
+  #relax(): void {
+    this.#active = undefined;
+    this.#feed = undefined;
+    this.idPrefix = "";
   }
 
   #wake(): ActiveSession {
@@ -287,17 +301,12 @@ export class HttpSession implements SessionHome, Beating {
 
   #activate(): ActiveSession {
     const session = this.#kept?.session;
-    this.idPrefix = `${this.#rules.node.id}.${randomName()}.`;
+    this.idPrefix = `${this.rules.node.id}.${randomName()}.`;
     if (session !== undefined) this.createFeed(session);
-    this.#options.rest.add(this);
-    this.#active = new ActiveSession(this, this.#rules, session && { ...session, nextId: 1, subscriptions: [] });
+    this.#host.rest.add(this);
+    this.#active = new ActiveSession(this, this.rules, session && { ...session, nextId: 1, subscriptions: [] });
     if (this.#over) void this.#active.rpc.close("the session is over");
     return this.#active;
-  }
-
-  #known(): KeptSession {
-    if (this.#kept === undefined) throw new Error("the session is not open yet");
-    return this.#kept.session;
   }
 
   #responseTo(posted: Parsed, { http, reply }: Posting, active: ActiveSession): PostResponse {
@@ -327,18 +336,18 @@ export class HttpSession implements SessionHome, Beating {
 
   /** What is not for this process alone: kept, or told to others. */
   #handOn(message: Parsed): Awaitable<unknown> {
-    const relayed = this.#rules.alone ? undefined : relay(message, this.#options.id, this.#rules.node);
+    const relayed = this.rules.alone ? undefined : relay(message, this.id, this.rules.node);
     if (this.#kept?.session.ready === true || !saysReady(message)) return relayed;
     return chain<unknown, void>(relayed, () => this.#becomeReady());
   }
 
   #becomeReady(): Awaitable<void> {
-    const { alone, sessions } = this.#rules;
+    const { alone, sessions } = this.rules;
     return chain(alone ? 0 : sessions.lastChange(), (since) =>
       chain(
         this.#change((session) => (session.ready ? session : { ...session, ready: true, since })),
         () => {
-          if (alone && this.#kept !== undefined) this.#options.held?.begin(this.#kept.session);
+          if (alone && this.#kept !== undefined) this.#held?.begin(this.#kept.session);
         },
       ),
     );
@@ -347,9 +356,9 @@ export class HttpSession implements SessionHome, Beating {
   #begin(active: ActiveSession, auth: Auth | undefined): Awaitable<void> {
     const record = active.session.record();
     if (record === undefined) throw new Error("there was no handshake");
-    return chain(this.#rules.sessions.open(this.#options.id, toKept(record, auth)), (kept) => {
+    return chain(this.rules.sessions.open(this.id, toKept(record, auth)), (kept) => {
       this.#kept = kept;
-      this.#touched = this.#rules.clock.now();
+      this.#touched = this.rules.clock.now();
     });
   }
 
@@ -359,7 +368,7 @@ export class HttpSession implements SessionHome, Beating {
       throw error;
     };
     try {
-      const changed = chain(this.#rules.sessions.change(this.#options.id, change), (kept) => this.#changed(kept));
+      const changed = chain(this.rules.sessions.change(this.id, change, this.#kept), (kept) => this.#changed(kept));
       return changed instanceof Promise ? changed.catch(undo) : changed;
     } catch (error) {
       return undo(error);
@@ -369,13 +378,12 @@ export class HttpSession implements SessionHome, Beating {
   #changed(kept: Kept | undefined): Awaitable<void> {
     if (kept === undefined) return this.close();
     this.adopt(kept);
-    return this.#rules.alone ? undefined : this.#rules.node.tell({ kind: "changed", session: this.#options.id });
+    return this.rules.alone ? undefined : this.rules.node.tell({ kind: "changed", session: this.id });
   }
 
   async #subscriptionsChanged(): Promise<Failure | undefined> {
-    const { id, held, rules } = this.#options;
-    if (rules.alone) return held?.refresh();
-    await rules.node.tell({ kind: "changed", session: id });
+    if (this.rules.alone) return this.#held?.refresh();
+    await this.rules.node.tell({ kind: "changed", session: this.id });
     return undefined;
   }
 
@@ -383,7 +391,7 @@ export class HttpSession implements SessionHome, Beating {
   async #keepAside(text: string): Promise<void> {
     try {
       await this.#replay.addAside(text);
-      await this.#rules.node.tell({ kind: "aside", session: this.#options.id });
+      await this.rules.node.tell({ kind: "aside", session: this.id });
     } catch (error) {
       const why = isAway(error) ? "the store is away" : error;
       console.error("plugbay: a message to a client was not kept:", why);
@@ -392,7 +400,7 @@ export class HttpSession implements SessionHome, Beating {
 
   #leave(isOver: boolean): void {
     this.#over = true;
-    this.#options.rest.delete(this);
-    this.#options.left(isOver);
+    this.#host.rest.delete(this);
+    this.#host.left(this, isOver);
   }
 }

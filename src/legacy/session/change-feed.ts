@@ -217,32 +217,45 @@ export function listenFrom({ service, filter, after, tell, began, ended, ...from
  * come as far as the others.
  */
 export interface ChangeHub {
-  listen(options: HubOptions): Listening;
+  listen(options: HubOptions, listener: ChangeListener): SharedListening;
 }
 
-export type HubOptions = Pick<ListenOptions, "filter" | "auth" | "after" | "tell" | "ended">;
+export type HubOptions = Pick<ListenOptions, "filter" | "auth" | "after">;
+
+/** There may be very many: it is told by which of its calls. */
+export interface ChangeListener {
+  tell(change: ChangeNotification): void;
+  /** Hears that the service has ended it on its own. */
+  ended(listening: SharedListening): void;
+}
+
+export interface SharedListening extends Listening {
+  readonly filter: ListenFilter;
+}
 
 export function createChangeHub(service: Service): ChangeHub {
   const topics = new Map<string, Topic>();
 
   return {
-    listen(options) {
+    listen(options, listener) {
       const { auth, filter } = options;
       const key = JSON.stringify([auth?.principal, auth?.scopes, filter]);
       const known = topics.get(key);
-      if (known !== undefined) return known.join(options);
-      const topic = new Topic(service, () => {
+      if (known !== undefined) return known.join(options.after, listener);
+      const topic = new Topic(service, options, () => {
         if (topics.get(key) === topic) topics.delete(key);
       });
       topics.set(key, topic);
-      return topic.join(options);
+      return topic.join(options.after, listener);
     },
   };
 }
 
 /** The changes that several listeners hear of together. */
 class Topic {
+  readonly filter: ListenFilter;
   readonly #service: Service;
+  readonly #auth: Auth | undefined;
   readonly #left: () => void;
   readonly #members = new Set<Member>();
   /** Those that have yet to hear of what the others were told. */
@@ -252,8 +265,10 @@ class Topic {
   #position: number | undefined;
 
   /** `left` hears that it is of no use any more. */
-  constructor(service: Service, left: () => void) {
+  constructor(service: Service, { filter, auth }: HubOptions, left: () => void) {
+    this.filter = filter;
     this.#service = service;
+    this.#auth = auth;
     this.#left = left;
   }
 
@@ -261,12 +276,12 @@ class Topic {
     return this.#listening?.begun ?? nothingWrong;
   }
 
-  join(options: HubOptions): Listening {
-    const member = new Member(options, this);
+  join(after: number | undefined, listener: ChangeListener): SharedListening {
+    const member = new Member(listener, this);
     const isFirst = this.#listening === undefined;
-    if (isFirst || options.after === undefined || options.after === this.#position) this.#members.add(member);
-    else this.#follow(member);
-    if (isFirst) this.#listen(options);
+    if (isFirst || after === undefined || after === this.#position) this.#members.add(member);
+    else this.#follow(member, after);
+    if (isFirst) this.#listen(after);
     return member;
   }
 
@@ -278,77 +293,84 @@ class Topic {
     this.#listening?.stop();
   }
 
+  #listen(after: number | undefined): void {
+    this.#position = after;
+    this.#listening = this.#call(
+      after,
+      (change) => this.#tell(change),
+      () => this.#ended(),
+    );
+    if (this.#members.size === 0) this.#listening.stop();
+  }
+
+  #follow(member: Member, after: number): void {
+    this.#behind ??= new Set();
+    this.#behind.add(member);
+    member.own = this.#call(
+      after,
+      (change) => {
+        member.position = change.lost ? undefined : change.position;
+        member.listener.tell(change);
+        this.#align(member);
+      },
+      () => {
+        this.leave(member);
+        member.listener.ended(member);
+      },
+    );
+  }
+
+  #call(after: number | undefined, tell: (change: ChangeNotification) => void, ended: () => void): Listening {
+    return listenFrom({
+      service: this.#service,
+      filter: this.filter,
+      auth: this.#auth,
+      after,
+      tell: (change) => {
+        if (belongs(change, this.filter)) tell(change);
+      },
+      ended,
+    });
+  }
+
   /** A member goes with the others when it has come as far as they have. */
-  align(member: Member): void {
+  #align(member: Member): void {
     if (this.#position === undefined || member.position !== this.#position || !this.#behind?.delete(member)) return;
     member.own?.stop();
     member.own = undefined;
     this.#members.add(member);
   }
 
-  #listen({ filter, auth, after }: HubOptions): void {
-    this.#position = after;
-    this.#listening = listenFrom({
-      service: this.#service,
-      filter,
-      auth,
-      after,
-      tell: (change) => {
-        if (belongs(change, filter)) this.#tell(change);
-      },
-      ended: () => this.#ended(),
-    });
-    if (this.#members.size === 0) this.#listening.stop();
-  }
-
-  #follow(member: Member): void {
-    const { filter, auth, after } = member.options;
-    this.#behind ??= new Set();
-    this.#behind.add(member);
-    member.own = listenFrom({
-      service: this.#service,
-      filter,
-      auth,
-      after,
-      tell: (change) => {
-        if (!belongs(change, filter)) return;
-        member.position = change.lost ? undefined : change.position;
-        member.options.tell(change);
-        this.align(member);
-      },
-      ended: () => {
-        this.leave(member);
-        member.options.ended?.();
-      },
-    });
-  }
-
   #tell(change: ChangeNotification): void {
     this.#position = change.position;
-    for (const { options } of [...this.#members]) options.tell(change);
-    if (this.#behind !== undefined && !change.lost) for (const member of this.#behind) this.align(member);
+    for (const { listener } of [...this.#members]) listener.tell(change);
+    if (this.#behind !== undefined && !change.lost) for (const member of this.#behind) this.#align(member);
   }
 
   #ended(): void {
     this.#left();
     const members = [...this.#members];
     this.#members.clear();
-    for (const { options } of members) options.ended?.();
+    for (const member of members) member.listener.ended(member);
   }
 }
 
 const nothingWrong: Promise<undefined> = Promise.resolve(undefined);
 
-class Member implements Listening {
-  readonly options: HubOptions;
+class Member implements SharedListening {
+  readonly listener: ChangeListener;
   readonly #topic: Topic;
   /** Its own call, until it has come as far as the others. */
   own: Listening | undefined;
   position: number | undefined;
 
-  constructor(options: HubOptions, topic: Topic) {
-    this.options = options;
+  constructor(listener: ChangeListener, topic: Topic) {
+    this.listener = listener;
     this.#topic = topic;
+  }
+
+  get filter(): ListenFilter {
+    return this.#topic.filter;
   }
 
   get begun(): Promise<Failure | undefined> {

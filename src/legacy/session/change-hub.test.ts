@@ -4,7 +4,7 @@ import { gate } from "../../../test/support/served.ts";
 import type { ServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Call, Outcome, Service } from "../../model/service.ts";
-import { type ChangeNotification, createChangeHub, type HubOptions } from "./change-feed.ts";
+import { type ChangeListener, type ChangeNotification, createChangeHub, type HubOptions } from "./change-feed.ts";
 
 const changed = "notifications/tools/list_changed";
 const updated = "notifications/resources/updated";
@@ -20,10 +20,11 @@ function remote() {
     return opened;
   }) as Service;
   const hub = createChangeHub(service);
-  const listen = (options: Partial<HubOptions> = {}) => {
+  const listen = ({ tell, ...options }: Partial<HubOptions> & Partial<Pick<ChangeListener, "tell">> = {}) => {
     const heard: ChangeNotification[] = [];
     const ended = vi.fn();
-    const listening = hub.listen({ filter, tell: (change) => void heard.push(change), ended, ...options });
+    const listener = { tell: tell ?? ((change: ChangeNotification) => void heard.push(change)), ended };
+    const listening = hub.listen({ filter, ...options }, listener);
     return { listening, heard, ended, positions: () => heard.map(({ position }) => position) };
   };
   const at = (index: number) => calls[index] ?? expect.fail(`only ${calls.length} calls`);
