@@ -2,18 +2,17 @@ import { describe, expect, it } from "vitest";
 import { callOf, messagesOf, serveFake } from "../../../test/support/fake-endpoint.ts";
 import { createFakeReply, fakeHead } from "../../../test/support/fake-reply.ts";
 import { createHttpService } from "../../../test/support/http-service.ts";
+import { createLoneRules } from "../../../test/support/lone-session.ts";
 import { gate, hello, notification, request } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { parseMessage, type Request } from "../../jsonrpc/message.ts";
 import type { Call, Service } from "../../model/service.ts";
 import { createServer, tool } from "../../server/index.ts";
-import { createDeadlines } from "../../std/deadlines.ts";
-import { createManualClock } from "../../testing/clock.ts";
 import { describeService } from "../../transport/describe-service.ts";
 import { createPulse } from "../../transport/http/heartbeat.ts";
 import type { HttpOptions } from "../../transport/http/options.ts";
-import { createSharedFeed } from "../session/shared-feed.ts";
-import { createHttpSession, type SessionRules } from "./in-memory-session.ts";
+import { HeldSession } from "./held-session.ts";
+import { HttpSession } from "./session.ts";
 
 /** Long enough for a session to go to rest. */
 const A_WHILE = 1_000;
@@ -69,7 +68,7 @@ describe("a session that was at rest", () => {
       expect(messagesOf(call).at(-1)).toMatchObject({ id, result: { content: [{ text: "who: me" }] } });
       await rest();
     }
-    expect(ids).toEqual([1, 2, 3]);
+    expect(new Set(ids).size).toBe(3);
   });
 
   it("knows its client, its revision and that it was opened", async () => {
@@ -175,33 +174,24 @@ it("does not rest while a handler runs, also one that was cancelled: its place i
 describe("the record of a session", () => {
   const create = () => {
     const { server, release, holding } = createHttpService();
-    const clock = createManualClock();
-    const rules: SessionRules = {
+    const { rules, clock, store } = createLoneRules({
       service: server,
-      clock,
-      deadlines: createDeadlines(clock),
-      pulse: createPulse(clock, 0),
-      rest: createPulse(clock, 100),
-      feed: createSharedFeed(server),
-      discover: () => describeService(server),
-      dropped() {},
-      alwaysStream: false,
-      drainMs: 1_000,
-      askTimeoutMs: 1_000,
-      maxConcurrent: 4,
-      maxOpen: 4,
-      maxQueuedBytes: 0,
-      maxStreams: 4,
-      replayEvents: 256,
       replayChars: 1_000,
-      retryMs: 1_000,
-    };
-    const session = createHttpSession("an-id", rules);
-    const post = (message: unknown) => {
+      discover: () => describeService(server),
+    });
+    const holder = { rules, deliver: () => undefined };
+    const held = new HeldSession("an-id", undefined, holder);
+    const rest = createPulse(clock, 100);
+    const left: boolean[] = [];
+    const host = { rules, rest, left: (_: HttpSession, isOver: boolean) => void left.push(isOver) };
+    const createSession = () => new HttpSession("an-id", host, held);
+    const session = createSession();
+    const postTo = (to: HttpSession, message: unknown) => {
       const reply = createFakeReply();
-      session.post(parseMessage(message as JsonObject) as Request, fakeHead(), reply);
+      to.post(parseMessage(message as JsonObject) as Request, { http: fakeHead(), reply });
       return reply;
     };
+    const post = (message: unknown) => postTo(session, message);
     const shakeHands = async () => {
       const reply = createFakeReply();
       const greeting = parseMessage(request(0, "initialize", hello("2025-11-25", { roots: {} }))) as Request;
@@ -210,17 +200,19 @@ describe("the record of a session", () => {
       post(notification("notifications/initialized"));
       await clock.advanceAsync(0);
     };
-    return { session, post, shakeHands, clock, release, holding };
+    const record = async () => JSON.parse((await store.values.get("session:an-id"))?.text ?? "null");
+    const uris = async () => rules.sessions.uris("an-id");
+    return { session, createSession, post, postTo, shakeHands, clock, release, holding, left, record, uris, rules };
   };
 
   it("is plain data, and all that is left after a moment", async () => {
-    const { session, post, shakeHands, clock } = create();
+    const { post, shakeHands, clock, left, record, uris } = create();
     await shakeHands();
-    expect(session.record).toBeUndefined();
+    expect(left).toEqual([]);
     post(request(1, "resources/subscribe", { uri: "test://watched" }));
     post(request(2, "logging/setLevel", { level: "warning" }));
     await clock.advanceAsync(A_WHILE);
-    const record = {
+    expect(await record()).toEqual({
       peer: { revision: "2025-11-25", info: { name: "fake", version: "1" }, capabilities: { roots: {} } },
       capabilities: {
         tools: { listChanged: true },
@@ -229,40 +221,42 @@ describe("the record of a session", () => {
       },
       ready: true,
       logLevel: "warning",
-      subscriptions: ["test://watched"],
-      nextId: 1,
-    };
-    expect(session.record).toEqual(record);
-    expect(JSON.parse(JSON.stringify(session.record))).toEqual(record);
+      since: 0,
+    });
+    expect(await uris()).toEqual(["test://watched"]);
+    expect(left).toEqual([false]);
     expect(clock.pending).toBe(0);
   });
 
-  it("is there when nothing is going on, and not while something is", async () => {
-    const { session, post, shakeHands, clock, release, holding } = create();
+  it("is all there is when nothing is going on, and not while something is", async () => {
+    const { createSession, post, postTo, shakeHands, clock, release, holding, left, rules } = create();
     await shakeHands();
     post(callOf(1, "hold"));
     await holding(1);
     await clock.advanceAsync(A_WHILE);
-    expect(session.record).toBeUndefined();
+    expect(left).toEqual([]);
     expect(clock.pending).toBe(0);
     release();
     await clock.advanceAsync(A_WHILE);
-    expect(session.record).toBeDefined();
+    expect(left).toEqual([false]);
+    const again = createSession();
+    again.adopt((await rules.sessions.find("an-id")) ?? expect.fail("no record"));
     for (let i = 0; i < 20; i++) {
-      post(request(i, "ping"));
+      expect(messagesOf(postTo(again, request(i, "ping")))).toMatchObject([{ id: i, result: {} }]);
       await clock.advanceAsync(50);
-      expect(session.record).toBeUndefined();
+      expect(left).toEqual([false]);
     }
     await clock.advanceAsync(A_WHILE);
-    expect(session.record).toBeDefined();
+    expect(left).toEqual([false, false]);
   });
 
   it("is no way back into a session that was closed", async () => {
-    const { session, post, shakeHands, clock } = create();
+    const { session, post, shakeHands, clock, left } = create();
     await shakeHands();
+    session.close();
+    session.close();
     await clock.advanceAsync(A_WHILE);
-    await session.close();
-    await session.close();
+    expect(left).toEqual([true]);
     expect(messagesOf(post(request(1, "tools/list")))).toMatchObject([
       { id: 1, error: { code: -32603, message: "the connection is closing" } },
     ]);

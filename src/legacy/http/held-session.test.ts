@@ -1,14 +1,17 @@
 import { describe, expect, it, vi } from "vitest";
-import { codecFor } from "../../../test/support/codecs.ts";
+import { createLoneRules } from "../../../test/support/lone-session.ts";
 import { gate } from "../../../test/support/served.ts";
-import type { ServerCodec } from "../../codec/codec.ts";
 import { McpError } from "../../model/errors.ts";
-import type { ServerCapabilities } from "../../model/peer.ts";
+import type { Auth, ServerCapabilities } from "../../model/peer.ts";
+import type { Revision } from "../../model/revision.ts";
 import type { Call, Outcome, Service } from "../../model/service.ts";
 import { createServer, resource, tool } from "../../server/index.ts";
-import { createSharedFeed, type FeedSession } from "./shared-feed.ts";
+import type { Feed } from "../session/change-feed.ts";
+import { HeldSession } from "./held-session.ts";
+import { createSessionFeed } from "./session-changes.ts";
 
 const a = "file:///a";
+const b = "file:///b";
 const ack = "notifications/subscriptions/acknowledged";
 const toolsChanged = "notifications/tools/list_changed";
 const updated = "notifications/resources/updated";
@@ -17,6 +20,57 @@ const all: ServerCapabilities = {
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
 };
+const lists = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+/** Of a server whose lists never change. */
+const subscribable: ServerCapabilities = { resources: { subscribe: true } };
+
+interface Joined {
+  readonly held: HeldSession;
+  readonly feed: Feed;
+  readonly heard: readonly string[];
+  methods(): readonly string[];
+  uris(): Promise<readonly string[]>;
+}
+
+interface Joining {
+  readonly capabilities?: ServerCapabilities;
+  readonly auth?: Auth | undefined;
+  readonly revision?: Revision;
+  tell?(text: string): Promise<void> | undefined;
+}
+
+/** Sessions that hear of the changes of one service, from now on. */
+function sessionsOf(service: Service) {
+  const readers = new Map<string, (text: string) => Promise<void> | undefined>();
+  const { rules } = createLoneRules({ service });
+  const holder = {
+    rules,
+    deliver: (session: string, _: number, text: string) => readers.get(session)?.(text),
+  };
+  let count = 0;
+  return ({ capabilities = all, auth, revision = "2025-11-25", tell }: Joining = {}): Joined => {
+    const heard: string[] = [];
+    const id = `s${++count}`;
+    readers.set(id, tell ?? ((text) => void heard.push(text)));
+    const held = new HeldSession(id, auth, holder);
+    const kept = { peer: { revision, capabilities: {} }, capabilities, ready: true, logLevel: undefined, since: 0 };
+    held.begin(kept);
+    const feed = createSessionFeed({
+      session: id,
+      capabilities,
+      rules,
+      auth: () => auth,
+      changed: () => held.refresh(),
+    });
+    return {
+      held,
+      feed,
+      heard,
+      methods: () => heard.map((text) => JSON.parse(text).method),
+      uris: async () => rules.sessions.uris(id),
+    };
+  };
+}
 
 /** Listening calls as they arrive, each to be confirmed and ended by the test. */
 function remote() {
@@ -26,74 +80,54 @@ function remote() {
     calls.push({ call, end: open });
     return opened;
   }) as Service;
-  const shared = createSharedFeed(service);
-  const join = (changes: Partial<FeedSession> = {}) => {
-    const heard: string[] = [];
-    const reader = { tell: (text: string): Promise<void> | undefined => void heard.push(text) };
-    const feed = shared.join({ codec: codecFor("2025-11-25"), capabilities: all, reader, ...changes });
-    return { feed, heard, methods: () => heard.map((text) => JSON.parse(text).method) };
-  };
   const at = (index: number) => calls[index] ?? expect.fail(`only ${calls.length} calls`);
-  return { join, at, calls };
+  return { join: sessionsOf(service), at, calls };
 }
 
 const open = (calls: ReturnType<typeof remote>["calls"]) => calls.filter(({ call }) => !call.signal.aborted).length;
+const filters = (calls: ReturnType<typeof remote>["calls"]) => calls.map(({ call }) => call.params.notifications);
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-it("does not tell clients where a change stands among all", async () => {
+it("does not tell clients where a change stands among all", () => {
   const { join, at } = remote();
-  const { feed, heard } = join();
-  void feed.start();
+  const { heard } = join();
   at(0).call.notify(toolsChanged, { _meta: { "plugbay/position": 3, "plugbay/lost": true, own: 1 } });
   expect(heard.map((text) => JSON.parse(text).params)).toEqual([{ _meta: { own: 1 } }]);
 });
 
 describe("changed lists", () => {
   it("take one call for all sessions, from the first to the last", () => {
-    const { join, at, calls } = remote();
-    const feeds = [join().feed, join().feed, join().feed];
-    expect(calls).toHaveLength(0);
-    for (const feed of feeds) void feed.start();
-    expect(calls).toHaveLength(1);
-    expect(at(0).call.params.notifications).toEqual({
-      toolsListChanged: true,
-      promptsListChanged: true,
-      resourcesListChanged: true,
-    });
-    feeds[0]?.stop();
-    feeds[1]?.stop();
+    const { join, calls } = remote();
+    const sessions = [join(), join(), join()];
+    expect(filters(calls)).toEqual([lists]);
+    sessions[0]?.held.end();
+    sessions[1]?.held.end();
     expect(open(calls)).toBe(1);
-    feeds[2]?.stop();
-    feeds[2]?.stop();
+    sessions[2]?.held.end();
+    sessions[2]?.held.end();
     expect(open(calls)).toBe(0);
-    void feeds[0]?.start();
+    join();
     expect(calls).toHaveLength(2);
     expect(open(calls)).toBe(1);
   });
 
-  it("are heard by those that started, and no longer when they stopped", () => {
+  it("are heard from the beginning of a session to its end", () => {
     const { join, at } = remote();
-    const [early, late, never] = [join(), join(), join()];
-    void early.feed.start();
+    const early = join();
     at(0).call.notify(toolsChanged, {});
-    void late.feed.start();
+    const late = join();
     at(0).call.notify(toolsChanged, {});
-    early.feed.stop();
+    early.held.end();
     at(0).call.notify(toolsChanged, {});
-    expect([early, late, never].map(({ heard }) => heard.length)).toEqual([2, 2, 0]);
+    expect([early, late].map(({ heard }) => heard.length)).toEqual([2, 2]);
   });
 
-  it("are encoded once for each revision, and the same text goes to all of it", () => {
+  it("are the same text for all clients of a revision", () => {
     const { join, at } = remote();
-    const counted = (codec: ServerCodec): ServerCodec => ({
-      ...codec,
-      encodeNotification: vi.fn(codec.encodeNotification),
-    });
-    const codecs = [counted(codecFor("2025-11-25")), counted(codecFor("2025-06-18"))] as const;
-    const sessions = Array.from({ length: 100 }, (_, index) => join({ codec: codecs[index % 2] ?? codecs[0] }));
-    for (const { feed } of sessions) void feed.start();
+    const sessions = Array.from({ length: 100 }, (_, index) =>
+      join({ revision: index % 2 === 0 ? "2025-11-25" : "2025-06-18" }),
+    );
     at(0).call.notify(toolsChanged, {});
-    for (const { encodeNotification } of codecs) expect(encodeNotification).toHaveBeenCalledTimes(1);
     expect(new Set(sessions.flatMap(({ heard }) => heard))).toEqual(
       new Set([JSON.stringify({ jsonrpc: "2.0", method: toolsChanged, params: {} })]),
     );
@@ -102,26 +136,22 @@ describe("changed lists", () => {
 
   it("C76: are those that the handshake announced to each session", () => {
     const { join, at, calls } = remote();
-    const [older, newer, silent] = [
+    const sessions = [
       join({ capabilities: { prompts: { listChanged: true } } }),
       join(),
       join({ capabilities: { tools: {} } }),
     ];
-    for (const { feed } of [older, newer, silent]) void feed.start();
-    expect(calls.map(({ call }) => call.params.notifications)).toEqual([
-      { promptsListChanged: true },
-      { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true },
-    ]);
+    expect(filters(calls)).toEqual([{ promptsListChanged: true }, lists]);
     // Even when the service tells more than it was asked for.
     for (const { call } of calls) call.notify(toolsChanged, {});
-    expect([older, newer, silent].map(({ heard }) => heard.length)).toEqual([0, 1, 0]);
+    expect(sessions.map(({ heard }) => heard.length)).toEqual([0, 1, 0]);
     expect(at(0).call.peer).toEqual({ revision: "2026-07-28", capabilities: {} });
   });
 
   it("are not shared between principals, or scopes", () => {
     const { join, calls } = remote();
     const auths = [undefined, { principal: "ann" }, { principal: "bob" }, { principal: "bob", scopes: ["read"] }];
-    for (const auth of [...auths, ...auths]) void join({ auth }).feed.start();
+    for (const auth of [...auths, ...auths]) join({ auth });
     expect(calls.map(({ call }) => call.peer.auth)).toEqual(auths);
   });
 });
@@ -129,31 +159,30 @@ describe("changed lists", () => {
 describe("subscriptions", () => {
   it("take one call for each resource, from the first subscriber to the last", async () => {
     const { join, at, calls } = remote();
-    const [one, other] = [join(), join()];
-    for (const { feed } of [one, other]) void feed.subscribe(a);
-    void one.feed.subscribe("file:///b");
-    expect(calls.map(({ call }) => call.params.notifications)).toEqual([
-      { resourceSubscriptions: [a] },
-      { resourceSubscriptions: ["file:///b"] },
-    ]);
+    const [one, other] = [join({ capabilities: subscribable }), join({ capabilities: subscribable })];
+    void one.feed.subscribe(a);
+    await settled();
+    void other.feed.subscribe(a);
+    void one.feed.subscribe(b);
+    await settled();
+    expect(filters(calls)).toEqual([{ resourceSubscriptions: [a] }, { resourceSubscriptions: [b] }]);
     at(0).call.notify(updated, { uri: a });
-    at(1).call.notify(updated, { uri: "file:///b" });
+    at(1).call.notify(updated, { uri: b });
     expect([one, other].map(({ heard }) => heard.length)).toEqual([2, 1]);
-    expect([one.feed.subscriptions(), other.feed.subscriptions()]).toEqual([[a, "file:///b"], [a]]);
+    expect([await one.uris(), await other.uris()]).toEqual([[a, b], [a]]);
     await one.feed.unsubscribe(a);
     expect(open(calls)).toBe(2);
     await other.feed.unsubscribe(a);
     expect(open(calls)).toBe(1);
-    one.feed.stop();
+    one.held.end();
     expect(open(calls)).toBe(0);
-    expect([one.feed.subscriptions(), other.feed.subscriptions()]).toEqual([[], []]);
   });
 
   it("are confirmed when the service listens, to all who wait", async () => {
     const { join, at, calls } = remote();
     const confirmed: string[] = [];
     const subscribe = (name: string) =>
-      join()
+      join({ capabilities: subscribable })
         .feed.subscribe(a)
         .then((failure) => confirmed.push(`${name} ${failure?.code}`));
     void subscribe("one");
@@ -169,9 +198,10 @@ describe("subscriptions", () => {
 
   it("C70: are idempotent, both ways", async () => {
     const { join, at, calls } = remote();
-    const { feed, heard } = join();
+    const { feed, heard } = join({ capabilities: subscribable });
     void feed.subscribe(a);
     void feed.subscribe(a);
+    await settled();
     at(0).call.notify(ack, {});
     at(0).call.notify(updated, { uri: a });
     expect(heard).toHaveLength(1);
@@ -181,10 +211,11 @@ describe("subscriptions", () => {
     expect(open(calls)).toBe(0);
   });
 
-  it("bring updates of what is part of the resource, too", () => {
+  it("bring updates of what is part of the resource, too", async () => {
     const { join, at } = remote();
-    const { feed, heard } = join();
+    const { feed, heard } = join({ capabilities: subscribable });
     void feed.subscribe(a);
+    await settled();
     at(0).call.notify(updated, { uri: `${a}/part` });
     expect(heard).toHaveLength(1);
   });
@@ -192,15 +223,16 @@ describe("subscriptions", () => {
   it("fail with the service, and leave what was there", async () => {
     const { join, at, calls } = remote();
     const [one, other] = [join(), join()];
-    void one.feed.start();
     const refused = [one.feed.subscribe(a), other.feed.subscribe(a)];
+    await settled();
     const failure = { code: "internal", message: "no more listeners" } as const;
     at(1).end({ kind: "failed", failure });
     expect(await Promise.all(refused)).toEqual([failure, failure]);
-    expect(one.feed.subscriptions()).toEqual([]);
+    expect(await one.uris()).toEqual([]);
     at(0).call.notify(toolsChanged, {});
     expect(one.heard).toHaveLength(1);
     const again = one.feed.subscribe(a);
+    await settled();
     expect(calls).toHaveLength(3);
     at(2).call.notify(ack, {});
     expect(await again).toBeUndefined();
@@ -211,17 +243,20 @@ describe("subscriptions", () => {
     [new McpError("connection-closed", "gone"), { code: "connection-closed", message: "gone" }],
   ])("mask what the service throws: %s", async (error, failure) => {
     const { join, at } = remote();
-    const refused = join().feed.subscribe(a);
+    const refused = join({ capabilities: subscribable }).feed.subscribe(a);
+    await settled();
     at(0).end(Promise.reject(error));
     expect(await refused).toMatchObject(failure);
   });
 
   it("may be given up before they are confirmed, and taken again", async () => {
     const { join, at, calls } = remote();
-    const { feed, heard } = join();
+    const { feed, heard, uris } = join({ capabilities: subscribable });
     void feed.subscribe(a);
+    await settled();
     await feed.unsubscribe(a);
     const again = feed.subscribe(a);
+    await settled();
     expect(calls.map(({ call }) => call.signal.aborted)).toEqual([true, false]);
     at(0).call.notify(updated, { uri: a });
     at(0).end({ kind: "complete", result: {} });
@@ -230,7 +265,7 @@ describe("subscriptions", () => {
     expect(await again).toBeUndefined();
     at(1).call.notify(updated, { uri: a });
     expect(heard).toHaveLength(1);
-    expect(feed.subscriptions()).toEqual([a]);
+    expect(await uris()).toEqual([a]);
   });
 
   it("cost nothing where they were not announced", async () => {
@@ -240,39 +275,37 @@ describe("subscriptions", () => {
   });
 });
 
-it("listens again, for all, to what the service has ended, when one of them subscribes", async () => {
+it("listens again to what the service has ended when the client subscribes", async () => {
   const { join, at, calls } = remote();
   const [one, other] = [join(), join()];
-  void one.feed.start();
-  void other.feed.start();
   at(0).call.notify(ack, {});
   at(0).end({ kind: "complete", result: {} });
   await settled();
   at(0).call.notify(toolsChanged, {});
   void one.feed.subscribe(a);
+  await settled();
+  expect(filters(calls)).toEqual([lists, lists, { resourceSubscriptions: [a] }]);
+  void other.feed.subscribe(a);
+  await settled();
   expect(calls).toHaveLength(3);
   at(1).call.notify(toolsChanged, {});
   expect([one, other].map(({ methods }) => methods())).toEqual([[toolsChanged], [toolsChanged]]);
 });
 
 describe("a slow client", () => {
-  it("hears the same news once, in order, and holds nobody back", async () => {
+  it("hears the same once, in order, and holds nobody back", async () => {
     const { join, at } = remote();
     const { opened, open: catchUp } = gate();
     const told: string[] = [];
     const slow = join({
-      reader: {
-        tell(text) {
-          told.push(JSON.parse(text).params.uri ?? JSON.parse(text).method);
-          return told.length === 1 ? opened : undefined;
-        },
+      tell(text) {
+        told.push(JSON.parse(text).params.uri ?? JSON.parse(text).method);
+        return told.length === 1 ? opened : undefined;
       },
     });
     const quick = join();
-    for (const { feed } of [slow, quick]) {
-      void feed.start();
-      void feed.subscribe(a);
-    }
+    for (const { feed } of [slow, quick]) void feed.subscribe(a);
+    await settled();
     for (let i = 0; i < 100; i++) at(0).call.notify(toolsChanged, {});
     for (let i = 0; i < 100; i++) at(1).call.notify(updated, { uri: a, _meta: { i } });
     expect(told).toEqual([toolsChanged]);
@@ -284,15 +317,14 @@ describe("a slow client", () => {
     expect(told).toHaveLength(4);
   });
 
-  it("hears nothing more when it stopped", async () => {
+  it("hears nothing more when its session ended", async () => {
     const { join, at } = remote();
     const { opened, open: catchUp } = gate();
     const tell = vi.fn(() => opened);
-    const { feed } = join({ reader: { tell } });
-    void feed.start();
+    const { held } = join({ tell });
     at(0).call.notify(toolsChanged, {});
     at(0).call.notify(toolsChanged, {});
-    feed.stop();
+    held.end();
     catchUp();
     await settled();
     expect(tell).toHaveBeenCalledTimes(1);
@@ -308,14 +340,11 @@ it("serves a real server", async () => {
     tools: { first: tool({ run: () => "" }) },
     resources: [resource(a, { read: () => "" })],
   });
-  const shared = createSharedFeed(server);
-  const heard: string[] = [];
-  const reader = { tell: (text: string): undefined => void heard.push(JSON.parse(text).method) };
-  const feeds = [1, 2].map(() => shared.join({ codec: codecFor("2025-11-25"), capabilities: all, reader }));
-  await Promise.all(feeds.map((feed) => feed.start()));
-  expect(await feeds[0]?.subscribe(a)).toBeUndefined();
+  const join = sessionsOf(server);
+  const [one, other] = [join(), join()];
+  expect(await one.feed.subscribe(a)).toBeUndefined();
   server.tools.remove("first");
   server.notify.resourceUpdated(a);
   await settled();
-  expect(heard.sort()).toEqual([updated, toolsChanged, toolsChanged].sort());
+  expect([...one.methods(), ...other.methods()].sort()).toEqual([updated, toolsChanged, toolsChanged].sort());
 });
