@@ -55,20 +55,31 @@ function allOfRule(use: Use, maker: Maker): Step {
   return (value, place) => all(steps, place, (step) => inPlace(step, value, place));
 }
 
+/** How many branches accept the value. Those after `enough` are not tried. */
+function accepting(steps: readonly Step[], value: unknown, place: Place, enough: number): number {
+  let count = 0;
+  for (const step of steps) {
+    if (accepts(step, value, place) && ++count === enough) break;
+  }
+  return count;
+}
+
 /** If the schema asks for what was not looked at, all branches have to be tried. */
 function anyOfRule(use: Use, maker: Maker): Step {
   const steps = branches(use, maker);
   return (value, place) => {
-    const accepted = (step: Step): boolean => accepts(step, value, place);
-    const any = place.seen === undefined ? steps.some(accepted) : steps.filter(accepted).length > 0;
-    return any || fail(place, use.name, () => `must match a schema in anyOf${hint(steps, value, place, maker)}`);
+    const enough = place.seen === undefined ? 1 : Infinity;
+    return (
+      accepting(steps, value, place, enough) > 0 ||
+      fail(place, use.name, () => `must match a schema in anyOf${hint(steps, value, place, maker)}`)
+    );
   };
 }
 
 function oneOfRule(use: Use, maker: Maker): Step {
   const steps = branches(use, maker);
   return (value, place) => {
-    const count = steps.filter((step) => accepts(step, value, place)).length;
+    const count = accepting(steps, value, place, Infinity);
     if (count === 1) return true;
     return fail(place, use.name, () => {
       const detail = count === 0 ? hint(steps, value, place, maker) : `, not ${count}`;

@@ -8,42 +8,9 @@ function inspected(schema: Parameters<typeof inspectSchema>[0]): Inspected {
   return inspection.value;
 }
 
-const person = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
-
 afterEach(() => {
-  vi.doUnmock("typebox/schema");
   vi.doUnmock("typebox/format");
   vi.resetModules();
-});
-
-describe("a schema that is checked often", () => {
-  it("is interpreted first, and loads the generator when it is worth it", async () => {
-    vi.resetModules();
-    const fresh = await import("./compile.ts");
-    const { lazyGenerator } = await import("./generate.ts");
-    const check = fresh.compile(inspected(person), 3);
-    for (let n = 0; n < 3; n++) expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
-    expect(lazyGenerator.loaded).toBeUndefined();
-    check({ name: "a" });
-    await lazyGenerator.load();
-    expect(lazyGenerator.loaded).toBeDefined();
-    expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
-    expect(check({})).toMatchObject({ ok: false, issues: [{ keyword: "required" }] });
-  });
-
-  it("goes on without the generator where there is none", async () => {
-    vi.resetModules();
-    vi.doMock("typebox/schema", () => {
-      throw new Error("not installed");
-    });
-    const fresh = await import("./compile.ts");
-    const { lazyGenerator } = await import("./generate.ts");
-    const check = fresh.compile(inspected(person), 0);
-    check({ name: "a" });
-    expect(await lazyGenerator.settled()).toBeUndefined();
-    expect(check({ name: "a" })).toEqual({ ok: true, value: { name: "a" } });
-    expect(check({ name: 1 })).toMatchObject({ ok: false, issues: [{ keyword: "type" }] });
-  });
 });
 
 describe("a schema with a format", () => {

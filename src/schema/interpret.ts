@@ -4,7 +4,7 @@ import { combinatorRules } from "./combinator-rules.ts";
 import { objectRules, unevaluatedPropertiesRule } from "./object-rules.ts";
 import type { Proved } from "./pattern-cost.ts";
 import {
-  all,
+  applyAll,
   type Fuel,
   fail,
   type Maker,
@@ -14,12 +14,19 @@ import {
   quoted,
   type Rule,
   type Step,
+  silent,
 } from "./step.ts";
 import { type Issue, maxIssues } from "./validator.ts";
 import { scalarRules } from "./value-rules.ts";
 import { entries, resourceName } from "./vocabulary.ts";
 
-/** Checks values against a schema without generating code, and tells what is wrong with them. */
+/**
+ * Checks values against a schema, and tells what is wrong with them.
+ *
+ * Most values are valid, so a check first finds out only that, without a note of
+ * where it is. What is wrong is told by a second pass on the same fuel. A schema
+ * with `unevaluated*` has to note all the time what was looked at.
+ */
 export function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Issue[] {
   const made = new Map<Json, Step>();
   const maker: Maker = {
@@ -34,6 +41,7 @@ export function interpret(schema: Proved, fuel: Fuel): (value: unknown) => reado
   };
   const root = maker.step(schema.root, "");
   return (value) => {
+    if (!schema.unevaluated && root(value, silent)) return none;
     const issues: Issue[] = [];
     root(value, {
       path: undefined,
@@ -44,6 +52,8 @@ export function interpret(schema: Proved, fuel: Fuel): (value: unknown) => reado
     return issues;
   };
 }
+
+const none: readonly Issue[] = [];
 
 function accept(fuel: Fuel): Step {
   return (_, place) => {
@@ -75,7 +85,7 @@ function schemaStep(schema: JsonObject, maker: Maker): Step {
     steps ??= stepsOf(schema, maker);
     fuel.burn(price.place + steps.length * price.keyword);
     const place = resource === undefined ? outer : entered(outer, String(resource));
-    const valid = all(steps, place, (step) => step(value, place));
+    const valid = applyAll(steps, value, place);
     // What was looked at is told to the schema around this one.
     if (place.seen !== undefined) fuel.burn(price.seen + priceOfNames(place.seen.size));
     return valid;

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { type Effort, type PatternCost, patternSteps, safePattern } from "./pattern-cost.ts";
 import { pointerKeys } from "./pointer-keys.ts";
-import { createFuel, type Fuel, maxSteps, OutOfFuel } from "./step.ts";
+import { Fuel, maxSteps, OutOfFuel } from "./step.ts";
 import { type Checked, refused, type Validator } from "./validator.ts";
 import { entries, token, vocabulary } from "./vocabulary.ts";
 
@@ -83,7 +83,7 @@ function createGuard(
   root: JsonObject,
   costs: ReadonlyMap<string, PatternCost>,
 ): (value: unknown) => Checked<never> | undefined {
-  const fuel = createFuel();
+  const fuel = new Fuel();
   return (value) => {
     try {
       fuel.fill(maxSteps);

@@ -32,6 +32,9 @@ interface Sink {
 
 const closed: Sink = { issues: [], limit: 0, hints: false };
 
+/** For a check that only says whether a value is valid. Nobody asks for a path then, so all values share this place. */
+export const silent: Place = { path: undefined, sink: closed, seen: undefined, scope: undefined };
+
 /** Makes the step of one keyword. */
 export type Rule = (use: Use, maker: Maker) => Step;
 
@@ -85,6 +88,7 @@ const maxQuoted = 200;
 /** Applies a step to a part of the value, which counts as looked at if it is valid. */
 export function within(step: Step, value: unknown, key: string | number, place: Place): boolean {
   const { path, sink, seen, scope } = place;
+  if (sink === closed && seen === undefined) return step(value, place);
   const valid = step(value, { path: { parent: path, key }, sink, seen: seen && new Set(), scope });
   if (valid) seen?.add(String(key));
   return valid;
@@ -100,7 +104,9 @@ export function inPlace(step: Step, value: unknown, place: Place): boolean {
 }
 
 /** Whether a step accepts the value, without noting why not. */
-export function accepts(step: Step, value: unknown, { path, seen, scope }: Place): boolean {
+export function accepts(step: Step, value: unknown, place: Place): boolean {
+  const { path, sink, seen, scope } = place;
+  if (sink === closed) return inPlace(step, value, place);
   return inPlace(step, value, { path, sink: closed, seen, scope });
 }
 
@@ -122,12 +128,15 @@ export function all<T>(cases: readonly T[], place: Place, holds: (one: T, index:
   return valid;
 }
 
-/** Work that one check may still do, in steps of about a nanosecond. */
-export interface Fuel {
-  /** Starts a new check. */
-  fill(steps: number): void;
-  /** Pays for a number of steps. Throws {@link OutOfFuel}. */
-  burn(steps: number): void;
+/** Applies steps to one value, all of them unless the sink is full. */
+export function applyAll(steps: readonly Step[], value: unknown, place: Place): boolean {
+  let valid = true;
+  for (const step of steps) {
+    if (step(value, place)) continue;
+    valid = false;
+    if (isFull(place)) break;
+  }
+  return valid;
 }
 
 /** Thrown from the depth of a check, and caught where it was started. Says what takes too long. */
@@ -136,15 +145,18 @@ export class OutOfFuel extends Error {}
 /** Steps that one check may take: some tens of milliseconds. */
 export const maxSteps: number = 2 ** 25;
 
-export function createFuel(): Fuel {
-  let left = 0;
-  return {
-    fill(steps) {
-      left = steps;
-    },
-    burn(steps) {
-      left -= steps;
-      if (left < 0) throw new OutOfFuel("it takes too many steps");
-    },
-  };
+/** Work that one check may still do, in steps of about a nanosecond. */
+export class Fuel {
+  #left = 0;
+
+  /** Starts a new check. */
+  fill(steps: number): void {
+    this.#left = steps;
+  }
+
+  /** Pays for a number of steps. Throws {@link OutOfFuel}. */
+  burn(steps: number): void {
+    this.#left -= steps;
+    if (this.#left < 0) throw new OutOfFuel("it takes too many steps");
+  }
 }

@@ -71,22 +71,20 @@ function beginning(value: Json): string {
   return Array.isArray(value) ? `[${text}]` : `{${text}}`;
 }
 
-const types: Readonly<Record<string, (value: unknown) => boolean>> = {
-  string: (value) => typeof value === "string",
-  number: Number.isFinite,
-  integer: Number.isInteger,
-  boolean: (value) => typeof value === "boolean",
-  null: (value) => value === null,
-  array: Array.isArray,
-  object: isObject,
+const types: Readonly<Record<string, (objection: Step) => Step>> = {
+  string: (objection) => (value, place) => typeof value === "string" || objection(value, place),
+  number: (objection) => (value, place) => Number.isFinite(value) || objection(value, place),
+  integer: (objection) => (value, place) => Number.isInteger(value) || objection(value, place),
+  boolean: (objection) => (value, place) => typeof value === "boolean" || objection(value, place),
+  null: (objection) => (value, place) => value === null || objection(value, place),
+  array: (objection) => (value, place) => Array.isArray(value) || objection(value, place),
+  object: (objection) => (value, place) => isObject(value) || objection(value, place),
 };
 
 function typeRule({ name, operand }: Use): Step {
   const names = [operand].flat().map(String);
-  const tests = names.flatMap((type) => types[type] ?? []);
-  const [only = () => true] = tests;
-  const holds = tests.length === 1 ? only : (value: unknown) => tests.some((test) => test(value));
-  return assertion(name, () => `must be ${names.join(" or ")}`, holds);
+  const objection: Step = (_, place) => fail(place, name, () => `must be ${names.join(" or ")}`);
+  return names.reduceRight((otherwise, type) => types[type]?.(otherwise) ?? otherwise, objection);
 }
 
 function numberRule(words: string, holds: (value: number, limit: number) => boolean): Rule {
