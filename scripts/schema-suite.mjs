@@ -12,8 +12,8 @@ import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { compile } from "../dist/schema/compile.js";
-import { lazyFormats } from "../dist/schema/formats.js";
 import { inspectSchema } from "../dist/schema/inspect.js";
+import { lazyFormats } from "../dist/schema/value-rules.js";
 
 const [folder, ...flags] = process.argv.slice(2);
 if (folder === undefined) {

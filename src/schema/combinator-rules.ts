@@ -11,7 +11,7 @@ import {
   type Step,
   type Use,
   written,
-} from "./step.ts";
+} from "./rule.ts";
 import type { Issue } from "./validator.ts";
 import { dynamicReference, entries } from "./vocabulary.ts";
 

@@ -3,8 +3,8 @@ import { leastHeldUp } from "../../test/support/cpu-time.ts";
 import { hostile } from "../../test/support/hostile-schemas.ts";
 import type { JsonObject } from "../json/json.ts";
 import { compile } from "./compile.ts";
-import { lazyFormats } from "./formats.ts";
 import { type Inspected, inspectSchema } from "./inspect.ts";
+import { lazyFormats } from "./value-rules.ts";
 
 beforeAll(async () => {
   await lazyFormats.load();

@@ -1,7 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { draftOf, type Inspected, inspectTarget } from "./inspect.ts";
-import { pointerKeys } from "./pointer-keys.ts";
-import { entries, token, vocabulary } from "./vocabulary.ts";
+import { entries, pointerKeys, token, vocabulary } from "./vocabulary.ts";
 
 /** A plain JSON Schema whose references all lead somewhere in it. */
 export interface Resolved extends Inspected {

@@ -1,9 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { type Effort, type PatternCost, patternSteps, safePattern } from "./pattern-cost.ts";
-import { pointerKeys } from "./pointer-keys.ts";
-import { Fuel, maxSteps, OutOfFuel } from "./step.ts";
+import { Fuel, maxSteps, OutOfFuel } from "./rule.ts";
 import { type Checked, refused, type Validator } from "./validator.ts";
-import { entries, token, vocabulary } from "./vocabulary.ts";
+import { entries, pointerKeys, token, vocabulary } from "./vocabulary.ts";
 
 /** A check that tries no pattern that could take too long. */
 export interface GuardedCheck extends Pick<Validator, "check"> {

@@ -1,6 +1,6 @@
 import { canonicalText } from "../json/canonical.ts";
 import { isObject, type Json } from "../json/json.ts";
-import { lazyFormats } from "./formats.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
 import { type PatternCost, patternSteps } from "./pattern-cost.ts";
 import {
   type Fuel,
@@ -12,7 +12,7 @@ import {
   type Rule,
   type Step,
   type Use,
-} from "./step.ts";
+} from "./rule.ts";
 import { entries } from "./vocabulary.ts";
 
 /** The keywords about a value as a whole. */
@@ -205,6 +205,15 @@ export function hasLength(text: string, least: number, fuel: Fuel): boolean {
   for (const _ of text) count++;
   return count >= least;
 }
+
+/** Tells whether a text has a format. Formats that nobody knows only annotate. */
+type TestFormat = (format: string, text: string) => boolean;
+
+/** The formats that are known, for the first schema that names one. */
+export const lazyFormats: Lazy<TestFormat> = lazy(
+  () => import("typebox/format"),
+  ({ Format }) => Format.Test,
+);
 
 /** True if a text has a format, or nobody knows the format. Formats are loaded before a schema that names one is compiled. */
 export function hasFormat(text: string, format: string, fuel: Fuel): boolean {

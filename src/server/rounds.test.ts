@@ -3,7 +3,7 @@ import { askedBy, failureOf, faultLog, makeCall, type Parts, peer, resultOf, sen
 import { gate } from "../../test/support/served.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Method, Params } from "../model/methods.ts";
-import { loadCompiler } from "../schema/engine.ts";
+import { loadCompiler } from "../schema/to-validator.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Context } from "./context.ts";
 import type { ServerOptions } from "./options.ts";

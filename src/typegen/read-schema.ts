@@ -1,6 +1,5 @@
 import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
-import { pointerKeys } from "../schema/pointer-keys.ts";
-import { entries } from "../schema/vocabulary.ts";
+import { entries, pointerKeys } from "../schema/vocabulary.ts";
 import { beyond, type Type } from "./type-tree.ts";
 
 /** One schema with everything its references lead to. */

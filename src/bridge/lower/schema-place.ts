@@ -1,7 +1,6 @@
 import { canonicalText } from "../../json/canonical.ts";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { pointerKeys } from "../../schema/pointer-keys.ts";
-import { entries, token } from "../../schema/vocabulary.ts";
+import { entries, pointerKeys, token } from "../../schema/vocabulary.ts";
 import { hintOf, type Notes } from "./notes.ts";
 
 /** A schema, and where it stands in the document. */

@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { flatFirst } from "./flat-first.ts";
 import {
   accepts,
   all,
@@ -16,16 +15,16 @@ import {
   silent,
   type Use,
   within,
-} from "./step.ts";
-import { boundedPattern } from "./value-rules.ts";
-import { entries } from "./vocabulary.ts";
+} from "./rule.ts";
+import { boundedPattern, isDistinct } from "./value-rules.ts";
+import { entries, isReference, vocabulary } from "./vocabulary.ts";
 
 /** The keywords about objects. */
 export const objectRules: readonly (readonly [string, Rule])[] = [
   ["properties", propertiesRule],
   ["required", requiredRule],
-  ["minProperties", sizeRule("must have at least", (size, limit) => size >= limit)],
-  ["maxProperties", sizeRule("must have at most", (size, limit) => size <= limit)],
+  ["minProperties", propertyCountRule("must have at least", (size, limit) => size >= limit)],
+  ["maxProperties", propertyCountRule("must have at most", (size, limit) => size <= limit)],
   ["dependentRequired", dependenciesRule],
   ["propertyNames", namesRule],
   ["patternProperties", patternPropertiesRule],
@@ -44,7 +43,7 @@ function namesOf(object: JsonObject, fuel: Fuel): readonly string[] {
   return names;
 }
 
-function sizeRule(words: string, holds: (size: number, limit: number) => boolean): Rule {
+function propertyCountRule(words: string, holds: (size: number, limit: number) => boolean): Rule {
   return ({ name, operand }, { fuel }) =>
     onObject(
       (object, place) =>
@@ -151,4 +150,90 @@ type Pattern = ReturnType<typeof boundedPattern>;
 
 function patternsOf(value: Json | undefined, maker: Maker): readonly (readonly [Pattern, Json])[] {
   return entries(value).map(([source, schema]) => [boundedPattern(source, maker), schema]);
+}
+
+/**
+ * Properties and their schemas, flat ones first. A branch of a recursive union is
+ * then refused by its tag, before its children are looked at.
+ */
+function flatFirst(properties: Json): readonly (readonly [string, Json])[] {
+  return entries(properties).toSorted(([, a], [, b]) => Number(isFlat(b)) - Number(isFlat(a)));
+}
+
+function isFlat(schema: Json): boolean {
+  return entries(schema).every(
+    ([name, value]) => !isReference(name) && !vocabulary.get(name)?.subschemas(value).length,
+  );
+}
+
+/** The keywords about arrays. */
+export const arrayRules: readonly (readonly [string, Rule])[] = [
+  ["minItems", itemCountRule("must have at least", (size, limit) => size >= limit)],
+  ["maxItems", itemCountRule("must have at most", (size, limit) => size <= limit)],
+  ["uniqueItems", uniqueRule],
+  ["prefixItems", prefixRule],
+  ["items", itemsRule],
+  ["contains", containsRule],
+];
+
+function onArray(step: (items: readonly unknown[], place: Place) => boolean): Step {
+  return (value, place) => !Array.isArray(value) || step(value, place);
+}
+
+function itemCountRule(words: string, holds: (size: number, limit: number) => boolean): Rule {
+  return ({ name, operand }) => {
+    const limit = Number(operand);
+    return onArray((items, place) => holds(items.length, limit) || fail(place, name, () => `${words} ${limit} items`));
+  };
+}
+
+function uniqueRule({ name, operand }: Use, { fuel }: Maker): Step {
+  if (operand === false) return () => true;
+  return onArray((items, place) => isDistinct(items, fuel) || fail(place, name, () => "must not have duplicate items"));
+}
+
+function prefixRule({ name, operand }: Use, maker: Maker): Step {
+  const steps = listOf(operand).map((schema) => maker.step(schema, name));
+  return onArray((items, place) =>
+    // Of the two lists the shorter one: items and schemas may both be many.
+    items.length < steps.length
+      ? all(items, place, (item, index) => within(steps[index] as Step, item, index, place))
+      : all(steps, place, (step, index) => within(step, items[index], index, place)),
+  );
+}
+
+function itemsRule({ name, operand, schema }: Use, maker: Maker): Step {
+  const step = maker.step(operand, name);
+  const from = listOf(schema.prefixItems).length;
+  return onArray((items, place) =>
+    all(items, place, (item, index) => index < from || within(step, item, index, place)),
+  );
+}
+
+/** Looks no further than necessary, unless the schema asks for items that nothing has looked at. */
+function containsRule({ name, operand, schema }: Use, maker: Maker): Step {
+  const [min, max] = [Number(schema.minContains ?? 1), Number(schema.maxContains ?? Infinity)];
+  const step = maker.step(operand, name);
+  return onArray((items, place) => {
+    let matching = 0;
+    for (const [index, item] of items.entries()) {
+      if (place.seen === undefined && matching >= min && max === Infinity) break;
+      if (accepts((_, at) => within(step, item, index, at), items, place)) matching++;
+    }
+    if (matching < min) return fail(place, name, () => `must contain at least ${min} items that match`);
+    return matching <= max || fail(place, name, () => `must contain at most ${max} items that match`);
+  });
+}
+
+/** What no other keyword of the schema has looked at. */
+export const unevaluatedItemsRule: Rule = ({ name, operand }, maker) => {
+  const step = maker.step(operand, name);
+  return onArray((items, place) => {
+    maker.fuel.burn(priceOfNames(items.length));
+    return all(items, place, (item, index) => place.seen?.has(String(index)) || within(step, item, index, place));
+  });
+};
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
 }
