@@ -1,6 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { draftOf, type Inspected, inspectTarget } from "./inspect.ts";
-import { entries, pointerKeys, token, vocabulary } from "./vocabulary.ts";
+import { own, referenceKeys } from "./json-pointer.ts";
+import { entries, token, vocabulary } from "./vocabulary.ts";
 
 /** A plain JSON Schema whose references all lead somewhere in it. */
 export interface Resolved extends Inspected {
@@ -203,18 +204,10 @@ function find(
   let around = walk.schemas.get(root);
   if (fragment !== "" && !fragment.startsWith("/")) target = anchors.get(fragment);
   else {
-    for (const key of pointerKeys(decode(fragment))) {
-      target = Object.hasOwn(Object(target), key) ? Object(target)[key] : undefined;
+    for (const key of referenceKeys(fragment)) {
+      target = own(target, key);
       if (isObject(target)) around = walk.schemas.get(target) ?? around;
     }
   }
   return target === undefined ? undefined : [target, around];
-}
-
-function decode(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment;
-  }
 }

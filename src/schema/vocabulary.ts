@@ -153,11 +153,3 @@ export function token(key: PropertyKey): string {
   const text = String(key);
   return /[~/]/.test(text) ? `/${text.replaceAll("~", "~0").replaceAll("/", "~1")}` : `/${text}`;
 }
-
-/** The keys a JSON Pointer leads through. */
-export function pointerKeys(pointer: string): readonly string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
-}

@@ -1,14 +1,7 @@
 import { isObject, type Json } from "../json/json.ts";
+import { referenceKeys } from "../schema/json-pointer.ts";
 import { entries } from "../schema/vocabulary.ts";
-import {
-  createDocument,
-  keysOf,
-  type Reading,
-  referencesOf,
-  type SchemaDocument,
-  tooLarge,
-  top,
-} from "./read-schema.ts";
+import { createDocument, type Reading, referencesOf, type SchemaDocument, tooLarge, top } from "./read-schema.ts";
 import { toType } from "./to-type.ts";
 import { docOf } from "./type-text.ts";
 import { beyond, type Doc, type Type, unknown } from "./type-tree.ts";
@@ -113,7 +106,7 @@ function createReading(document: SchemaDocument, limits: TypeLimits, refer: (ref
 
 /** `Server` and the last words of the reference. A number alone says too little, so what is before it comes along. */
 function wantedName(reference: string, { prefix, name }: Owner): string {
-  const keys = keysOf(reference);
+  const keys = referenceKeys(reference);
   if (reference === "#") return name;
   if (keys.length === 0) return prefix + pascalCase(reference, "Type");
   const isNumber = /^\d+$/.test(keys.at(-1) ?? "");

@@ -1,5 +1,6 @@
-import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
-import { entries, pointerKeys } from "../schema/vocabulary.ts";
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { own, referenceKeys } from "../schema/json-pointer.ts";
+import { entries } from "../schema/vocabulary.ts";
 import { beyond, type Type } from "./type-tree.ts";
 
 /** One schema with everything its references lead to. */
@@ -31,7 +32,8 @@ export function createDocument(root: Json): SchemaDocument {
   let anchors: ReadonlyMap<string, Json> | undefined;
 
   const find = (reference: string): Json | undefined => {
-    if (reference === "#" || reference.startsWith("#/")) return keysOf(reference).reduce(memberOf, root);
+    if (reference === "#" || reference.startsWith("#/"))
+      return referenceKeys(reference).reduce<Json | undefined>(own, root);
     anchors ??= anchorsOf(root);
     return anchors.get(reference);
   };
@@ -87,7 +89,7 @@ export function createDocument(root: Json): SchemaDocument {
     const joined = new Set<Json>([schema]);
     for (const one of joined) {
       if (!isObject(one)) continue;
-      const found = memberOf(one.properties, name);
+      const found = own(one.properties, name);
       if (found !== undefined) return found;
       const others = [...referencesOf(one).map((reference) => resolve(reference) ?? true), ...listOf(one.allOf)];
       for (const other of others.slice(0, Math.max(0, maxJoined - joined.size))) joined.add(other);
@@ -136,19 +138,6 @@ function appliedReferences(schema: Json, depth = 0): readonly string[] {
   return parts(schema)
     .flat()
     .flatMap((part) => (typeof part === "string" ? [part] : appliedReferences(part, depth + 1)));
-}
-
-/** The keys that a reference leads through. */
-export function keysOf(reference: string): readonly string[] {
-  try {
-    return pointerKeys(decodeURIComponent(reference));
-  } catch {
-    return pointerKeys(reference);
-  }
-}
-
-function memberOf(value: Json | undefined, key: string): Json | undefined {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? asJson(value)[key] : undefined;
 }
 
 /** Schemas with a name of their own, by the reference to it. The first of a name has it. */

@@ -1,8 +1,8 @@
 import { canonicalText } from "../../json/canonical.ts";
 import { isObject, type Json } from "../../json/json.ts";
+import { own } from "../../schema/json-pointer.ts";
 import { entries, token } from "../../schema/vocabulary.ts";
 import { hintOf, type Notes } from "./notes.ts";
-import { first, greatest, least, own, type Place, placesOf, type Source, type Variant } from "./schema-place.ts";
 import type {
   ArrayOption,
   Choice,
@@ -14,6 +14,7 @@ import type {
   Shape,
   StringOption,
 } from "./shape.ts";
+import { first, greatest, least, type Place, placesOf, type Source, type Variant } from "./variants.ts";
 
 /** The types that a variant allows, each with what applies to it. */
 export function optionsOf(

@@ -1,6 +1,7 @@
+import type { Json } from "../../json/json.ts";
+import { own, pointerKeys } from "../../schema/json-pointer.ts";
 import { entries } from "../../schema/vocabulary.ts";
 import { hintOf } from "./notes.ts";
-import { createDefinitionNames, own, type Place, placesOf, type Source, variantsOf } from "./schema-place.ts";
 import {
   type Choice,
   type Described,
@@ -11,6 +12,7 @@ import {
   unite,
 } from "./shape.ts";
 import { generalKeywords, leaveOut, type OptionMaker, objectOption, optionsOf } from "./shape-options.ts";
+import { type Place, placesOf, type Source, variantsOf } from "./variants.ts";
 
 /** More shapes than this are not made of one schema, nor deeper ones; what is left then counts as anything. */
 const maxShapes = 3000;
@@ -198,4 +200,50 @@ function tagOf(shape: Shape): string {
   const [option] = shape.kind === "choice" ? shape.options : [];
   const values = option !== undefined && "values" in option ? option.values : undefined;
   return values?.length === 1 ? ` ${JSON.stringify(values[0])}` : "";
+}
+
+/** Names for what references lead to, under which they are all put in one place. */
+export interface DefinitionNames {
+  /** The name of what a reference leads to. */
+  refer(reference: string): string;
+  /** A name for something that no reference leads to. */
+  invent(): string;
+  /** Everything that was referred to so far. Grows while it is read. */
+  readonly known: ReadonlyMap<Json, Definition>;
+}
+
+interface Definition {
+  readonly name: string;
+  /** JSON Pointer to where it is; where that is not written down, the reference itself. */
+  readonly at: string;
+}
+
+export function createDefinitionNames(targets: ReadonlyMap<string, Json>): DefinitionNames {
+  const known = new Map<Json, Definition>();
+  const taken = new Set<string>();
+  const take = (reference: string): string => {
+    const name = freeName(reference, taken);
+    taken.add(name);
+    return name;
+  };
+  return {
+    known,
+    refer(reference) {
+      const target = targets.get(reference) ?? false;
+      const definition = known.get(target) ?? { name: take(reference), at: reference.replace(/^#(?=\/|$)/, "") };
+      known.set(target, definition);
+      return definition.name;
+    },
+    invent: () => take("#"),
+  };
+}
+
+/** The name that a definition has, made fit for a pointer, and different from all others. */
+function freeName(reference: string, taken: ReadonlySet<string>): string {
+  const last = pointerKeys(reference).at(-1) ?? reference;
+  const base = last.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^_+$/, "") || "schema";
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? base.slice(0, 60) : `${base.slice(0, 55)}_${count}`;
+    if (!taken.has(name)) return name;
+  }
 }

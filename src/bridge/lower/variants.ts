@@ -1,6 +1,7 @@
 import { canonicalText } from "../../json/canonical.ts";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { entries, pointerKeys, token } from "../../schema/vocabulary.ts";
+import { own } from "../../schema/json-pointer.ts";
+import { entries, token } from "../../schema/vocabulary.ts";
 import { hintOf, type Notes } from "./notes.ts";
 
 /** A schema, and where it stands in the document. */
@@ -127,11 +128,6 @@ export function placesOf(found: Found): readonly Place[] | undefined {
   return found.flatMap(([at, schema]) => (isObject(schema) ? [{ schema, at }] : []));
 }
 
-/** A member of a schema that is its own, for names such as `constructor` are members of everything. */
-export function own(schema: JsonObject, key: string): Json | undefined {
-  return Object.hasOwn(schema, key) ? schema[key] : undefined;
-}
-
 /** Where a reference leads; for an anchor, where it is used. */
 function pointerOf(reference: string, at: string, keyword: string): string {
   return reference === "#" || reference.startsWith("#/") ? reference.slice(1) : at + token(keyword);
@@ -175,50 +171,4 @@ export function first<K extends string, V extends Json>(
 
 function single<K extends string, V>(key: K, value: V): { readonly [name in K]?: V } {
   return { [key]: value } as { readonly [name in K]?: V };
-}
-
-/** Names for what references lead to, under which they are all put in one place. */
-export interface DefinitionNames {
-  /** The name of what a reference leads to. */
-  refer(reference: string): string;
-  /** A name for something that no reference leads to. */
-  invent(): string;
-  /** Everything that was referred to so far. Grows while it is read. */
-  readonly known: ReadonlyMap<Json, Definition>;
-}
-
-interface Definition {
-  readonly name: string;
-  /** JSON Pointer to where it is; where that is not written down, the reference itself. */
-  readonly at: string;
-}
-
-export function createDefinitionNames(targets: ReadonlyMap<string, Json>): DefinitionNames {
-  const known = new Map<Json, Definition>();
-  const taken = new Set<string>();
-  const take = (reference: string): string => {
-    const name = freeName(reference, taken);
-    taken.add(name);
-    return name;
-  };
-  return {
-    known,
-    refer(reference) {
-      const target = targets.get(reference) ?? false;
-      const definition = known.get(target) ?? { name: take(reference), at: reference.replace(/^#(?=\/|$)/, "") };
-      known.set(target, definition);
-      return definition.name;
-    },
-    invent: () => take("#"),
-  };
-}
-
-/** The name that a definition has, made fit for a pointer, and different from all others. */
-function freeName(reference: string, taken: ReadonlySet<string>): string {
-  const last = pointerKeys(reference).at(-1) ?? reference;
-  const base = last.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^_+$/, "") || "schema";
-  for (let count = 1; ; count++) {
-    const name = count === 1 ? base.slice(0, 60) : `${base.slice(0, 55)}_${count}`;
-    if (!taken.has(name)) return name;
-  }
 }
