@@ -6,16 +6,16 @@ import { normalizeSchema } from "./normalize.ts";
 import { type Proved, provePatterns } from "./pattern-cost.ts";
 import {
   applyAll,
+  type CheckState,
   Fuel,
   fail,
-  type Maker,
   maxSteps,
   OutOfFuel,
-  type Place,
   price,
   priceOfNames,
   quoted,
   type Rule,
+  type RuleContext,
   type Step,
   silent,
 } from "./rule.ts";
@@ -74,28 +74,29 @@ function givenUp(error: unknown): Checked {
  *
  * Most values are valid, so a check first finds out only that, without a note of
  * where it is. What is wrong is told by a second pass on the same fuel. A schema
- * with `unevaluated*` has to note all the time what was looked at.
+ * with `unevaluated*` has only the second one, since it needs a note of all that
+ * was evaluated.
  */
 function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Issue[] {
   const made = new Map<Json, Step>();
-  const maker: Maker = {
+  const context: RuleContext = {
     ...schema,
     fuel,
     step(below, keyword) {
-      if (!isObject(below)) return below === true ? accept(fuel) : refuse(keyword, fuel);
-      const step = made.get(below) ?? schemaStep(below, maker);
+      if (!isObject(below)) return below === true ? validStep(fuel) : invalidStep(keyword, fuel);
+      const step = made.get(below) ?? schemaStep(below, context);
       made.set(below, step);
       return step;
     },
   };
-  const root = maker.step(schema.root, "");
+  const root = context.step(schema.root, "");
   return (value) => {
     if (!schema.unevaluated && root(value, silent)) return none;
     const issues: Issue[] = [];
     root(value, {
       path: undefined,
       sink: { issues, limit: maxIssues, hints: true },
-      seen: schema.unevaluated ? new Set() : undefined,
+      evaluated: schema.unevaluated ? new Set() : undefined,
       scope: undefined,
     });
     return issues;
@@ -104,39 +105,39 @@ function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Iss
 
 const none: readonly Issue[] = [];
 
-function accept(fuel: Fuel): Step {
-  return (_, place) => {
-    payForPlace(place, fuel);
+function validStep(fuel: Fuel): Step {
+  return (_, state) => {
+    payForSchema(state, fuel);
     return true;
   };
 }
 
-function payForPlace({ seen }: Place, fuel: Fuel): void {
-  fuel.burn(seen === undefined ? price.place : price.place + price.seen);
+function payForSchema({ evaluated }: CheckState, fuel: Fuel): void {
+  fuel.burn(evaluated === undefined ? price.schema : price.schema + price.evaluated);
 }
 
-function refuse(keyword: string, fuel: Fuel): Step {
-  return (_, place) => {
-    payForPlace(place, fuel);
-    return fail(place, keyword, () => {
-      const name = place.path === undefined ? "a value" : quoted(String(place.path.key));
+function invalidStep(keyword: string, fuel: Fuel): Step {
+  return (_, state) => {
+    payForSchema(state, fuel);
+    return fail(state, keyword, () => {
+      const name = state.path === undefined ? "a value" : quoted(String(state.path.key));
       return `${name} is not allowed`;
     });
   };
 }
 
 /** Every schema pays each time it is applied; keywords that take longer than a moment pay for that themselves. */
-function schemaStep(schema: JsonObject, maker: Maker): Step {
-  const { fuel } = maker;
+function schemaStep(schema: JsonObject, context: RuleContext): Step {
+  const { fuel } = context;
   const resource = schema[resourceName];
   let steps: readonly Step[] | undefined;
   return (value, outer) => {
-    steps ??= stepsOf(schema, maker);
-    fuel.burn(price.place + steps.length * price.keyword);
-    const place = resource === undefined ? outer : entered(outer, String(resource));
-    const valid = applyAll(steps, value, place);
-    // What was looked at is told to the schema around this one.
-    if (place.seen !== undefined) fuel.burn(price.seen + priceOfNames(place.seen.size));
+    steps ??= stepsOf(schema, context);
+    fuel.burn(price.schema + steps.length * price.keyword);
+    const state = resource === undefined ? outer : entered(outer, String(resource));
+    const valid = applyAll(steps, value, state);
+    // What was evaluated is told to the schema around this one.
+    if (state.evaluated !== undefined) fuel.burn(price.evaluated + priceOfNames(state.evaluated.size));
     return valid;
   };
 }
@@ -146,23 +147,23 @@ interface Keyword {
   readonly step: Step;
 }
 
-function stepsOf(schema: JsonObject, maker: Maker): readonly Step[] {
+function stepsOf(schema: JsonObject, context: RuleContext): readonly Step[] {
   const known: Keyword[] = [];
   for (const [name, operand] of entries(schema)) {
     const keyword = rules.get(name);
     if (keyword !== undefined)
-      known.push({ order: keyword.order, step: keyword.rule({ name, operand, schema }, maker) });
+      known.push({ order: keyword.order, step: keyword.rule({ name, operand, schema }, context) });
   }
   if (known.length > 1) known.sort((a, b) => a.order - b.order);
   return known.map(({ step }) => step);
 }
 
-function entered(place: Place, resource: string): Place {
-  if (place.scope?.resource === resource) return place;
-  return { ...place, scope: { parent: place.scope, resource } };
+function entered(state: CheckState, resource: string): CheckState {
+  if (state.scope?.resource === resource) return state;
+  return { ...state, scope: { parent: state.scope, resource } };
 }
 
-/** In the order in which they are applied. The last two need to know what all others have looked at. */
+/** In the order in which they are applied. The last two need to know what all others have evaluated. */
 const ordered: readonly (readonly [string, Rule])[] = [
   ...scalarRules,
   ...arrayRules,

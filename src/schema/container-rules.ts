@@ -2,19 +2,19 @@ import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import {
   accepts,
   all,
+  applyHere,
+  applyInside,
+  type CheckState,
   type Fuel,
   fail,
-  inPlace,
-  type Maker,
-  type Place,
+  type KeywordUse,
   price,
   priceOfNames,
   quoted,
   type Rule,
+  type RuleContext,
   type Step,
   silent,
-  type Use,
-  within,
 } from "./rule.ts";
 import { boundedPattern, isDistinct } from "./value-rules.ts";
 import { entries, isReference, vocabulary } from "./vocabulary.ts";
@@ -32,8 +32,8 @@ export const objectRules: readonly (readonly [string, Rule])[] = [
   ["dependentSchemas", dependenciesRule],
 ];
 
-function onObject(step: (object: JsonObject, place: Place) => boolean): Step {
-  return (value, place) => !isObject(value) || step(value, place);
+function onObject(step: (object: JsonObject, state: CheckState) => boolean): Step {
+  return (value, state) => !isObject(value) || step(value, state);
 }
 
 /** The names of all properties, which takes time for each of them. */
@@ -46,110 +46,117 @@ function namesOf(object: JsonObject, fuel: Fuel): readonly string[] {
 function propertyCountRule(words: string, holds: (size: number, limit: number) => boolean): Rule {
   return ({ name, operand }, { fuel }) =>
     onObject(
-      (object, place) =>
+      (object, state) =>
         holds(namesOf(object, fuel).length, Number(operand)) ||
-        fail(place, name, () => `${words} ${operand} properties`),
+        fail(state, name, () => `${words} ${operand} properties`),
     );
 }
 
 /** Where nothing is told, `properties` finds out which of its own are missing: looking for them twice takes long. */
-function requiredRule({ name, operand, schema }: Use, { fuel }: Maker): Step {
+function requiredRule({ name, operand, schema }: KeywordUse, { fuel }: RuleContext): Step {
   const required = entries(operand).map(([, property]) => String(property));
   const known = new Set(entries(schema.properties).map(([property]) => property));
   const others = required.filter((property) => !known.has(property));
-  return onObject((object, place) => {
+  return onObject((object, state) => {
     fuel.burn(required.length * price.pass);
     return all(
-      place === silent ? others : required,
-      place,
+      state === silent ? others : required,
+      state,
       (property) =>
-        Object.hasOwn(object, property) || fail(place, name, () => `must have a property ${quoted(property)}`),
+        Object.hasOwn(object, property) || fail(state, name, () => `must have a property ${quoted(property)}`),
     );
   });
 }
 
 /** Both kinds: arrays of names, and schemas for the object. */
-function dependenciesRule({ name, operand }: Use, maker: Maker): Step {
-  const { fuel } = maker;
+function dependenciesRule({ name, operand }: KeywordUse, context: RuleContext): Step {
+  const { fuel } = context;
   const steps = entries(operand).map(([property, needed]): readonly [string, Step] => {
     const isList = Array.isArray(needed);
-    return [property, isList ? requiredRule({ name, operand: needed, schema: {} }, maker) : maker.step(needed, name)];
+    return [
+      property,
+      isList ? requiredRule({ name, operand: needed, schema: {} }, context) : context.step(needed, name),
+    ];
   });
-  return onObject((object, place) => {
+  return onObject((object, state) => {
     fuel.burn(steps.length * price.pass);
-    return all(steps, place, ([property, step]) => !Object.hasOwn(object, property) || inPlace(step, object, place));
+    return all(steps, state, ([property, step]) => !Object.hasOwn(object, property) || applyHere(step, object, state));
   });
 }
 
-function namesRule({ name, operand }: Use, maker: Maker): Step {
-  const step = maker.step(operand, name);
-  const refused: Step = (property, place) =>
-    fail(place, name, () => `${quoted(String(property))} is not an allowed name`);
-  return onObject((object, place) =>
+function namesRule({ name, operand }: KeywordUse, context: RuleContext): Step {
+  const step = context.step(operand, name);
+  const refused: Step = (property, state) =>
+    fail(state, name, () => `${quoted(String(property))} is not an allowed name`);
+  return onObject((object, state) =>
     all(
-      namesOf(object, maker.fuel),
-      place,
+      namesOf(object, context.fuel),
+      state,
       (property) =>
-        accepts(step, property, { ...place, seen: undefined }) || within(refused, property, property, place),
+        accepts(step, property, { ...state, evaluated: undefined }) || applyInside(refused, property, property, state),
     ),
   );
 }
 
 /** An optional property that is `undefined` counts as absent. */
-function propertiesRule({ name, operand, schema }: Use, maker: Maker): Step {
+function propertiesRule({ name, operand, schema }: KeywordUse, context: RuleContext): Step {
   const required = new Set(entries(schema.required).map(([, property]) => property));
   const properties = flatFirst(operand).map(([property, below]) => {
-    return { property, step: maker.step(below, name), isRequired: required.has(property) };
+    return { property, step: context.step(below, name), isRequired: required.has(property) };
   });
-  return onObject((object, place) => {
-    maker.fuel.burn(properties.length * price.pass);
-    return all(properties, place, ({ property, step, isRequired }) => {
-      if (!Object.hasOwn(object, property)) return !isRequired || place !== silent;
+  return onObject((object, state) => {
+    context.fuel.burn(properties.length * price.pass);
+    return all(properties, state, ({ property, step, isRequired }) => {
+      if (!Object.hasOwn(object, property)) return !isRequired || state !== silent;
       const value = object[property];
-      return (value === undefined && !isRequired) || within(step, value, property, place);
+      return (value === undefined && !isRequired) || applyInside(step, value, property, state);
     });
   });
 }
 
-function patternPropertiesRule({ name, operand }: Use, maker: Maker): Step {
-  const steps = patternsOf(operand, maker).map(([matches, schema]) => [matches, maker.step(schema, name)] as const);
-  return onObject((object, place) =>
-    all(namesOf(object, maker.fuel), place, (property) =>
-      all(steps, place, ([matches, step]) => !matches(property) || within(step, object[property], property, place)),
+function patternPropertiesRule({ name, operand }: KeywordUse, context: RuleContext): Step {
+  const steps = patternsOf(operand, context).map(([matches, schema]) => [matches, context.step(schema, name)] as const);
+  return onObject((object, state) =>
+    all(namesOf(object, context.fuel), state, (property) =>
+      all(
+        steps,
+        state,
+        ([matches, step]) => !matches(property) || applyInside(step, object[property], property, state),
+      ),
     ),
   );
 }
 
-function additionalRule({ name, operand, schema }: Use, maker: Maker): Step {
+function additionalRule({ name, operand, schema }: KeywordUse, context: RuleContext): Step {
   const known = new Set(Object.keys(schema.properties ?? {}));
-  const patterns = patternsOf(schema.patternProperties, maker);
-  const step = maker.step(operand, name);
+  const patterns = patternsOf(schema.patternProperties, context);
+  const step = context.step(operand, name);
   const isKnown = (property: string): boolean => known.has(property) || patterns.some(([matches]) => matches(property));
-  return onObject((object, place) =>
+  return onObject((object, state) =>
     all(
-      namesOf(object, maker.fuel),
-      place,
-      (property) => isKnown(property) || within(step, object[property], property, place),
+      namesOf(object, context.fuel),
+      state,
+      (property) => isKnown(property) || applyInside(step, object[property], property, state),
     ),
   );
 }
 
 /** What no other keyword of the schema has looked at. */
-export const unevaluatedPropertiesRule: Rule = ({ name, operand }, maker) => {
-  const step = maker.step(operand, name);
-  return onObject((object, place) =>
+export const unevaluatedPropertiesRule: Rule = ({ name, operand }, context) => {
+  const step = context.step(operand, name);
+  return onObject((object, state) =>
     all(
-      namesOf(object, maker.fuel),
-      place,
-      (property) => place.seen?.has(property) || within(step, object[property], property, place),
+      namesOf(object, context.fuel),
+      state,
+      (property) => state.evaluated?.has(property) || applyInside(step, object[property], property, state),
     ),
   );
 };
 
 type Pattern = ReturnType<typeof boundedPattern>;
 
-function patternsOf(value: Json | undefined, maker: Maker): readonly (readonly [Pattern, Json])[] {
-  return entries(value).map(([source, schema]) => [boundedPattern(source, maker), schema]);
+function patternsOf(value: Json | undefined, context: RuleContext): readonly (readonly [Pattern, Json])[] {
+  return entries(value).map(([source, schema]) => [boundedPattern(source, context), schema]);
 }
 
 /**
@@ -176,61 +183,65 @@ export const arrayRules: readonly (readonly [string, Rule])[] = [
   ["contains", containsRule],
 ];
 
-function onArray(step: (items: readonly unknown[], place: Place) => boolean): Step {
-  return (value, place) => !Array.isArray(value) || step(value, place);
+function onArray(step: (items: readonly unknown[], state: CheckState) => boolean): Step {
+  return (value, state) => !Array.isArray(value) || step(value, state);
 }
 
 function itemCountRule(words: string, holds: (size: number, limit: number) => boolean): Rule {
   return ({ name, operand }) => {
     const limit = Number(operand);
-    return onArray((items, place) => holds(items.length, limit) || fail(place, name, () => `${words} ${limit} items`));
+    return onArray((items, state) => holds(items.length, limit) || fail(state, name, () => `${words} ${limit} items`));
   };
 }
 
-function uniqueRule({ name, operand }: Use, { fuel }: Maker): Step {
+function uniqueRule({ name, operand }: KeywordUse, { fuel }: RuleContext): Step {
   if (operand === false) return () => true;
-  return onArray((items, place) => isDistinct(items, fuel) || fail(place, name, () => "must not have duplicate items"));
+  return onArray((items, state) => isDistinct(items, fuel) || fail(state, name, () => "must not have duplicate items"));
 }
 
-function prefixRule({ name, operand }: Use, maker: Maker): Step {
-  const steps = listOf(operand).map((schema) => maker.step(schema, name));
-  return onArray((items, place) =>
+function prefixRule({ name, operand }: KeywordUse, context: RuleContext): Step {
+  const steps = listOf(operand).map((schema) => context.step(schema, name));
+  return onArray((items, state) =>
     // Of the two lists the shorter one: items and schemas may both be many.
     items.length < steps.length
-      ? all(items, place, (item, index) => within(steps[index] as Step, item, index, place))
-      : all(steps, place, (step, index) => within(step, items[index], index, place)),
+      ? all(items, state, (item, index) => applyInside(steps[index] as Step, item, index, state))
+      : all(steps, state, (step, index) => applyInside(step, items[index], index, state)),
   );
 }
 
-function itemsRule({ name, operand, schema }: Use, maker: Maker): Step {
-  const step = maker.step(operand, name);
+function itemsRule({ name, operand, schema }: KeywordUse, context: RuleContext): Step {
+  const step = context.step(operand, name);
   const from = listOf(schema.prefixItems).length;
-  return onArray((items, place) =>
-    all(items, place, (item, index) => index < from || within(step, item, index, place)),
+  return onArray((items, state) =>
+    all(items, state, (item, index) => index < from || applyInside(step, item, index, state)),
   );
 }
 
 /** Looks no further than necessary, unless the schema asks for items that nothing has looked at. */
-function containsRule({ name, operand, schema }: Use, maker: Maker): Step {
+function containsRule({ name, operand, schema }: KeywordUse, context: RuleContext): Step {
   const [min, max] = [Number(schema.minContains ?? 1), Number(schema.maxContains ?? Infinity)];
-  const step = maker.step(operand, name);
-  return onArray((items, place) => {
+  const step = context.step(operand, name);
+  return onArray((items, state) => {
     let matching = 0;
     for (const [index, item] of items.entries()) {
-      if (place.seen === undefined && matching >= min && max === Infinity) break;
-      if (accepts((_, at) => within(step, item, index, at), items, place)) matching++;
+      if (state.evaluated === undefined && matching >= min && max === Infinity) break;
+      if (accepts((_, at) => applyInside(step, item, index, at), items, state)) matching++;
     }
-    if (matching < min) return fail(place, name, () => `must contain at least ${min} items that match`);
-    return matching <= max || fail(place, name, () => `must contain at most ${max} items that match`);
+    if (matching < min) return fail(state, name, () => `must contain at least ${min} items that match`);
+    return matching <= max || fail(state, name, () => `must contain at most ${max} items that match`);
   });
 }
 
 /** What no other keyword of the schema has looked at. */
-export const unevaluatedItemsRule: Rule = ({ name, operand }, maker) => {
-  const step = maker.step(operand, name);
-  return onArray((items, place) => {
-    maker.fuel.burn(priceOfNames(items.length));
-    return all(items, place, (item, index) => place.seen?.has(String(index)) || within(step, item, index, place));
+export const unevaluatedItemsRule: Rule = ({ name, operand }, context) => {
+  const step = context.step(operand, name);
+  return onArray((items, state) => {
+    context.fuel.burn(priceOfNames(items.length));
+    return all(
+      items,
+      state,
+      (item, index) => state.evaluated?.has(String(index)) || applyInside(step, item, index, state),
+    );
   });
 };
 

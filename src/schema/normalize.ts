@@ -101,9 +101,9 @@ const since: ReadonlyMap<string, number> = new Map([
 ]);
 
 function keywordsOf(context: Context, schema: JsonObject): JsonObject {
-  const place = context.schemas.get(schema);
-  if (place === undefined) return {};
-  const { draft, resource } = place;
+  const location = context.schemas.get(schema);
+  if (location === undefined) return {};
+  const { draft, resource } = location;
   const allOf: Json[] = [];
   const others: Record<string, Json> = context.dynamic.size > 0 ? { [resourceName]: resource.base } : {};
   for (const [name, value] of entries(schema)) {
@@ -113,7 +113,7 @@ function keywordsOf(context: Context, schema: JsonObject): JsonObject {
     add((translations.get(name) ?? unchanged)({ context, schema, name, value }), others, allOf);
   }
   const normal = allOf.length > 0 ? { ...others, allOf } : others;
-  context.places.set(normal, place.at);
+  context.places.set(normal, location.at);
   return normal;
 }
 
@@ -171,8 +171,8 @@ function normalMembers(context: Context, members: readonly (readonly [string, Js
 /** Several references of one schema are joined by `allOf`. */
 function reference({ context, schema, name, value }: Use): JsonObject {
   const { root, schemas, targets, dynamic } = context;
-  const place = schemas.get(schema);
-  const key = place && referenceKey(String(value), place.resource, root);
+  const location = schemas.get(schema);
+  const key = location && referenceKey(String(value), location.resource, root);
   const target = (key !== undefined && targets.get(key)) ?? false;
   const anchor = name === "$recursiveRef" ? "" : String(value).replace(/^.*#/, "");
   const meant = isObject(target) ? schemas.get(target)?.resource.dynamic.get(anchor) : undefined;

@@ -5,13 +5,13 @@ import { type PatternCost, patternSteps } from "./pattern-cost.ts";
 import {
   type Fuel,
   fail,
-  type Maker,
+  type KeywordUse,
   maxSteps,
   OutOfFuel,
   priceOfNames,
   type Rule,
+  type RuleContext,
   type Step,
-  type Use,
 } from "./rule.ts";
 import { entries } from "./vocabulary.ts";
 
@@ -32,10 +32,10 @@ export const scalarRules: readonly (readonly [string, Rule])[] = [
 ];
 
 function assertion(keyword: string, message: () => string, holds: (value: unknown) => boolean): Step {
-  return (value, place) => holds(value) || fail(place, keyword, message);
+  return (value, state) => holds(value) || fail(state, keyword, message);
 }
 
-function constRule({ name, operand }: Use, { fuel }: Maker): Step {
+function constRule({ name, operand }: KeywordUse, { fuel }: RuleContext): Step {
   return assertion(
     name,
     () => `must be ${listed([operand])}`,
@@ -43,7 +43,7 @@ function constRule({ name, operand }: Use, { fuel }: Maker): Step {
   );
 }
 
-function enumRule({ name, operand }: Use, { fuel }: Maker): Step {
+function enumRule({ name, operand }: KeywordUse, { fuel }: RuleContext): Step {
   const allowed = Array.isArray(operand) ? operand : [];
   return assertion(name, () => `must be one of ${listed(allowed)}`, isAmong(allowed, fuel));
 }
@@ -72,18 +72,18 @@ function beginning(value: Json): string {
 }
 
 const types: Readonly<Record<string, (objection: Step) => Step>> = {
-  string: (objection) => (value, place) => typeof value === "string" || objection(value, place),
-  number: (objection) => (value, place) => Number.isFinite(value) || objection(value, place),
-  integer: (objection) => (value, place) => Number.isInteger(value) || objection(value, place),
-  boolean: (objection) => (value, place) => typeof value === "boolean" || objection(value, place),
-  null: (objection) => (value, place) => value === null || objection(value, place),
-  array: (objection) => (value, place) => Array.isArray(value) || objection(value, place),
-  object: (objection) => (value, place) => isObject(value) || objection(value, place),
+  string: (objection) => (value, state) => typeof value === "string" || objection(value, state),
+  number: (objection) => (value, state) => Number.isFinite(value) || objection(value, state),
+  integer: (objection) => (value, state) => Number.isInteger(value) || objection(value, state),
+  boolean: (objection) => (value, state) => typeof value === "boolean" || objection(value, state),
+  null: (objection) => (value, state) => value === null || objection(value, state),
+  array: (objection) => (value, state) => Array.isArray(value) || objection(value, state),
+  object: (objection) => (value, state) => isObject(value) || objection(value, state),
 };
 
-function typeRule({ name, operand }: Use): Step {
+function typeRule({ name, operand }: KeywordUse): Step {
   const names = [operand].flat().map(String);
-  const objection: Step = (_, place) => fail(place, name, () => `must be ${names.join(" or ")}`);
+  const objection: Step = (_, state) => fail(state, name, () => `must be ${names.join(" or ")}`);
   return names.reduceRight((otherwise, type) => types[type]?.(otherwise) ?? otherwise, objection);
 }
 
@@ -109,7 +109,7 @@ function lengthRule(words: string, holds: (text: string, limit: number, fuel: Fu
   };
 }
 
-function formatRule({ name, operand }: Use, { fuel }: Maker): Step {
+function formatRule({ name, operand }: KeywordUse, { fuel }: RuleContext): Step {
   const format = String(operand);
   return assertion(
     name,
@@ -118,8 +118,8 @@ function formatRule({ name, operand }: Use, { fuel }: Maker): Step {
   );
 }
 
-function patternRule({ name, operand }: Use, maker: Maker): Step {
-  const matches = boundedPattern(String(operand), maker);
+function patternRule({ name, operand }: KeywordUse, context: RuleContext): Step {
+  const matches = boundedPattern(String(operand), context);
   return assertion(
     name,
     () => `must match the pattern ${operand}`,

@@ -156,10 +156,10 @@ function anchorsOf(schema: Json, found = new Map<string, Json>(), depth = 0): Re
 const maxAnchorDepth = 192;
 
 /** What the types of one schema are made with. */
-export interface Reading {
+export interface TypeReader {
   readonly maxDepth: number;
   /** The type of what a schema describes that is somewhere in this one. */
-  read(schema: Json | undefined, place: Place): Type;
+  read(schema: Json | undefined, nesting: Nesting): Type;
   /** The type that a reference leads to. */
   refer(reference: string): Type;
   /** What a schema says of a member by its name: itself, or another that must hold, too. */
@@ -171,16 +171,16 @@ export interface Reading {
 }
 
 /** Where in a schema something is read. */
-export interface Place {
+export interface Nesting {
   readonly depth: number;
   /** In a branch of `allOf`, `anyOf` or `oneOf`, which says only what is new: the schemas that it belongs to. */
   readonly around: readonly JsonObject[];
 }
 
-export const top: Place = { depth: 0, around: [] };
+export const top: Nesting = { depth: 0, around: [] };
 
 /** Where something is read that is in the value: a member, or an item. */
-export function inside({ depth }: Place): Place {
+export function inside({ depth }: Nesting): Nesting {
   return { depth: depth + 1, around: [] };
 }
 

@@ -5,7 +5,7 @@ import { entries, isReference, token, vocabulary } from "../../schema/vocabulary
 import { createNotes, describe, hintsFor, type Notes } from "./notes.ts";
 import { typesOf } from "./shape-options.ts";
 import { createDefinitionNames, type DefinitionNames, oneForAll, toOutline } from "./to-shape.ts";
-import { type Place, type Source, type Variant, variantsOf } from "./variants.ts";
+import { type LocatedSchema, type Source, type Variant, variantsOf } from "./variants.ts";
 
 /**
  * A schema for arguments as an object at the root, without composition there, and
@@ -29,10 +29,10 @@ const refused = [...composition, "not", "enum", "const"];
 
 function lowerRoot(source: Source, context: RewriteContext): JsonObject | undefined {
   const { root, notes } = source;
-  const variants = variantsOf([{ schema: root, at: "" }], source).filter(({ places }) => allowsObject(places));
+  const variants = variantsOf([{ schema: root, at: "" }], source).filter(({ schemas }) => allowsObject(schemas));
   const [only] = variants;
   if (only === undefined) return undefined;
-  if (variants.length > 1 || only.places.length > 1) return flatten(variants, source, context);
+  if (variants.length > 1 || only.schemas.length > 1) return flatten(variants, source, context);
   const kept = entries(root).filter(([keyword]) => !refused.includes(keyword));
   for (const keyword of ["not", "enum", "const"]) {
     if (own(root, keyword) !== undefined) notes.add("", keyword, "left out");
@@ -42,8 +42,8 @@ function lowerRoot(source: Source, context: RewriteContext): JsonObject | undefi
   return { ...lowered, ...describe({ ...said, hints: only.hints }), type: "object" };
 }
 
-function allowsObject(places: readonly Place[]): boolean {
-  return (typesOf(places) ?? ["object"]).includes("object");
+function allowsObject(schemas: readonly LocatedSchema[]): boolean {
+  return (typesOf(schemas) ?? ["object"]).includes("object");
 }
 
 /** One object for all variants: with all properties, requiring what all of them do. */
@@ -53,7 +53,7 @@ function flatten(variants: readonly Variant[], source: Source, context: RewriteC
   const needed = variants.map(requiredOf);
   const required = [...(needed[0] ?? [])].filter((key) => needed.every((one) => one.has(key)));
   if (variants.length > 1) source.notes.add("", "anyOf", oneForAll);
-  for (const { places } of variants) noteOthers(places, source);
+  for (const { schemas } of variants) noteOthers(schemas, source);
   return {
     type: "object",
     ...summary(source),
@@ -69,8 +69,8 @@ const handled: ReadonlySet<string> = new Set([
   ...["$schema", "$id", "$anchor", "$dynamicAnchor", "$comment", "$defs", "definitions", "default", "examples"],
 ]);
 
-function noteOthers(places: readonly Place[], { notes }: Source): void {
-  for (const { schema, at } of places) {
+function noteOthers(schemas: readonly LocatedSchema[], { notes }: Source): void {
+  for (const { schema, at } of schemas) {
     for (const [keyword] of entries(schema)) if (!handled.has(keyword)) notes.add(at, keyword, "left out");
   }
 }
@@ -81,24 +81,24 @@ function summary(source: Source): { readonly description?: string } {
   return outline === undefined ? {} : describe(outline.root);
 }
 
-function keysOf({ places }: Variant): readonly string[] {
-  return places.flatMap(({ schema }) => entries(own(schema, "properties")).map(([key]) => key));
+function keysOf({ schemas }: Variant): readonly string[] {
+  return schemas.flatMap(({ schema }) => entries(own(schema, "properties")).map(([key]) => key));
 }
 
-function requiredOf({ places }: Variant): ReadonlySet<string> {
-  return new Set(places.flatMap(({ schema }) => [own(schema, "required") ?? []].flat().map(String)));
+function requiredOf({ schemas }: Variant): ReadonlySet<string> {
+  return new Set(schemas.flatMap(({ schema }) => [own(schema, "required") ?? []].flat().map(String)));
 }
 
-function isClosed({ places }: Variant): boolean {
-  return places.some(
+function isClosed({ schemas }: Variant): boolean {
+  return schemas.some(
     ({ schema }) => own(schema, "additionalProperties") === false && own(schema, "patternProperties") === undefined,
   );
 }
 
 /** A property as any of the variants has it. Those without it say nothing about it. */
 function propertyOf(key: string, variants: readonly Variant[], context: RewriteContext): JsonObject {
-  const found = variants.flatMap(({ places }) => {
-    const all = places.flatMap(({ schema, at }) => {
+  const found = variants.flatMap(({ schemas }) => {
+    const all = schemas.flatMap(({ schema, at }) => {
       const properties = own(schema, "properties");
       const property = isObject(properties) ? own(properties, key) : undefined;
       return property === undefined ? [] : [rewrite(property, `${at}/properties${token(key)}`, context)];
@@ -196,9 +196,9 @@ function unchanged(use: Use, context: RewriteContext): Members {
   const { keyword, value, at } = use;
   const [first] = vocabulary.get(keyword)?.subschemas(value) ?? [];
   if (first === undefined) return [[keyword, value]];
-  const place = at + token(keyword);
-  if (first[0] === "") return [[keyword, rewrite(value, place, context)]];
-  const inside = entries(value).map(([key, member]) => [key, rewrite(member, place + token(key), context)] as const);
+  const pointer = at + token(keyword);
+  if (first[0] === "") return [[keyword, rewrite(value, pointer, context)]];
+  const inside = entries(value).map(([key, member]) => [key, rewrite(member, pointer + token(key), context)] as const);
   return [[keyword, Array.isArray(value) ? inside.map(([, member]) => member) : Object.fromEntries(inside)]];
 }
 
