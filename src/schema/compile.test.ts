@@ -136,6 +136,19 @@ describe("check", () => {
     );
   });
 
+  it("refuses a value that becomes valid while it is checked", () => {
+    let reads = 0;
+    const value = {
+      get a() {
+        return reads++ === 0 ? 1 : "text";
+      },
+    };
+    expect(check({ properties: { a: { type: "string" } } }, value)).toEqual({
+      ok: false,
+      issues: [{ path: "", keyword: "schema", message: "does not match the schema" }],
+    });
+  });
+
   it("never throws and never changes the value", { timeout: 60_000 }, () => {
     const anything = fc.anything({
       withBigInt: true,

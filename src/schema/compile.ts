@@ -99,9 +99,12 @@ function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Iss
       evaluated: schema.unevaluated ? new Set() : undefined,
       scope: undefined,
     });
-    return issues;
+    // A value that changes while it is read may be valid by now. It was not.
+    return issues.length === 0 && !schema.unevaluated ? [mismatch] : issues;
   };
 }
+
+const mismatch: Issue = { path: "", keyword: "schema", message: "does not match the schema" };
 
 const none: readonly Issue[] = [];
 
