@@ -8,7 +8,7 @@ import { newest } from "../model/revision.ts";
 import { hasScopes, isScope } from "../model/scopes.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-import { lazyCompiler } from "../schema/engine.ts";
+import { lazyCompiler } from "../schema/to-validator.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
 import type { HttpFacts } from "../std/http-facts.ts";

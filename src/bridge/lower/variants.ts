@@ -1,11 +1,11 @@
 import { canonicalText } from "../../json/canonical.ts";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { pointerKeys } from "../../schema/pointer-keys.ts";
+import { own } from "../../schema/json-pointer.ts";
 import { entries, token } from "../../schema/vocabulary.ts";
 import { hintOf, type Notes } from "./notes.ts";
 
 /** A schema, and where it stands in the document. */
-export interface Place {
+export interface LocatedSchema {
   readonly schema: JsonObject;
   /** JSON Pointer. */
   readonly at: string;
@@ -13,14 +13,14 @@ export interface Place {
 
 /** Schemas that apply to a value all at once, none of them composed of others any more. */
 export interface Variant {
-  readonly places: readonly Place[];
+  readonly schemas: readonly LocatedSchema[];
   /** What was left out. */
   readonly hints: readonly string[];
   /** True if that could say more about properties. */
   readonly isPartial: boolean;
 }
 
-/** The document that places are in. */
+/** The document that schemas are in. */
 export interface Source {
   readonly root: JsonObject;
   /** What every `$ref` leads to. */
@@ -37,21 +37,21 @@ export const maxWork = 100_000;
 const maxVariants = 32;
 
 /** More schemas than this are not joined. */
-const maxPlaces = 200;
+const maxSchemas = 200;
 
 /**
- * Takes composition apart: what is valid for all places is valid for one of the
- * variants. `allOf` and references add places, `anyOf` and `oneOf` make variants.
+ * Takes composition apart: what is valid for all schemas is valid for one of the
+ * variants. `allOf` and references add schemas, `anyOf` and `oneOf` make variants.
  * No variant means that no value is valid.
  */
-export function variantsOf(places: readonly Place[], source: Source): readonly Variant[] {
-  return expand({ done: [], open: places, hints: [], isPartial: false, width: 1 }, source);
+export function variantsOf(schemas: readonly LocatedSchema[], source: Source): readonly Variant[] {
+  return expand({ done: [], open: schemas, hints: [], isPartial: false, width: 1 }, source);
 }
 
 /** Half way: what is taken apart, what is not, and how many variants there are beside this one. */
 interface Expansion {
-  readonly done: readonly Place[];
-  readonly open: readonly Place[];
+  readonly done: readonly LocatedSchema[];
+  readonly open: readonly LocatedSchema[];
   readonly hints: readonly string[];
   readonly isPartial: boolean;
   readonly width: number;
@@ -59,42 +59,47 @@ interface Expansion {
 
 function expand(expansion: Expansion, source: Source): readonly Variant[] {
   const { done, hints, isPartial } = expansion;
-  const [place, ...rest] = expansion.open;
-  if (place === undefined) return [{ places: done, hints, isPartial }];
-  if (--source.work.left < 0 || done.length >= maxPlaces) {
-    source.notes.add(place.at, "allOf", "left out: the schema is too large");
-    return [{ places: done, hints, isPartial: true }];
+  const [located, ...rest] = expansion.open;
+  if (located === undefined) return [{ schemas: done, hints, isPartial }];
+  if (--source.work.left < 0 || done.length >= maxSchemas) {
+    source.notes.add(located.at, "allOf", "left out: the schema is too large");
+    return [{ schemas: done, hints, isPartial: true }];
   }
-  const always = conjoined(place, source);
+  const always = conjoined(located, source);
   if (always === undefined) return [];
-  let open: readonly Expansion[] = [{ ...expansion, done: [...done, place], open: [...always, ...rest] }];
+  let open: readonly Expansion[] = [{ ...expansion, done: [...done, located], open: [...always, ...rest] }];
   for (const keyword of ["anyOf", "oneOf"]) {
-    open = open.flatMap((one) => fork(one, place, keyword, source));
+    open = open.flatMap((one) => fork(one, located, keyword, source));
   }
   return open.flatMap((one) => expand(one, source));
 }
 
 /** What applies as well wherever a schema does. Undefined when that is nothing that can be valid. */
-function conjoined({ schema, at }: Place, { targets }: Source): readonly Place[] | undefined {
+function conjoined({ schema, at }: LocatedSchema, { targets }: Source): readonly LocatedSchema[] | undefined {
   const referred = ["$ref", "$dynamicRef"].flatMap((keyword): Found => {
     const reference = own(schema, keyword);
     return typeof reference === "string" ? [[pointerOf(reference, at, keyword), targets.get(reference) ?? false]] : [];
   });
-  return placesOf([...referred, ...subschemas(schema, at, "allOf")]);
+  return locatedSchemas([...referred, ...subschemas(schema, at, "allOf")]);
 }
 
 type Found = readonly (readonly [at: string, schema: Json])[];
 
 /** One expansion for every branch of a keyword; the same one if it has none, or if they are not worth telling apart. */
-function fork(expansion: Expansion, { schema, at }: Place, keyword: string, source: Source): readonly Expansion[] {
+function fork(
+  expansion: Expansion,
+  { schema, at }: LocatedSchema,
+  keyword: string,
+  source: Source,
+): readonly Expansion[] {
   const branches = subschemas(schema, at, keyword);
   if (branches.length === 0) return [expansion];
   const possible = branches.flatMap((branch) => {
-    const places = placesOf([branch]);
-    return places === undefined ? [] : [places];
+    const schemas = locatedSchemas([branch]);
+    return schemas === undefined ? [] : [schemas];
   });
   const width = expansion.width * possible.length;
-  const isIrrelevant = possible.every((places) => places.every(isCondition));
+  const isIrrelevant = possible.every((schemas) => schemas.every(isCondition));
   if (isIrrelevant || width > maxVariants) {
     source.notes.add(
       at,
@@ -105,11 +110,11 @@ function fork(expansion: Expansion, { schema, at }: Place, keyword: string, sour
     return [{ ...expansion, hints, isPartial: expansion.isPartial || !isIrrelevant }];
   }
   if (keyword === "oneOf" && possible.length > 1) source.notes.add(at, keyword, "said as anyOf");
-  return possible.map((places) => ({ ...expansion, open: [...expansion.open, ...places], width }));
+  return possible.map((schemas) => ({ ...expansion, open: [...expansion.open, ...schemas], width }));
 }
 
 /** True for a branch that says which properties go together, and nothing about what they are. */
-function isCondition({ schema }: Place): boolean {
+function isCondition({ schema }: LocatedSchema): boolean {
   return entries(schema).every(([keyword]) => conditions.has(keyword));
 }
 
@@ -122,15 +127,10 @@ function subschemas(schema: JsonObject, at: string, keyword: string): Found {
   return entries(own(schema, keyword)).map(([key, subschema]) => [at + token(keyword) + token(key), subschema]);
 }
 
-/** Schemas as places: `true` says nothing, and with `false` nothing is valid. */
-export function placesOf(found: Found): readonly Place[] | undefined {
+/** Schemas with where they are: `true` says nothing, and with `false` nothing is valid. */
+export function locatedSchemas(found: Found): readonly LocatedSchema[] | undefined {
   if (found.some(([, schema]) => schema === false)) return undefined;
   return found.flatMap(([at, schema]) => (isObject(schema) ? [{ schema, at }] : []));
-}
-
-/** A member of a schema that is its own, for names such as `constructor` are members of everything. */
-export function own(schema: JsonObject, key: string): Json | undefined {
-  return Object.hasOwn(schema, key) ? schema[key] : undefined;
 }
 
 /** Where a reference leads; for an anchor, where it is used. */
@@ -139,31 +139,37 @@ function pointerOf(reference: string, at: string, keyword: string): string {
 }
 
 /** The strictest of several lower limits. Nothing when there is none. */
-export function greatest<K extends string>(places: readonly Place[], keyword: K): { readonly [key in K]?: number } {
-  return limit(places, keyword, Math.max);
+export function greatest<K extends string>(
+  schemas: readonly LocatedSchema[],
+  keyword: K,
+): { readonly [key in K]?: number } {
+  return limit(schemas, keyword, Math.max);
 }
 
 /** The strictest of several upper limits. Nothing when there is none. */
-export function least<K extends string>(places: readonly Place[], keyword: K): { readonly [key in K]?: number } {
-  return limit(places, keyword, Math.min);
+export function least<K extends string>(
+  schemas: readonly LocatedSchema[],
+  keyword: K,
+): { readonly [key in K]?: number } {
+  return limit(schemas, keyword, Math.min);
 }
 
 function limit<K extends string>(
-  places: readonly Place[],
+  schemas: readonly LocatedSchema[],
   keyword: K,
   choose: (...values: number[]) => number,
 ): { readonly [key in K]?: number } {
-  const values = places.map(({ schema }) => own(schema, keyword)).filter((value) => typeof value === "number");
+  const values = schemas.map(({ schema }) => own(schema, keyword)).filter((value) => typeof value === "number");
   return values.length === 0 ? {} : single(keyword, choose(...values));
 }
 
 /** A keyword of which only one can be said. Others are noted, and checked on the way back. */
 export function first<K extends string, V extends Json>(
-  places: readonly Place[],
+  schemas: readonly LocatedSchema[],
   keyword: K,
   notes: Notes,
 ): { readonly [key in K]?: V } {
-  const found = places.filter(({ schema }) => own(schema, keyword) !== undefined);
+  const found = schemas.filter(({ schema }) => own(schema, keyword) !== undefined);
   const [head, ...rest] = found;
   if (head === undefined) return {};
   const value = own(head.schema, keyword);
@@ -176,50 +182,4 @@ export function first<K extends string, V extends Json>(
 
 function single<K extends string, V>(key: K, value: V): { readonly [name in K]?: V } {
   return { [key]: value } as { readonly [name in K]?: V };
-}
-
-/** Names for what references lead to, under which they are all put in one place. */
-export interface DefinitionNames {
-  /** The name of what a reference leads to. */
-  refer(reference: string): string;
-  /** A name for something that no reference leads to. */
-  invent(): string;
-  /** Everything that was referred to so far. Grows while it is read. */
-  readonly known: ReadonlyMap<Json, Definition>;
-}
-
-interface Definition {
-  readonly name: string;
-  /** JSON Pointer to where it is; where that is not written down, the reference itself. */
-  readonly at: string;
-}
-
-export function createDefinitionNames(targets: ReadonlyMap<string, Json>): DefinitionNames {
-  const known = new Map<Json, Definition>();
-  const taken = new Set<string>();
-  const take = (reference: string): string => {
-    const name = freeName(reference, taken);
-    taken.add(name);
-    return name;
-  };
-  return {
-    known,
-    refer(reference) {
-      const target = targets.get(reference) ?? false;
-      const definition = known.get(target) ?? { name: take(reference), at: reference.replace(/^#(?=\/|$)/, "") };
-      known.set(target, definition);
-      return definition.name;
-    },
-    invent: () => take("#"),
-  };
-}
-
-/** The name that a definition has, made fit for a pointer, and different from all others. */
-function freeName(reference: string, taken: ReadonlySet<string>): string {
-  const last = pointerKeys(reference).at(-1) ?? reference;
-  const base = last.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^_+$/, "") || "schema";
-  for (let count = 1; ; count++) {
-    const name = count === 1 ? base.slice(0, 60) : `${base.slice(0, 55)}_${count}`;
-    if (!taken.has(name)) return name;
-  }
 }
