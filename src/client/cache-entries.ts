@@ -2,7 +2,7 @@ import { aListOf, anObject, aString, type Check } from "../json/check.ts";
 import { isObject, type JsonObject } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
 import { type Awaitable, allOf, chain } from "../std/awaitable.ts";
-import { toBase64Url } from "../std/base64.ts";
+import { digestText } from "../std/base64.ts";
 import type { Clock } from "../std/clock.ts";
 import { type Attempts, attemptsInMemory, createAttempts } from "../store/attempt.ts";
 import { boundedMemoryStore } from "../store/bounded-memory.ts";
@@ -287,7 +287,7 @@ const memoryNames: NameIt = (kind, text) => shortened(kind, text);
 
 /** Of what may be secret, there are only digests in a name. */
 function sharedNames(server: string, partition = ""): NameIt {
-  const digests = Promise.all([digestOf(server), digestOf(partition)]);
+  const digests = Promise.all([digestText(server), digestText(partition)]);
   return async (kind, text) => {
     const [place, owner] = await digests;
     return shortened(`cache ${place} ${kind === "private" ? `${kind} ${owner}` : kind}`, text);
@@ -296,11 +296,7 @@ function sharedNames(server: string, partition = ""): NameIt {
 
 function shortened(prefix: string, text: string): Awaitable<string> {
   const name = `${prefix} ${text}`;
-  return name.length <= MAX_NAME ? name : chain(digestOf(text), (digest) => `${prefix} ${digest}`);
-}
-
-async function digestOf(text: string): Promise<string> {
-  return toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
+  return name.length <= MAX_NAME ? name : chain(digestText(text), (digest) => `${prefix} ${digest}`);
 }
 
 const scopes = ["public", "private"] as const;

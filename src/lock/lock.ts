@@ -5,7 +5,7 @@ import type { Implementation } from "../model/peer.ts";
 import type { Prompt } from "../model/prompt.ts";
 import type { Revision } from "../model/revision.ts";
 import type { Tool } from "../model/tool.ts";
-import { toBase64Url } from "../std/base64.ts";
+import { digestText } from "../std/base64.ts";
 import { defined } from "../std/defined.ts";
 
 /** What was approved of servers, and what they showed then. Plain data; the file `plugbay.lock` holds it. */
@@ -151,6 +151,5 @@ export function approvedPartOf(tool: Tool): Tool {
 
 /** `sha256-` and the digest of a value: equal for equal values. */
 export async function digestOf(value: Json): Promise<string> {
-  const bytes = new TextEncoder().encode(canonicalText(value));
-  return `sha256-${toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)))}`;
+  return `sha256-${await digestText(canonicalText(value))}`;
 }

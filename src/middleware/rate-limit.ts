@@ -3,7 +3,7 @@ import { methodRow } from "../model/methods.ts";
 import { checkOptionNames, type OptionNames } from "../model/option-names.ts";
 import type { Call, Middleware, Outcome } from "../model/service.ts";
 import { type Awaitable, allOf, chain, promised } from "../std/awaitable.ts";
-import { toBase64Url } from "../std/base64.ts";
+import { digestText } from "../std/base64.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { type Attempts, attemptsInMemory, createAttempts } from "../store/attempt.ts";
 import { memoryStore } from "../store/memory-store.ts";
@@ -111,12 +111,7 @@ const MAX_NAME = 400;
 
 function nameOf(prefix: string, caller: string): Awaitable<string> {
   const name = `${prefix} ${caller}`;
-  return name.length <= MAX_NAME ? name : digestOf(name);
-}
-
-async function digestOf(name: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(name));
-  return `rate ${toBase64Url(new Uint8Array(digest))}`;
+  return name.length <= MAX_NAME ? name : chain(digestText(name), (digest) => `rate ${digest}`);
 }
 
 function refusal({ limit, windowMs }: RateLimitOptions, retryAfterMs: number): Outcome & { readonly kind: "failed" } {

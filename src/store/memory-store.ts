@@ -5,7 +5,7 @@ import { memoryLeases } from "./memory-leases.ts";
 import { memoryStreams } from "./memory-streams.ts";
 import { type MakeRoom, memoryValues } from "./memory-values.ts";
 import { type Store, StoreError, type Topics } from "./store.ts";
-import { createInbox, type Inbox } from "./subscription-queue.ts";
+import { createSubscriptionQueue, type SubscriptionQueue } from "./subscription-queue.ts";
 
 export interface MemoryStoreOptions {
   readonly clock?: Clock | undefined;
@@ -49,30 +49,30 @@ interface MemoryTopics extends Topics {
 
 /** Who listens, by topic. `ensureOpen` throws when the store is closed. */
 function memoryTopics(ensureOpen: () => void): MemoryTopics {
-  const topics = new Map<string, Set<Inbox>>();
+  const topics = new Map<string, Set<SubscriptionQueue>>();
 
-  const leave = (topic: string, inbox: Inbox): void => {
-    const inboxes = topics.get(topic);
-    if (inboxes?.delete(inbox) && inboxes.size === 0) topics.delete(topic);
+  const leave = (topic: string, queue: SubscriptionQueue): void => {
+    const queues = topics.get(topic);
+    if (queues?.delete(queue) && queues.size === 0) topics.delete(topic);
   };
 
   return {
     publish(topic, text) {
       ensureOpen();
       checkName(topic);
-      for (const inbox of topics.get(topic) ?? []) inbox.deliver(text);
+      for (const queue of topics.get(topic) ?? []) queue.deliver(text);
     },
     async subscribe(topic) {
       ensureOpen();
       checkName(topic);
-      const inbox = createInbox(() => leave(topic, inbox));
-      const inboxes = topics.get(topic);
-      if (inboxes === undefined) topics.set(topic, new Set([inbox]));
-      else inboxes.add(inbox);
-      return inbox.subscription;
+      const queue = createSubscriptionQueue(() => leave(topic, queue));
+      const queues = topics.get(topic);
+      if (queues === undefined) topics.set(topic, new Set([queue]));
+      else queues.add(queue);
+      return queue.subscription;
     },
     end() {
-      for (const inboxes of topics.values()) for (const inbox of inboxes) inbox.end();
+      for (const queues of topics.values()) for (const queue of queues) queue.end();
       topics.clear();
     },
   };

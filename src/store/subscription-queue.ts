@@ -2,7 +2,7 @@ import { asyncQueue } from "../std/async-queue.ts";
 import type { Message, Subscription } from "./store.ts";
 
 /** What one subscriber has yet to read. */
-export interface Inbox {
+export interface SubscriptionQueue {
   readonly subscription: Subscription;
   deliver(text: string): void;
   /** Something was missed. */
@@ -12,13 +12,13 @@ export interface Inbox {
 }
 
 /** How many unread messages a subscriber may have. */
-export const INBOX_MAX = 10_000;
+export const QUEUE_MAX = 10_000;
 
 /**
- * A subscriber that reads too slowly does not take all memory: with more than {@link INBOX_MAX} unread messages it gets
+ * A subscriber that reads too slowly does not take all memory: with more than {@link QUEUE_MAX} unread messages it gets
  * `gap` in the place of all of them. `left` is called once, when the subscriber closes.
  */
-export function createInbox(left: () => void): Inbox {
+export function createSubscriptionQueue(left: () => void): SubscriptionQueue {
   let queue = asyncQueue<Message>();
   let ended = false;
 
@@ -49,7 +49,7 @@ export function createInbox(left: () => void): Inbox {
       }),
     },
     deliver(text) {
-      if (queue.size >= INBOX_MAX && !ended) drop();
+      if (queue.size >= QUEUE_MAX && !ended) drop();
       queue.push({ kind: "message", text });
     },
     miss: () => queue.push(gap),

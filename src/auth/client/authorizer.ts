@@ -4,11 +4,11 @@ import { reachOfHost } from "../../std/address-reach.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import { createSafeFetch, type Hop, type SafeFetch } from "../safe-fetch.ts";
 import { includesAll, readScopes, type TokenChallenge, tokenChallenge } from "./challenge.ts";
-import { createVault } from "./credentials.ts";
+import { createCredentials } from "./credentials.ts";
 import { canonicalUrl } from "./discovery.ts";
-import type { AuthEvent, Grant, KeeperParts } from "./grant.ts";
+import type { AuthEvent, Grant, TokenManagerParts } from "./grant.ts";
 import { unauthorized } from "./problems.ts";
-import { createTokenKeeper } from "./token-manager.ts";
+import { createTokenManager } from "./token-manager.ts";
 import { memoryTokens, type TokenStore } from "./token-store.ts";
 
 /** What every way to a token has in common. */
@@ -44,7 +44,7 @@ export interface TokenAuthorizer extends Authorizer {
 /** Makes an authorizer of a way to a token. Each server has tokens of its own. */
 export function createAuthorizer(options: AuthOptions, grant: Grant, platform: AuthPlatform): TokenAuthorizer {
   const { tokens = memoryTokens(), scope, dpop = false, onEvent = () => {}, now = Date.now } = options;
-  const vault = createVault(tokens);
+  const credentials = createCredentials(tokens);
   const sessions = new Map<string, Session>();
 
   const sessionOf = (server: URL): Session => {
@@ -53,7 +53,7 @@ export function createAuthorizer(options: AuthOptions, grant: Grant, platform: A
     if (known !== undefined) return known;
     const wanted = scope === undefined ? undefined : readScopes(scope);
     const fetch = safeFetchFor(server, options, platform);
-    const session = createSession({ server, grant, vault, fetch, wanted, dpop, now, onEvent: safely(onEvent) });
+    const session = createSession({ server, grant, credentials, fetch, wanted, dpop, now, onEvent: safely(onEvent) });
     sessions.set(name, session);
     return session;
   };
@@ -118,9 +118,9 @@ interface Tries {
 const maxRenewals = 1;
 const maxStepUps = 2;
 
-function createSession(parts: KeeperParts): Session {
+function createSession(parts: TokenManagerParts): Session {
   const { server, grant } = parts;
-  const keeper = createTokenKeeper(parts);
+  const manager = createTokenManager(parts);
   const turns = createTurns();
   const tries = new WeakMap<AuthorizedRequest, Tries>();
 
@@ -132,24 +132,24 @@ function createSession(parts: KeeperParts): Session {
 
   /** A token before it is asked for: the old one anew, or the first one where nobody has to be asked. */
   const prepare = async (): Promise<void> => {
-    await keeper.load();
-    const used = keeper.current?.tokens.accessToken;
-    if (!keeper.isDue() || (used === undefined && !grant.silent)) return;
+    await manager.load();
+    const used = manager.current?.tokens.accessToken;
+    if (!manager.isDue() || (used === undefined && !grant.silent)) return;
     await turns.once(`due ${used}`, async () => {
-      if (keeper.isDue()) await keeper.renewEarly();
+      if (manager.isDue()) await manager.renewEarly();
     });
   };
 
   const renew = async (used: string | undefined, challenge: TokenChallenge): Promise<void> => {
     await turns.once(`401 ${used}`, async () => {
-      if (keeper.current === undefined || keeper.current.tokens.accessToken === used) await keeper.renew(challenge);
+      if (manager.current === undefined || manager.current.tokens.accessToken === used) await manager.renew(challenge);
     });
   };
 
   const onUnauthorized = async (attempts: Tries, answer: AuthorizedAnswer): Promise<boolean> => {
-    const challenge = tokenChallenge(answer.header("www-authenticate"), keeper.current?.tokens.type);
+    const challenge = tokenChallenge(answer.header("www-authenticate"), manager.current?.tokens.type);
     if (challenge.error === "use_dpop_nonce" && attempts.nonces++ === 0) return true;
-    if (keeper.current !== undefined && keeper.current.tokens.accessToken !== attempts.token) return true;
+    if (manager.current !== undefined && manager.current.tokens.accessToken !== attempts.token) return true;
     if (attempts.renewals++ === maxRenewals) throw notTaken(server, challenge);
     await renew(attempts.token, challenge);
     return true;
@@ -157,19 +157,19 @@ function createSession(parts: KeeperParts): Session {
 
   /** Whether the token at hand is one that was asked for with these scopes after a request was refused. */
   const isWider = (used: string | undefined, scopes: readonly string[]): boolean => {
-    const tokens = keeper.current?.tokens;
+    const tokens = manager.current?.tokens;
     return tokens !== undefined && tokens.accessToken !== used && includesAll(tokens.requested, scopes);
   };
 
   const onForbidden = async (attempts: Tries, answer: AuthorizedAnswer): Promise<boolean> => {
-    const challenge = tokenChallenge(answer.header("www-authenticate"), keeper.current?.tokens.type);
+    const challenge = tokenChallenge(answer.header("www-authenticate"), manager.current?.tokens.type);
     if (challenge.error !== "insufficient_scope") return false;
     const scopes = readScopes(challenge.scope);
     if (isWider(attempts.token, scopes)) return true;
-    const useless = scopes.length === 0 || keeper.wasAskedFor(scopes);
+    const useless = scopes.length === 0 || manager.wasAskedFor(scopes);
     if (useless || attempts.stepUps++ === maxStepUps) throw notEnough(server, challenge);
     await turns.once(`403 ${attempts.token} ${scopes.toSorted().join(" ")}`, async () => {
-      if (!isWider(attempts.token, scopes)) await keeper.widen(challenge, scopes);
+      if (!isWider(attempts.token, scopes)) await manager.widen(challenge, scopes);
     });
     return true;
   };
@@ -178,7 +178,7 @@ function createSession(parts: KeeperParts): Session {
     async headers(request) {
       if (request.url.origin !== server.origin) throw new McpError("internal", "a token is for one server only");
       await prepare();
-      const { current } = keeper;
+      const { current } = manager;
       triesOf(request).token = current?.tokens.accessToken;
       if (current === undefined) return {};
       const { tokens, key } = current;
@@ -191,9 +191,9 @@ function createSession(parts: KeeperParts): Session {
       return answer.status === 401 ? onUnauthorized(attempts, answer) : onForbidden(attempts, answer);
     },
     answered(request, answer) {
-      keeper.current?.key?.learn(request.url, answer.header("dpop-nonce"));
+      manager.current?.key?.learn(request.url, answer.header("dpop-nonce"));
     },
-    signOut: () => turns.once("sign out", () => keeper.signOut()),
+    signOut: () => turns.once("sign out", () => manager.signOut()),
   };
 }
 

@@ -45,7 +45,7 @@ export interface LeftTokens {
 }
 
 /** Typed access to a {@link TokenStore}. What cannot be read counts as missing. */
-export interface Vault {
+export interface Credentials {
   /** Where the tokens of a server are. */
   place(server: string): Promise<TokenPlace | undefined>;
   tokens(place: TokenPlace): Promise<Tokens | undefined>;
@@ -77,14 +77,14 @@ interface ClientName {
   readonly clientId: string;
 }
 
-export function createVault(store: TokenStore): Vault {
+export function createCredentials(store: TokenStore): Credentials {
   const read = async (name: string): Promise<JsonObject | undefined> => {
     const parsed = parseJson((await store.get(name)) ?? "");
     return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
   };
   const write = (name: string, value: object): Promise<void> => store.set(name, JSON.stringify(value));
   const tokensName = ({ issuer, resource, clientId }: TokenPlace) => nameOf("tokens", issuer, resource, clientId);
-  const exclusive: Vault["exclusive"] = async (name, task) =>
+  const exclusive: Credentials["exclusive"] = async (name, task) =>
     store.exclusive === undefined ? task() : store.exclusive(await nameOf("lock", name), task);
 
   const readServer = async (server: string): Promise<ServerRecord> => {

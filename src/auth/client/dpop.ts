@@ -1,6 +1,6 @@
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
 import { type CryptoKeyPair, DPoP, type DPoPHandle } from "oauth4webapi";
-import { toBase64Url } from "../../std/base64.ts";
+import { digestText } from "../../std/base64.ts";
 
 /** A request that a proof is for. */
 interface ProvenRequest {
@@ -46,7 +46,7 @@ export async function toDpopKey(jwk: JWK, now: () => number): Promise<DpopKey> {
         htm: method,
         htu: `${url.origin}${url.pathname}`,
         iat: Math.floor(now() / 1000),
-        ath: toBase64Url(await sha256(accessToken)),
+        ath: await digestText(accessToken),
         ...(nonce !== undefined && { nonce }),
       };
       const header = { alg, typ: "dpop+jwt", jwk: open };
@@ -60,14 +60,9 @@ export async function toDpopKey(jwk: JWK, now: () => number): Promise<DpopKey> {
 
 const maxNonceLength = 1_024;
 
-/** The SHA-256 of a text. */
-export async function sha256(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-}
-
 /** A short name for a list of texts: equal for equal lists, and for no others. */
 export async function nameOf(...parts: readonly string[]): Promise<string> {
-  return toBase64Url(await sha256(JSON.stringify(parts)));
+  return digestText(JSON.stringify(parts));
 }
 
 /** Compares two texts in a time that does not tell where they differ. */

@@ -1,5 +1,5 @@
 import type { SafeFetch } from "../safe-fetch.ts";
-import type { Registration, Vault } from "./credentials.ts";
+import type { Credentials, Registration } from "./credentials.ts";
 import type { Discovery } from "./discovery.ts";
 import type { DpopKey } from "./dpop.ts";
 import type { ClientIdentity, TokenAnswer } from "./token-request.ts";
@@ -11,7 +11,7 @@ export interface GrantContext {
   readonly scopes: readonly string[];
   readonly fetch: SafeFetch;
   readonly dpop: DpopKey | undefined;
-  readonly vault: Vault;
+  readonly credentials: Credentials;
   /** Milliseconds of the time of day. */
   now(): number;
 }
@@ -47,10 +47,10 @@ export interface AuthEvent {
 }
 
 /** What is needed to keep the token of one server. */
-export interface KeeperParts {
+export interface TokenManagerParts {
   readonly server: URL;
   readonly grant: Grant;
-  readonly vault: Vault;
+  readonly credentials: Credentials;
   readonly fetch: SafeFetch;
   /** The scopes the user wants. */
   readonly wanted: readonly string[] | undefined;

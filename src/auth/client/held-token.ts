@@ -1,6 +1,6 @@
 import { McpError } from "../../model/errors.ts";
 import { readScopes } from "./challenge.ts";
-import type { TokenPlace, Tokens, Vault } from "./credentials.ts";
+import type { Credentials, TokenPlace, Tokens } from "./credentials.ts";
 import { type DpopKey, toDpopKey } from "./dpop.ts";
 import { unauthorized } from "./problems.ts";
 import type { TokenAnswer } from "./token-request.ts";
@@ -13,8 +13,8 @@ export interface Held {
 }
 
 interface HeldTokenParts {
-  readonly vault: Vault;
-  /** What the server is called in the vault. */
+  readonly credentials: Credentials;
+  /** What the server is called in the credentials. */
   readonly name: string;
   /** Whether only tokens that are bound to a key are of use. */
   readonly dpop: boolean;
@@ -38,7 +38,7 @@ export interface HeldToken {
   takeKept(): Promise<void>;
 }
 
-export function createHeldToken({ vault, name, dpop, now }: HeldTokenParts): HeldToken {
+export function createHeldToken({ credentials, name, dpop, now }: HeldTokenParts): HeldToken {
   let current: Held | undefined;
   let last: Held | undefined;
 
@@ -68,8 +68,8 @@ export function createHeldToken({ vault, name, dpop, now }: HeldTokenParts): Hel
       last = undefined;
     },
     async takeKept() {
-      const place = await vault.place(name);
-      const tokens = place === undefined ? undefined : await vault.tokens(place);
+      const place = await credentials.place(name);
+      const tokens = place === undefined ? undefined : await credentials.tokens(place);
       const isOfUse = tokens !== undefined && dpop === (tokens.key !== undefined);
       if (place !== undefined && isOfUse) await hold(place, tokens);
     },

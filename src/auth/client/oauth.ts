@@ -120,7 +120,7 @@ async function signIn(
   redirect: Redirect,
   client: ClientIdentity | undefined,
 ): Promise<Granted> {
-  const { discovery, fetch, dpop, vault, now } = context;
+  const { discovery, fetch, dpop, credentials, now } = context;
   const { metadata, issuer } = discovery;
   const { clientMetadataUrl, signInTimeoutMs = 300_000, clock = systemClock, signal } = options;
   const allowLoopback = isLocal(context.server);
@@ -128,7 +128,7 @@ async function signIn(
   checkPkce(discovery);
   checkBrowsable(metadata.authorization_endpoint, allowLoopback);
   const scopes = withOfflineAccess(context.scopes, metadata.scopes_supported);
-  await using opened = await redirect.open((await vault.registration(issuer))?.redirectUri);
+  await using opened = await redirect.open((await credentials.registration(issuer))?.redirectUri);
   // What the server may want later is better known now: else the client has to register again for it.
   const allScopes = scopes.length === 0 ? scopes : union(scopes, discovery.scopesSupported ?? []);
   const place = {
@@ -138,7 +138,7 @@ async function signIn(
     scopes: allScopes,
   };
   const description: ClientDescription = { clientName: options.clientName ?? "plugbay", clientUri: options.clientUri };
-  const identity = await identify(place, { client, clientMetadataUrl, description, vault, fetch, now });
+  const identity = await identify(place, { client, clientMetadataUrl, description, credentials, fetch, now });
   const flow = { discovery, client: identity, scopes, redirect: opened, fetch, dpop, allowLoopback };
   const answer = await askUser({ ...flow, timeoutMs: signInTimeoutMs, clock, signal });
   return { answer, clientId: identity.clientId, scopes };

@@ -3,7 +3,7 @@ import { isObject } from "../../json/json.ts";
 import { McpError } from "../../model/errors.ts";
 import type { SafeFetch } from "../safe-fetch.ts";
 import { union } from "./challenge.ts";
-import type { Left, LeftTokens, Registration, TokenPlace, Tokens, Vault } from "./credentials.ts";
+import type { Credentials, Left, LeftTokens, Registration, TokenPlace, Tokens } from "./credentials.ts";
 import { type Discovery, findIssuer } from "./discovery.ts";
 import { type DpopKey, toDpopKey } from "./dpop.ts";
 import type { Grant } from "./grant.ts";
@@ -13,10 +13,10 @@ import { clientAuthOf, errorCodeOf, requestTokens } from "./token-request.ts";
 
 interface RefreshParts {
   readonly discovery: Discovery;
-  /** What the server is called in the vault. */
+  /** What the server is called in the credentials. */
   readonly server: string;
   readonly grant: Grant;
-  readonly vault: Vault;
+  readonly credentials: Credentials;
   readonly fetch: SafeFetch;
   /** The tokens in use, of which the access token is of no use any more. */
   readonly held: Held | undefined;
@@ -38,10 +38,10 @@ type Refreshed =
 
 /** Refreshes what is kept for a server. Whoever else could do the same must be kept out meanwhile. */
 export async function refresh(parts: RefreshParts): Promise<Refreshed> {
-  const { discovery, server, vault, held, bound, now } = parts;
-  const place = await vault.place(server);
+  const { discovery, server, credentials, held, bound, now } = parts;
+  const place = await credentials.place(server);
   if (place?.issuer !== discovery.issuer || place.resource !== discovery.resource) return { kind: "none" };
-  const kept = await vault.tokens(place);
+  const kept = await credentials.tokens(place);
   if (kept === undefined || (bound && kept.key === undefined)) return { kind: "none" };
   const isFresh = kept.renewAt === undefined || kept.renewAt > now();
   const isOther = kept.accessToken !== held?.tokens.accessToken;
@@ -59,18 +59,18 @@ const lost: ReadonlySet<string | undefined> = new Set(["invalid_grant", "invalid
  * again when this process ends in between, or cannot keep the tokens it gets.
  */
 async function exchange(place: TokenPlace, tokens: Tokens, parts: RefreshParts): Promise<Refreshed> {
-  const { discovery, server, grant, vault, fetch, now } = parts;
+  const { discovery, server, grant, credentials, fetch, now } = parts;
   const { refreshToken } = tokens;
-  const client = grant.clientFor(place.clientId, await vault.registration(place.issuer, place.clientId));
+  const client = grant.clientFor(place.clientId, await credentials.registration(place.issuer, place.clientId));
   if (refreshToken === undefined || client === undefined) return { kind: "none" };
   const dpop = await keyOf(tokens, parts);
   const parameters = { refresh_token: refreshToken, resource: discovery.resource };
   const request = { server: discovery.metadata, client, grant: "refresh_token", parameters, fetch, dpop };
-  await vault.update(place, { ...tokens, spent: true });
+  await credentials.update(place, { ...tokens, spent: true });
   try {
     const answer = { refresh_token: refreshToken, ...(await requestTokens(request)) };
     const renewed = toTokens(answer, { requested: tokens.requested, dpop, now: now() });
-    const isKept = await vault.keep(server, place, renewed).then(
+    const isKept = await credentials.keep(server, place, renewed).then(
       () => true,
       () => false,
     );
@@ -78,11 +78,11 @@ async function exchange(place: TokenPlace, tokens: Tokens, parts: RefreshParts):
   } catch (error) {
     const code = errorCodeOf(error);
     if (!lost.has(code)) {
-      if (!wasAnswered(error)) await vault.update(place, tokens);
+      if (!wasAnswered(error)) await credentials.update(place, tokens);
       throw error;
     }
-    await vault.forget(server, place);
-    if (code !== "invalid_grant") await vault.unregister(discovery.issuer);
+    await credentials.forget(server, place);
+    if (code !== "invalid_grant") await credentials.unregister(discovery.issuer);
     return { kind: "refused" };
   }
 }

@@ -4,7 +4,7 @@ import type { McpError } from "../../model/errors.ts";
 import { reachOfHost } from "../../std/address-reach.ts";
 import { objectOf, type SafeFetch } from "../safe-fetch.ts";
 import { includesAll } from "./challenge.ts";
-import type { Registration, Vault } from "./credentials.ts";
+import type { Credentials, Registration } from "./credentials.ts";
 import { quoted, unauthorized } from "./problems.ts";
 import type { ClientIdentity } from "./token-request.ts";
 
@@ -20,7 +20,7 @@ export interface RegistrationOptions {
   /** Where the description of the client is published (a client ID metadata document). It is then its id, too. */
   readonly clientMetadataUrl: string | undefined;
   readonly description: ClientDescription;
-  readonly vault: Vault;
+  readonly credentials: Credentials;
   readonly fetch: SafeFetch;
   /** Milliseconds of the time of day. */
   now(): number;
@@ -28,7 +28,7 @@ export interface RegistrationOptions {
 
 /** Where a client is to be known, and where users come back to. */
 export interface RegistrationPlace {
-  /** What the MCP server is called in the vault. */
+  /** What the MCP server is called in the credentials. */
   readonly resource: string;
   readonly server: AuthorizationServer;
   readonly redirectUri: string;
@@ -41,15 +41,15 @@ export interface RegistrationPlace {
  * now. Rejects with `unauthorized` when there is no way.
  */
 export async function identify(place: RegistrationPlace, options: RegistrationOptions): Promise<ClientIdentity> {
-  const { client, clientMetadataUrl, vault } = options;
+  const { client, clientMetadataUrl, credentials } = options;
   const { server } = place;
   if (client !== undefined) return client;
   if (clientMetadataUrl !== undefined && server.client_id_metadata_document_supported === true) {
     return { clientId: clientMetadataUrl, method: "none" };
   }
-  const known = await vault.registration(server.issuer);
+  const known = await credentials.registration(server.issuer);
   if (known !== undefined && isUsable(known, place, options.now())) {
-    await vault.register(place.resource, server.issuer, known);
+    await credentials.register(place.resource, server.issuer, known);
     return known;
   }
   if (server.registration_endpoint === undefined) {
@@ -57,7 +57,7 @@ export async function identify(place: RegistrationPlace, options: RegistrationOp
     throw unauthorized("registration-unsupported", message);
   }
   const registration = await register(place, options);
-  await vault.register(place.resource, server.issuer, registration);
+  await credentials.register(place.resource, server.issuer, registration);
   return registration;
 }
 

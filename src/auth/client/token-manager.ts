@@ -1,13 +1,13 @@
 import { firstScopes, includesAll, type TokenChallenge, union } from "./challenge.ts";
 import { canonicalUrl, type Discovery, type DiscoveryOptions, discover } from "./discovery.ts";
 import { createDpopKey, type DpopKey } from "./dpop.ts";
-import type { AuthEvent, KeeperParts } from "./grant.ts";
+import type { AuthEvent, TokenManagerParts } from "./grant.ts";
 import { createHeldToken, type Held, type HeldToken, toTokens } from "./held-token.ts";
 import { problemOf } from "./problems.ts";
 import { giveBack, issuersOf, refresh, withHeld } from "./refresh.ts";
 
 /** The token for one server: where it comes from, and how it is renewed. One call at a time. */
-export interface TokenKeeper {
+export interface TokenManager {
   readonly current: Held | undefined;
   /** Takes what was kept, the first time. */
   load(): Promise<void>;
@@ -24,9 +24,9 @@ export interface TokenKeeper {
   signOut(): Promise<void>;
 }
 
-export function createTokenKeeper(parts: KeeperParts): TokenKeeper {
-  const { server, grant, vault, dpop, now } = parts;
-  const held = createHeldToken({ vault, name: canonicalUrl(server), dpop, now });
+export function createTokenManager(parts: TokenManagerParts): TokenManager {
+  const { server, grant, credentials, dpop, now } = parts;
+  const held = createHeldToken({ credentials, name: canonicalUrl(server), dpop, now });
   const source = createTokenSource(parts, held);
   // Who has secrets does not show them to a server that says nothing of itself.
   const old = grant.silent ? "with-metadata" : undefined;
@@ -72,7 +72,7 @@ export function createTokenKeeper(parts: KeeperParts): TokenKeeper {
     async signOut() {
       const inUse = held.last;
       held.forget();
-      const left = await vault.exclusive(canonicalUrl(server), () => vault.clear(canonicalUrl(server)));
+      const left = await credentials.exclusive(canonicalUrl(server), () => credentials.clear(canonicalUrl(server)));
       source.reset();
       const all = withHeld(left, inUse);
       for (const issuer of issuersOf(all)) source.tell("signed-out", issuer);
@@ -82,8 +82,8 @@ export function createTokenKeeper(parts: KeeperParts): TokenKeeper {
 }
 
 /** The steps on the way to a token. */
-function createTokenSource(parts: KeeperParts, held: HeldToken) {
-  const { server, grant, vault, fetch, now } = parts;
+function createTokenSource(parts: TokenManagerParts, held: HeldToken) {
+  const { server, grant, credentials, fetch, now } = parts;
   const name = canonicalUrl(server);
   let asked: readonly string[] = [];
 
@@ -126,12 +126,12 @@ function createTokenSource(parts: KeeperParts, held: HeldToken) {
       const dpop = parts.dpop ? (keyAt(issuer) ?? (await createDpopKey(now))) : undefined;
       asked = union(asked, scopes);
       tell("authorizing", issuer);
-      const granted = await grant.obtain({ server, discovery, scopes, fetch, dpop, vault, now });
+      const granted = await grant.obtain({ server, discovery, scopes, fetch, dpop, credentials, now });
       const tokens = toTokens(granted.answer, { requested: granted.scopes, dpop, now: now() });
       const place = { issuer, resource, clientId: granted.clientId, metadataUrl: challenge.resourceMetadata };
       await held.hold(place, tokens);
-      const isKept = await vault
-        .exclusive(name, () => vault.keep(name, place, tokens))
+      const isKept = await credentials
+        .exclusive(name, () => credentials.keep(name, place, tokens))
         .then(
           () => true,
           () => false,
@@ -141,8 +141,8 @@ function createTokenSource(parts: KeeperParts, held: HeldToken) {
     },
     /** False when there is nothing to refresh, or not any more. */
     async refreshAt(discovery: Discovery): Promise<boolean> {
-      const renewed = await vault.exclusive(name, () =>
-        refresh({ discovery, server: name, grant, vault, fetch, held: held.last, bound: parts.dpop, now }),
+      const renewed = await credentials.exclusive(name, () =>
+        refresh({ discovery, server: name, grant, credentials, fetch, held: held.last, bound: parts.dpop, now }),
       );
       if (renewed.kind === "none") return false;
       if (renewed.kind === "refused") {

@@ -2,9 +2,8 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, Si
 import { describe, expect, it } from "vitest";
 import { recordSecret } from "../../../test/support/secrets.ts";
 import { audience, createFakeIssuer, httpWith, noon } from "../../../test/support/tokens.ts";
-import { toBase64Url } from "../../std/base64.ts";
+import { digestText } from "../../std/base64.ts";
 import { openStore } from "../../store/open-store.ts";
-import { sha256 } from "../client/dpop.ts";
 import { claimProof, memoryProofs } from "./dpop.ts";
 import { createJwt, type JwtOptions } from "./jwt.ts";
 
@@ -25,7 +24,7 @@ async function createKey(alg = "ES256") {
         htm: "POST",
         htu: audience,
         iat: noon / 1_000,
-        ath: toBase64Url(await sha256(token)),
+        ath: await digestText(token),
       };
       return new SignJWT({ ...good, ...claims } as JWTPayload)
         .setProtectedHeader({ alg, typ: "dpop+jwt", jwk, ...header } as { alg: string })

@@ -1,12 +1,12 @@
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload, jwtVerify } from "jose";
 import { isObject, type JsonObject } from "../../json/json.ts";
 import type { AuthRefusal } from "../../model/authenticator.ts";
-import { toBase64Url } from "../../std/base64.ts";
+import { digestText } from "../../std/base64.ts";
 import { systemClock } from "../../std/clock.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { boundedMemoryStore } from "../../store/bounded-memory.ts";
 import type { Store } from "../../store/store.ts";
-import { equalsInConstantTime, nameOf, sha256 } from "../client/dpop.ts";
+import { equalsInConstantTime, nameOf } from "../client/dpop.ts";
 import { urlsOf } from "./authorization.ts";
 import { createHmac } from "./secrets.ts";
 
@@ -128,7 +128,7 @@ async function readProof(rules: ProofRules): Promise<Proof> {
   const { jti, nonce, ath } = payload;
   if (!isOfNow(payload, rules)) return no("the proof is not of now");
   if (!isForRequest(payload, rules)) return no("the proof is for another request");
-  if (!isSame(ath, toBase64Url(await sha256(rules.token)))) return no("the proof is for another token");
+  if (!isSame(ath, await digestText(rules.token))) return no("the proof is for another token");
   if (!isSame(thumbprint, rules.jkt)) return no("the proof is of another key");
   return typeof jti === "string" && jti !== "" ? { ok: true, jti, nonce } : no("the proof has no name");
 }

@@ -101,7 +101,7 @@ function clientOptions(address: RedisAddress, tls: RedisTls | undefined): RedisO
     disconnectTimeout: 500,
     maxLoadingRetryTime: 250,
     retryStrategy: backOff,
-    // What to do with commands that cannot be sent, or whose answer is lost, is decided by the link: they fail at once.
+    // What to do with commands that cannot be sent, or whose answer is lost, is decided by the connection: they fail at once.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

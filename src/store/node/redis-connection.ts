@@ -13,7 +13,7 @@ import type { KeyPart, Keys, ScriptName } from "./redis-scripts.ts";
  * the calls: so it must do no harm to carry it out twice. After `waitMs` without an answer it rejects with `unavailable`,
  * and nobody knows whether it was carried out.
  */
-export interface Link {
+export interface RedisConnection {
   run<T>(send: (redis: Redis) => Promise<T>): Promise<T>;
   script(name: ScriptName, args: readonly string[]): Promise<unknown>;
   /** Sends once, if it is connected. Nobody hears what comes of it. */
@@ -22,17 +22,17 @@ export interface Link {
   close(): Promise<void>;
 }
 
-/** What a link tells of itself. */
-export interface LinkEvents {
+/** What a connection tells of itself. */
+export interface ConnectionEvents {
   /** It is connected, for the first time or again. */
   onUp?(redis: Redis): void;
   /** A message came by a channel. */
   onMessage?(channel: string, text: string): void;
 }
 
-interface LinkOptions extends LinkEvents {
+interface ConnectionOptions extends ConnectionEvents {
   readonly client: Redis;
-  readonly teller: Teller;
+  readonly errors: RedisErrors;
   readonly waitMs: number;
   /** How many calls may wait for a connection. */
   readonly maxWaiting: number;
@@ -50,7 +50,14 @@ interface Call {
 /** How long to wait before Redis is asked again for what it cannot do now. */
 const BUSY_MS = 100;
 
-export function createLink({ client, teller, waitMs, maxWaiting, onUp, onMessage }: LinkOptions): Link {
+export function createConnection({
+  client,
+  errors,
+  waitMs,
+  maxWaiting,
+  onUp,
+  onMessage,
+}: ConnectionOptions): RedisConnection {
   const deadlines = createDeadlines(systemClock);
   const limits = { idleMs: 0, totalMs: waitMs };
   const { calls, waiting, settle, fail, failAll } = createCalls();
@@ -69,10 +76,10 @@ export function createLink({ client, teller, waitMs, maxWaiting, onUp, onMessage
     if (!calls.has(call)) return;
     const failure = failureOf(error);
     if (failure === "rejected" || failure === "refused") {
-      fail(call, teller.rejection(error));
+      fail(call, errors.rejection(error));
       return;
     }
-    reason = failure === "connection" ? "the connection broke" : teller.say(error);
+    reason = failure === "connection" ? "the connection broke" : errors.say(error);
     call.sent = false;
     waiting.add(call);
     // Who became a replica sends us away, and a new connection leads to the new primary.
@@ -98,7 +105,7 @@ export function createLink({ client, teller, waitMs, maxWaiting, onUp, onMessage
 
   const expire = (call: Call): void => {
     if (call.sent) drop();
-    fail(call, new StoreError("unavailable", `redis: ${teller.where} gave no answer in ${waitMs} ms: ${reason}`));
+    fail(call, new StoreError("unavailable", `redis: ${errors.where} gave no answer in ${waitMs} ms: ${reason}`));
   };
 
   client.on("ready", () => {
@@ -114,9 +121,9 @@ export function createLink({ client, teller, waitMs, maxWaiting, onUp, onMessage
     if (state === "up") state = "down";
   });
   client.on("error", (error) => {
-    reason = teller.say(error);
+    reason = errors.say(error);
     // Whom Redis does not let in from the start need not wait. Later, the password may be on its way.
-    if (state === "new" && failureOf(error) === "refused") failAll(teller.rejection(error));
+    if (state === "new" && failureOf(error) === "refused") failAll(errors.rejection(error));
   });
 
   const run = <T>(send: (redis: Redis) => Promise<T>): Promise<T> => {
@@ -232,7 +239,7 @@ function failureOf(error: unknown): RedisFailure {
 }
 
 /** Tells of failures without giving away how one gets in. */
-interface Teller {
+interface RedisErrors {
   /** Host and port. */
   readonly where: string;
   /** What an error says. The error itself must not be passed on: it holds what was sent. */
@@ -241,7 +248,7 @@ interface Teller {
   rejection(error: unknown): StoreError;
 }
 
-export function createTeller({ host, port, password }: RedisAddress): Teller {
+export function createRedisErrors({ host, port, password }: RedisAddress): RedisErrors {
   const where = `${host.includes(":") ? `[${host}]` : host}:${port}`;
 
   const say = (error: unknown): string => {
@@ -270,7 +277,7 @@ function textOf(error: unknown): string {
 /** What the parts of a store in Redis are made of. */
 export interface RedisParts {
   readonly keys: Keys;
-  readonly commands: Link;
+  readonly commands: RedisConnection;
   /** How long a call may take. */
   readonly waitMs: number;
   /** Carries out a change exactly once, as part of what has this name. */
@@ -295,7 +302,7 @@ export function createIds(): () => string {
 /** How long Redis remembers that it carried out a change, beyond the time in which it may be sent again. */
 const MARGIN_MS = 5_000;
 
-export function redisParts(commands: Link, keys: Keys, waitMs: number): RedisParts {
+export function redisParts(commands: RedisConnection, keys: Keys, waitMs: number): RedisParts {
   const newId = createIds();
   const memory = String(waitMs + MARGIN_MS);
   return {

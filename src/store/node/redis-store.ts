@@ -2,10 +2,10 @@ import { checkName, checkTtl } from "../check.ts";
 import { type Lease, type Leases, type Store, StoreError } from "../store.ts";
 import { clientFactory, parseRedisUrl, type RedisTls, within } from "./redis-client.ts";
 import {
-  createLink,
-  createTeller,
-  type Link,
-  type LinkEvents,
+  type ConnectionEvents,
+  createConnection,
+  createRedisErrors,
+  type RedisConnection,
   type RedisParts,
   redisParts,
   ttlText,
@@ -42,11 +42,11 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   const address = parseRedisUrl(url);
   if (/[{}]/.test(prefix)) throw new StoreError("invalid", "redis: a prefix has no braces");
   const create = await clientFactory(address, tls);
-  const teller = createTeller(address);
-  const link = (name: string, events?: LinkEvents): Link =>
-    createLink({ client: create(name), teller, waitMs, maxWaiting, ...events });
+  const errors = createRedisErrors(address);
+  const connection = (name: string, events?: ConnectionEvents): RedisConnection =>
+    createConnection({ client: create(name), errors, waitMs, maxWaiting, ...events });
 
-  const commands = link("plugbay-commands");
+  const commands = connection("plugbay-commands");
   try {
     await commands.run((redis) => redis.ping());
   } catch (error) {
@@ -56,7 +56,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
 
   const work = createWork();
   const parts = redisParts(commands, createKeys(prefix), waitMs);
-  const topics = redisTopics(parts, (events) => link("plugbay-topics", events));
+  const topics = redisTopics(parts, (events) => connection("plugbay-topics", events));
   const leases = redisLeases(parts);
   const closing = async (): Promise<void> => {
     await within(work.end(), 2 * waitMs);

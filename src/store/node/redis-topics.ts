@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from "../../std/clock.ts";
 import { checkName } from "../check.ts";
 import { StoreError, type Subscription, type Topics } from "../store.ts";
-import { createInbox, INBOX_MAX } from "../subscription-queue.ts";
-import type { Link, LinkEvents, RedisParts } from "./redis-connection.ts";
+import { createSubscriptionQueue, QUEUE_MAX } from "../subscription-queue.ts";
+import type { ConnectionEvents, RedisConnection, RedisParts } from "./redis-connection.ts";
 import { decodeText, encodeText } from "./redis-scripts.ts";
 
 interface RedisTopics extends Topics {
@@ -26,7 +26,7 @@ const BEATS_PER_CHECK = 4;
  * Messages go two ways: to who listens, by a channel, and into a stream that Redis keeps for some minutes. Who missed
  * some, because the connection broke or for any other reason, reads them from the stream.
  */
-export function redisTopics(parts: RedisParts, open: (events: LinkEvents) => Link): RedisTopics {
+export function redisTopics(parts: RedisParts, open: (events: ConnectionEvents) => RedisConnection): RedisTopics {
   const { keys, commands, change } = parts;
   const heard = new Map<string, Heard>();
   let ended = false;
@@ -41,7 +41,7 @@ export function redisTopics(parts: RedisParts, open: (events: LinkEvents) => Lin
     for (const { hub } of heard.values()) hub.check();
   };
 
-  const link = open({
+  const connection = open({
     onUp(redis) {
       // If it does not work, the connection broke again, and is made again.
       if (heard.size > 0) redis.subscribe(...heard.keys()).then(checkAll, () => {});
@@ -57,10 +57,10 @@ export function redisTopics(parts: RedisParts, open: (events: LinkEvents) => Lin
         if (heard.get(channel)?.hub !== hub) return;
         heard.delete(channel);
         hub.end();
-        link.tell((redis) => redis.unsubscribe(channel));
+        connection.tell((redis) => redis.unsubscribe(channel));
       },
     });
-    const subscribed = link.run((redis) => redis.subscribe(channel));
+    const subscribed = connection.run((redis) => redis.subscribe(channel));
     const entry = { hub, subscribed };
     heard.set(channel, entry);
     return entry;
@@ -68,7 +68,7 @@ export function redisTopics(parts: RedisParts, open: (events: LinkEvents) => Lin
 
   const stopBeat = keepBeating((beat) => {
     if (heard.size === 0) return;
-    link.run((redis) => redis.ping()).catch(() => {});
+    connection.run((redis) => redis.ping()).catch(() => {});
     if (beat % BEATS_PER_CHECK === 0) checkAll();
   });
 
@@ -98,7 +98,7 @@ export function redisTopics(parts: RedisParts, open: (events: LinkEvents) => Lin
       stopBeat();
       for (const { hub } of heard.values()) hub.end();
       heard.clear();
-      await link.close();
+      await connection.close();
     },
   };
 }
@@ -262,7 +262,7 @@ export function createHub({ clock, read, onEmpty }: HubOptions): Hub {
     hear(message) {
       if (last !== undefined && !reading && message.previous === last) return take(message);
       if (message.id <= (last ?? 0)) return;
-      if (reading && early.length < INBOX_MAX) early.push(message);
+      if (reading && early.length < QUEUE_MAX) early.push(message);
       else check();
     },
     end() {
@@ -281,15 +281,15 @@ interface Member {
 }
 
 function createMember(left: () => void): Member {
-  const inbox = createInbox(left);
+  const queue = createSubscriptionQueue(left);
   let from: number | undefined;
   /** Came before it is known whether it is after the start. */
   let early: [id: number, text: string | undefined][] = [];
 
-  const deliver = (text: string | undefined): void => (text === undefined ? inbox.miss() : inbox.deliver(text));
+  const deliver = (text: string | undefined): void => (text === undefined ? queue.miss() : queue.deliver(text));
 
   return {
-    subscription: inbox.subscription,
+    subscription: queue.subscription,
     start(id) {
       from = id;
       for (const [at, text] of early) if (at > id) deliver(text);
@@ -298,9 +298,9 @@ function createMember(left: () => void): Member {
     tell(id, text) {
       if (from !== undefined) {
         if (id > from) deliver(text);
-      } else if (early.length < INBOX_MAX) early.push([id, text]);
+      } else if (early.length < QUEUE_MAX) early.push([id, text]);
       else early = [[id, undefined]];
     },
-    end: inbox.end,
+    end: queue.end,
   };
 }

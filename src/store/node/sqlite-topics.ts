@@ -1,6 +1,6 @@
 import { checkName } from "../check.ts";
 import type { Topics } from "../store.ts";
-import { createInbox, type Inbox } from "../subscription-queue.ts";
+import { createSubscriptionQueue, type SubscriptionQueue } from "../subscription-queue.ts";
 import { nameOf, type SqliteDatabase, type Stored, storedName, storedText, textOf } from "./sqlite-database.ts";
 
 export interface SqliteTopics extends Topics {
@@ -19,7 +19,7 @@ const BATCH = 1_000;
  * that look costs microseconds.
  */
 export function sqliteTopics(db: SqliteDatabase): SqliteTopics {
-  const topics = new Map<string, Set<Inbox>>();
+  const topics = new Map<string, Set<SubscriptionQueue>>();
   const state: State = { seen: 0, fileVersion: undefined };
   let stopPolling: (() => void) | undefined;
 
@@ -31,16 +31,16 @@ export function sqliteTopics(db: SqliteDatabase): SqliteTopics {
     });
   };
 
-  const join = (topic: string, inbox: Inbox): void => {
-    const inboxes = topics.get(topic);
-    if (inboxes === undefined) topics.set(topic, new Set([inbox]));
-    else inboxes.add(inbox);
+  const join = (topic: string, queue: SubscriptionQueue): void => {
+    const queues = topics.get(topic);
+    if (queues === undefined) topics.set(topic, new Set([queue]));
+    else queues.add(queue);
     if (stopPolling === undefined) pollLater();
   };
 
-  const leave = (topic: string, inbox: Inbox): void => {
-    const inboxes = topics.get(topic);
-    if (inboxes?.delete(inbox) && inboxes.size === 0) topics.delete(topic);
+  const leave = (topic: string, queue: SubscriptionQueue): void => {
+    const queues = topics.get(topic);
+    if (queues?.delete(queue) && queues.size === 0) topics.delete(topic);
     if (topics.size > 0) return;
     stopPolling?.();
     stopPolling = undefined;
@@ -60,13 +60,13 @@ export function sqliteTopics(db: SqliteDatabase): SqliteTopics {
       // What was published until now is for those who listen already.
       if (topics.size > 0) deliver(db, state, topics);
       else state.seen = db.read(() => newest(db));
-      const inbox = createInbox(() => leave(topic, inbox));
-      join(topic, inbox);
-      return inbox.subscription;
+      const queue = createSubscriptionQueue(() => leave(topic, queue));
+      join(topic, queue);
+      return queue.subscription;
     },
     end() {
       stopPolling?.();
-      for (const inboxes of topics.values()) for (const inbox of inboxes) inbox.end();
+      for (const queues of topics.values()) for (const queue of queues) queue.end();
       topics.clear();
     },
   };
@@ -79,7 +79,7 @@ interface State {
   fileVersion: number | undefined;
 }
 
-type Listeners = ReadonlyMap<string, ReadonlySet<Inbox>>;
+type Listeners = ReadonlyMap<string, ReadonlySet<SubscriptionQueue>>;
 
 /** Delivers if another connection has written since this was last done. */
 function deliverChanges(db: SqliteDatabase, state: State, listeners: Listeners): void {
@@ -103,24 +103,24 @@ function deliverBatch(db: SqliteDatabase, state: State, listeners: Listeners): n
   const trimmed = db.get<{ count: number }>("SELECT count FROM counter WHERE name = 'trimmed'")?.count ?? 0;
   if (trimmed > state.seen) {
     state.seen = trimmed;
-    for (const inboxes of listeners.values()) for (const inbox of inboxes) inbox.miss();
+    for (const queues of listeners.values()) for (const queue of queues) queue.miss();
   }
   const sql = `SELECT id, topic FROM message WHERE id > ? ORDER BY id LIMIT ${BATCH}`;
   const rows = db.all<{ id: number; topic: Stored }>(sql, state.seen);
   for (const { id, topic } of rows) {
-    const inboxes = listeners.get(nameOf(topic));
-    if (inboxes !== undefined) deliverOne(db, id, inboxes);
+    const queues = listeners.get(nameOf(topic));
+    if (queues !== undefined) deliverOne(db, id, queues);
     state.seen = id;
   }
   return rows.length;
 }
 
 /** Texts are read only for those who listen. */
-function deliverOne(db: SqliteDatabase, id: number, inboxes: ReadonlySet<Inbox>): void {
+function deliverOne(db: SqliteDatabase, id: number, queues: ReadonlySet<SubscriptionQueue>): void {
   const row = db.get<{ text: Stored }>("SELECT text FROM message WHERE id = ?", id);
   if (row === undefined) return;
   const text = textOf(row.text);
-  for (const inbox of inboxes) inbox.deliver(text);
+  for (const queue of queues) queue.deliver(text);
 }
 
 function ignoring(work: () => unknown): void {
