@@ -1,8 +1,8 @@
-import { isObject, type Json } from "../json/json.ts";
+import { isObject } from "../json/json.ts";
 import { weightOf } from "../json/weight.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
-import type { ErrorObject, Incoming, Notification, Request } from "../jsonrpc/message.ts";
+import type { Incoming, Notification, Request } from "../jsonrpc/message.ts";
 import { type AnsweringPeer, createAnsweringPeer, type PeerCounters, type PeerOptions } from "../jsonrpc/peer.ts";
 import { McpError } from "../model/errors.ts";
 import { metaKeys } from "../model/meta.ts";
@@ -13,7 +13,6 @@ import { systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
 import { holding } from "../std/hold.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
-import { type Mask, maskJson } from "../std/secrets.ts";
 import { describeService } from "./describe-service.ts";
 import { createLegacySession, type LegacySession } from "./legacy-server.ts";
 import { createModernDesk } from "./modern-dispatcher.ts";
@@ -186,9 +185,4 @@ export interface ServeHandle extends AsyncDisposable {
   readonly closed: Promise<void>;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent, never rejects. */
   close(): Promise<void>;
-}
-
-/** An error of a peer without the secrets that it repeats. */
-export function maskError({ code, message, data }: ErrorObject, mask: Mask): ErrorObject {
-  return { code, message: mask(message), ...(data !== undefined && { data: maskJson(data, mask) as Json }) };
 }

@@ -18,10 +18,11 @@ import {
   type HttpHeaders,
   type HttpReply,
   jsonHeaders,
+  type PutOff,
+  putOffBy,
   sendAnswer,
   streamHeaders,
 } from "../../transport/http/http-message.ts";
-import { type PutOff, putOffBy } from "../../transport/http/put-off.ts";
 
 /** The events that answer a POST. */
 export interface AnswerStream {
