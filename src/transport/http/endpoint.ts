@@ -33,7 +33,7 @@ import {
   type LegacyHandlerOptions,
   type SseHandler,
 } from "./legacy-handlers.ts";
-import { createModernDoor, type ModernDoor, type ModernDoorOptions } from "./modern-handler.ts";
+import { createModernHandler, type ModernHandler, type ModernHandlerOptions } from "./modern-handler.ts";
 import type { HttpOptions, HttpWarning } from "./options.ts";
 
 /**
@@ -61,7 +61,7 @@ export interface HttpEndpoint {
 export function createEndpoint(service: Service, options: HttpOptions = {}): HttpEndpoint {
   const { path, allowedHosts = loopbackHosts, allowedOrigins = [], maxBodyBytes = 4_194_304, jsonLimits } = options;
   const guard = guardOf(options);
-  const { modern, legacy, sse, close } = createDoors(guard?.around(service) ?? service, options);
+  const { modern, legacy, sse, close } = createHandlers(guard?.around(service) ?? service, options);
   const limits = { hosts: allowedHosts, origins: allowedOrigins, maxBodyBytes, credentials: options.auth?.credentials };
   const admission = createAdmission({ ...limits, path, get: legacy !== undefined });
   const besides = new Map(
@@ -69,7 +69,7 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
   );
   let closing: Promise<void> | undefined;
 
-  /** The answer to what no door takes. */
+  /** The answer to what no handler takes. */
   const turnAway = (message: Parsed, stated: string | undefined): HttpAnswer | undefined => {
     if (isRevision(stated) && !isLegacy(stated)) return message.kind === "batch" ? noBatch : noResponse;
     if (stated !== undefined && !isRevision(stated)) return unsupported(message, stated, revisions);
@@ -184,8 +184,8 @@ function unsupported(message: Parsed | undefined, requested = "none", supported:
 }
 
 /** The ways into one service, by what clients speak. */
-export interface Doors {
-  readonly modern: ModernDoor;
+export interface Handlers {
+  readonly modern: ModernHandler;
   readonly legacy: LegacyHandler | undefined;
   /** With the paths of its own that it serves. */
   readonly sse: (SseHandler & { readonly paths: readonly string[] }) | undefined;
@@ -195,9 +195,9 @@ export interface Doors {
 
 const MIB = 1_048_576;
 
-export function createDoors(service: Service, options: HttpOptions): Doors {
+export function createHandlers(service: Service, options: HttpOptions): Handlers {
   const settings = toSettings(service, options);
-  const modern = createModernDoor(settings);
+  const modern = createModernHandler(settings);
   const legacy = options.legacy === false ? undefined : createLegacy(settings, options);
   const sse = createSse(settings, options);
   return {
@@ -210,7 +210,7 @@ export function createDoors(service: Service, options: HttpOptions): Doors {
   };
 }
 
-type Settings = LegacyHandlerOptions & ModernDoorOptions;
+type Settings = LegacyHandlerOptions & ModernHandlerOptions;
 
 function toSettings(service: Service, options: HttpOptions): Settings {
   const { clock = systemClock, onWarning } = options;
@@ -264,7 +264,7 @@ function storeOf(service: Service): Promise<Store> | undefined {
   return store?.();
 }
 
-function createSse(settings: Settings, { sse = false }: HttpOptions): Doors["sse"] {
+function createSse(settings: Settings, { sse = false }: HttpOptions): Handlers["sse"] {
   if (sse === false) return undefined;
   const { path = "/sse", messagesPath = "/messages" } = sse === true ? {} : sse;
   return { ...createSseHandler({ ...settings, path, messagesPath }), paths: [path, messagesPath] };
