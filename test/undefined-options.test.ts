@@ -27,7 +27,7 @@ import type { CreateMessageParams } from "../src/model/input.ts";
 import { ownInfo } from "../src/model/own-info.ts";
 import { createServer, link, tool } from "../src/server/index.ts";
 import { memoryStore } from "../src/store/memory-store.ts";
-import { openStore } from "../src/store/node/open-store.ts";
+import { openStore } from "../src/store/node/index.ts";
 import type { AppendOptions, ListOptions, PutOptions, Store } from "../src/store/store.ts";
 import { createManualClock } from "../src/testing/clock.ts";
 import { serveHttp } from "../src/transport/node/serve-http.ts";

@@ -1,3 +1,4 @@
+import type { ProviderFormat, ToolCall, Toolkit } from "../bridge/bridge.ts";
 import { type LoopContext, type LoopReply, toolLoop } from "../bridge/tool-loop.ts";
 import { type DisclosurePolicy, disclose } from "../catalog/select-tools.ts";
 import { toCatalog } from "../catalog/sort-tools.ts";
@@ -7,7 +8,7 @@ import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage } from "../model/input.ts";
 import { checkOptionNames, type OptionNames } from "../model/option-names.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { CallToolResult, Tool } from "../model/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
 import { readPage, runReadPage, type ToolSource } from "./tool-source.ts";
@@ -192,3 +193,47 @@ export type AgentEvent =
       readonly result: CallToolResult;
       readonly tookMs: number;
     };
+
+/** Makes the tools of a request for a provider: one of the bridges. */
+export type Bridge<F extends ProviderFormat> = (tools: readonly Tool[]) => Toolkit<F>;
+
+/** Sends a request of the provider, and gives its reply. */
+export type Send<F extends ProviderFormat> = (request: F["request"], context: LoopContext) => Promise<F["reply"]>;
+
+/**
+ * A model of a bridge and a way to send, for `runTools` and `toolLoop`.
+ *
+ * A call that cannot be made, because its arguments are no JSON or do not fit the
+ * schema of the tool, is not made: the model is told why, and may mend it.
+ */
+export function toModel<F extends ProviderFormat>(
+  bridge: Bridge<F>,
+  send: Send<F>,
+): (params: CreateMessageParams, context: LoopContext) => Promise<LoopReply> {
+  return async (params, context) => {
+    const kit = bridge(params.tools ?? []);
+    const reply = await send(kit.request(params), context);
+    const calls = await kit.calls(reply);
+    const problems = new Map(
+      calls.flatMap(({ id, problem }) => (problem === undefined ? [] : [[id, problem] as const])),
+    );
+    const result = readReply(kit, reply, calls);
+    return problems.size === 0 ? result : { ...result, problems };
+  };
+}
+
+/** Where not even the arguments can be read, the calls are all that is left of a reply. */
+function readReply<F extends ProviderFormat>(
+  kit: Toolkit<F>,
+  reply: F["reply"],
+  calls: readonly ToolCall[],
+): CreateMessageResult {
+  try {
+    return kit.reply(reply);
+  } catch (error) {
+    const isReadable = error instanceof McpError && error.code === "invalid-response" && calls.length > 0;
+    if (!isReadable) throw error;
+    const content = calls.map(({ id, name, input = {} }): SamplingContent => ({ type: "tool_use", id, name, input }));
+    return { role: "assistant", content, model: "", stopReason: "toolUse" };
+  }
+}

@@ -126,17 +126,17 @@ const anyObject: JsonObject = { type: "object" };
  * It belongs to the very object, in this process: nobody else sees it, and
  * nothing from elsewhere can pretend to have it. A copy of the content has none.
  */
-export interface Keepsakes<K> {
+export interface ProviderMetadata<K> {
   /** The content itself. */
-  keep<C extends SamplingContent>(content: C, keepsake: K): C;
+  keep<C extends SamplingContent>(content: C, metadata: K): C;
   find(content: SamplingContent): K | undefined;
 }
 
-export function createKeepsakes<K>(): Keepsakes<K> {
+export function createProviderMetadata<K>(): ProviderMetadata<K> {
   const kept = new WeakMap<SamplingContent, K>();
   return {
-    keep(content, keepsake) {
-      kept.set(content, keepsake);
+    keep(content, metadata) {
+      kept.set(content, metadata);
       return content;
     },
     find: (content) => kept.get(content),

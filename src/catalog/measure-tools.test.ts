@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { meter } from "./measure-tools.ts";
 import type { CatalogTool } from "./sort-tools.ts";
+import { meter } from "./tokens.ts";
 
 const toolOf = (server: string, name: string, description: string): CatalogTool => ({
   server,

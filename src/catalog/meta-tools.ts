@@ -1,10 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-import type { Catalog } from "./catalog.ts";
-import { tokensWithServer } from "./measure-tools.ts";
-import { type CatalogTool, fullNameOf } from "./sort-tools.ts";
-import { oneLine } from "./tokens.ts";
-import { nearestTo } from "./tool-index.ts";
+import { type CatalogTool, fullNameOf, inStableOrder } from "./sort-tools.ts";
+import { oneLine, tokensWithServer } from "./tokens.ts";
+import { createToolIndex, type Hit, nearestTo } from "./tool-index.ts";
 
 /** Runs a tool by its full name, `server:tool`. */
 export type ToolCaller = (name: string, args: JsonObject) => Promise<CallToolResult>;
@@ -258,4 +256,41 @@ function briefly(item: CatalogTool): string {
   const { title, description = title ?? "" } = item.tool;
   const about = oneLine(description);
   return about === "" ? fullNameOf(item) : `${fullNameOf(item)}: ${about}`;
+}
+
+/** The tools of all servers, each under its full name. */
+export interface Catalog {
+  /** In stable order, each name once: the first that has it. */
+  readonly tools: readonly CatalogTool[];
+  readonly servers: readonly string[];
+  find(name: string): CatalogTool | undefined;
+  search(query: string, limit: number): readonly Hit[];
+  /** Names that somebody may have meant who used one that is unknown. */
+  suggest(name: string): readonly string[];
+}
+
+export function createCatalog(given: readonly CatalogTool[], order: readonly string[] = []): Catalog {
+  const byName = new Map<string, CatalogTool>();
+  for (const tool of inStableOrder(given, order)) {
+    const name = fullNameOf(tool);
+    if (!byName.has(name)) byName.set(name, tool);
+  }
+  const tools = [...byName.values()];
+  /** Made when it is first needed. */
+  let index: ReturnType<typeof createToolIndex> | undefined;
+  const search = (query: string, limit: number): readonly Hit[] => {
+    index ??= createToolIndex(tools);
+    return index.search(query, { limit });
+  };
+
+  return {
+    tools,
+    servers: [...new Set(tools.map(({ server }) => server))],
+    find: (name) => byName.get(name),
+    search,
+    suggest(name) {
+      const near = nearestTo(name, [...byName.keys()]);
+      return near.length > 0 ? near : search(name, 3).map((hit) => hit.name);
+    },
+  };
 }

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
 import type { CallToolResult } from "../model/tool.ts";
-import { meter } from "./measure-tools.ts";
 import { type Disclosure, type DisclosurePolicy, disclose } from "./select-tools.ts";
 import { type CatalogTool, fullNameOf } from "./sort-tools.ts";
+import { meter } from "./tokens.ts";
 
 const toolOf = (server: string, name: string, description: string): CatalogTool => ({
   server,

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject } from "../json/json.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-import { type Catalog, createCatalog } from "./catalog.ts";
-import { tokensWithServer } from "./measure-tools.ts";
 import {
+  type Catalog,
   callTool,
+  createCatalog,
   listTools,
   type MetaTool,
   problem,
@@ -13,6 +13,7 @@ import {
   unknownTool,
 } from "./meta-tools.ts";
 import { type CatalogTool, fullNameOf } from "./sort-tools.ts";
+import { tokensWithServer } from "./tokens.ts";
 
 /** How many tools a model is told of, and when. */
 export interface DisclosurePolicy {

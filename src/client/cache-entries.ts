@@ -5,7 +5,7 @@ import { type Awaitable, allOf, chain } from "../std/awaitable.ts";
 import { toBase64Url } from "../std/base64.ts";
 import type { Clock } from "../std/clock.ts";
 import { type Attempts, attemptsInMemory, createAttempts } from "../store/attempt.ts";
-import { memoryStore } from "../store/memory-store.ts";
+import { boundedMemoryStore } from "../store/bounded-memory.ts";
 import type { Store, Value, Values } from "../store/store.ts";
 import { checkOfList } from "./list-entries.ts";
 import type { Warn } from "./warning.ts";
@@ -77,7 +77,7 @@ export function createCacheEntries(options: CacheEntriesOptions): CacheEntries {
   const memo = createMemo();
 
   const inMemory = (scopes: readonly Scope[]): ResultStore => {
-    const attempt = attemptsInMemory(memoryStore({ clock, maxValues }));
+    const attempt = attemptsInMemory(boundedMemoryStore({ clock, maxValues, whenFull: "drop" }));
     return createResultStore({ attempt, warn, memo, names: memoryNames, slots: [{ kind: "own", scopes }] });
   };
 

@@ -27,7 +27,12 @@ function reasonIn(data: Failure["data"]): unknown {
   return isObject(data) ? data.reason : undefined;
 }
 
-const found: ReadonlySet<ErrorCode> = new Set(["invalid-response", "connection-closed", "http-error"] as const);
+const found: ReadonlySet<ErrorCode> = new Set([
+  "invalid-response",
+  "connection-closed",
+  "http-error",
+  "unauthorized",
+] as const);
 
 /** The error of a call whose caller does not want it any more. */
 export function cancelled(what: string, signal: AbortSignal): McpError {

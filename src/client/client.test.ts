@@ -7,7 +7,7 @@ import type { ServerCapabilities } from "../model/peer.ts";
 import type { Call, Outcome, Service } from "../model/service.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type Client, type ClientOptions, createClient } from "./client.ts";
-import { createAnswerDesk } from "./request-handlers.ts";
+import { createRequestHandlers } from "./request-handlers.ts";
 
 type Script = (call: Call) => Promise<Outcome>;
 
@@ -35,18 +35,18 @@ function setUp(script: Script, { server = everything, connection: parts, ...opti
     calls.push(call);
     return script(call);
   };
-  const desk = createAnswerDesk(options);
+  const handlers = createRequestHandlers(options);
   const connection: Connection = {
     service: service as Service,
     revision: "2026-07-28",
     server: { supportedVersions: ["2026-07-28"], capabilities: server, serverInfo: { name: "shop", version: "1" } },
-    peer: { revision: "2026-07-28", capabilities: desk.capabilities },
+    peer: { revision: "2026-07-28", capabilities: handlers.capabilities },
     ended,
     close: async () => end(undefined),
     ...parts,
   };
-  const client = createClient(connection, desk, { clock, ...options });
-  return { calls, client, clock, desk, end };
+  const client = createClient(connection, handlers, { clock, ...options });
+  return { calls, client, clock, handlers, end };
 }
 
 const giving =
@@ -449,13 +449,13 @@ describe("upkeep", () => {
 
   it("C54: tells the server of new roots where the revision has it; the next question sees them", async () => {
     const told: unknown[] = [];
-    const { client, desk } = setUp(hang, {
+    const { client, handlers } = setUp(hang, {
       roots: [],
       connection: { tell: (method, params) => told.push([method, params]) },
     });
     client.setRoots([{ uri: "file:///a" }]);
     expect(told).toEqual([["notifications/roots/list_changed", {}]]);
-    const asked = desk.answer({ method: "roots/list", params: {} }, new AbortController().signal);
+    const asked = handlers.answer({ method: "roots/list", params: {} }, new AbortController().signal);
     expect(await asked).toEqual({ roots: [{ uri: "file:///a" }] });
   });
 

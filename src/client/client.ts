@@ -8,7 +8,7 @@ import type { DiscoverResult, Method, Params, Result } from "../model/methods.ts
 import type { CompleteParams, CompleteResult, GetPromptResult, Prompt } from "../model/prompt.ts";
 import { isSince, newest, type Revision } from "../model/revision.ts";
 import type { CallOf, Service } from "../model/service.ts";
-import type { Change, ListenFilter } from "../model/subscription.ts";
+import type { Change } from "../model/subscription.ts";
 import type { CallToolResult, Tool, ToolTypes } from "../model/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { holding } from "../std/hold.ts";
@@ -17,9 +17,9 @@ import { quote } from "../std/text.ts";
 import type { CacheOptions } from "./cache-entries.ts";
 import type { CachedCallOptions, CallOptions, ToolCallOptions } from "./call-options.ts";
 import { withoutMalformed } from "./list-entries.ts";
-import { type Listener, listen, type Watch, type WatchOptions } from "./listen.ts";
+import { type ChangeKinds, createWatches, type Watch, type WatchOptions } from "./listen.ts";
 import { createOutputChecks } from "./output-check.ts";
-import type { AnswerDesk, AnswerOptions } from "./request-handlers.ts";
+import type { AnswerOptions, ClientRequestHandlers } from "./request-handlers.ts";
 import {
   type Calls,
   createCalls,
@@ -31,12 +31,12 @@ import {
   type Requests,
   unsupported,
 } from "./requests.ts";
-import { createResponseCache, type ResponseCache } from "./response-cache.ts";
-import type { TaskDeskParts } from "./task-handles.ts";
+import { chooseCache } from "./response-cache.ts";
+import type { TaskHandlesParts } from "./task-handles.ts";
 import type { Tasks } from "./tasks.ts";
 import { createToolCalls } from "./tool-calls.ts";
 import { createTools, type Tools } from "./typed-tools.ts";
-import { toWarn, type Warn } from "./warning.ts";
+import { toWarn } from "./warning.ts";
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
@@ -132,10 +132,10 @@ export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable
   close(): Promise<void>;
 }
 
-/** A client over an open connection. `desk` is the one the connection was opened with; `place` names where the server is. */
+/** A client over an open connection. `handlers` are those the connection was opened with; `place` names where the server is. */
 export function createClient<T extends ToolTypes = ToolTypes>(
   connection: Connection,
-  desk: AnswerDesk,
+  handlers: ClientRequestHandlers,
   options: ClientOptions = {},
   place?: string,
 ): Client<T> {
@@ -152,13 +152,13 @@ export function createClient<T extends ToolTypes = ToolTypes>(
   const warn = toWarn(options.onWarning);
   const limits = limitsOf(options, standardLimits);
   const bounds = { limits, maxInFlight, maxQueuedCalls, maxRounds };
-  const requests = createRequests({ connection, desk, clock, warn, ...bounds, onLog, logLevel });
+  const requests = createRequests({ connection, handlers, clock, warn, ...bounds, onLog, logLevel });
   const lists = withoutMalformed(connection.service, warn);
   const cache = chooseCache(options.cache ?? true, { service: lists, connection, clock, warn, place });
   const checks = createOutputChecks(warn);
   const { call, pages, list } = createCalls({ server, requests, lists, cache, maxPages, warn });
   const { close, closed, isClosed, lose } = createLifetime(connection, requests, clock);
-  void closed.then(desk.close);
+  void closed.then(handlers.close);
 
   const onChange = (change: Change): void => {
     cache?.invalidate(change);
@@ -168,7 +168,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
   const { watch, changes } = createWatches({ server, send, clock, confirmMs: limits.idleMs, warn, isClosed, onChange });
 
   const checksOutput = options.checkOutput !== false;
-  const { callTool, listTools } = createToolCalls({ connection, desk, send, call, list, checks, checksOutput });
+  const { callTool, listTools } = createToolCalls({ connection, handlers, send, call, list, checks, checksOutput });
 
   const upkeep = createUpkeep(connection, requests, call);
   if (options.pingIntervalMs) {
@@ -197,7 +197,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
     request: (method: string, params: JsonObject = {}, given?: CallOptions) => requests.sendRaw(method, params, given),
     watch,
     changes,
-    ...createTelling(connection, desk, isClosed),
+    ...createTelling(connection, handlers, isClosed),
     closed,
     close,
     [Symbol.asyncDispose]: close,
@@ -206,40 +206,17 @@ export function createClient<T extends ToolTypes = ToolTypes>(
 
 const standardLimits = { idleMs: 30_000, totalMs: 600_000 };
 
-interface CacheParts {
-  readonly service: Service;
-  readonly connection: Pick<Connection, "server" | "revision">;
-  readonly clock: Clock;
-  readonly warn: Warn;
-  /** Names where the server is. May hold secrets. Absent where nobody else could connect to the same. */
-  readonly place: string | undefined;
-}
-
-/** The cache that a client was told to use. */
-function chooseCache(wanted: boolean | CacheOptions, parts: CacheParts): ResponseCache | undefined {
-  const { service, connection, clock, warn, place } = parts;
-  if (wanted === false) return undefined;
-  if (wanted === true) return createResponseCache({ service, clock, warn });
-  if (place === undefined) {
-    warn({ kind: "not-honoured", message: "results stay in memory: only a URL or a command names a server to others" });
-    return createResponseCache({ service, clock, warn });
-  }
-  const { name, version } = connection.server.serverInfo;
-  const server = JSON.stringify([place, name, version, connection.revision]);
-  return createResponseCache({ service, clock, warn, shared: { ...wanted, server } });
-}
-
 /** The tasks of one client. What deals with them is loaded when first used. */
-function createTasks(parts: TaskDeskParts): Tasks {
-  const desk = lazy(
+function createTasks(parts: TaskHandlesParts): Tasks {
+  const handles = lazy(
     () => import("./task-handles.ts"),
-    ({ createTaskDesk }) => createTaskDesk(parts),
+    ({ createTaskHandles }) => createTaskHandles(parts),
   );
 
   return {
-    start: async (name, args, options) => (await desk.load()).start(name, args, options),
-    resume: async (taskId, options) => (await desk.load()).resume(taskId, options),
-    list: async (options) => (await desk.load()).list(options),
+    start: async (name, args, options) => (await handles.load()).start(name, args, options),
+    resume: async (taskId, options) => (await handles.load()).resume(taskId, options),
+    list: async (options) => (await handles.load()).list(options),
   };
 }
 
@@ -372,53 +349,5 @@ function watchPings({ clock, intervalMs, server, ping, lost }: PingWatchOptions)
   return () => {
     isOver = true;
     disarm();
-  };
-}
-
-/** Kinds of lists to hear of. */
-export interface ChangeKinds {
-  readonly tools?: boolean | undefined;
-  readonly prompts?: boolean | undefined;
-  readonly resources?: boolean | undefined;
-}
-
-/** The ways to hear of changes on one server. What it does not announce fails with `unsupported`, without asking it. */
-interface Watches {
-  watch(uri: string, options?: WatchOptions): Watch<{ readonly uri: string }>;
-  changes(kinds?: ChangeKinds, options?: WatchOptions): Watch<Change>;
-}
-
-function createWatches(listener: Listener): Watches {
-  const { server } = listener;
-  const { resources } = server.capabilities;
-  const announced = kinds.filter((kind) => server.capabilities[kind]?.listChanged === true);
-  const refuse = (capability: string) => unsupported(server, "subscriptions/listen", capability);
-
-  return {
-    watch(uri, options) {
-      const refusal = resources?.subscribe === true ? undefined : refuse("resources.subscribe");
-      const pick = (change: Change) => ({ uri: change.kind === "resource" ? change.uri : uri });
-      return listen(listener, { filter: { resourceSubscriptions: [uri] }, pick, refusal }, options);
-    },
-    changes(wanted, options) {
-      const named = kinds.filter((kind) => wanted?.[kind] === true);
-      const asked = named.length > 0 ? named : announced;
-      const missing = asked.filter((kind) => !announced.includes(kind)).map((kind) => `${kind}.listChanged`);
-      const refusal =
-        asked.length === 0 || missing.length > 0 ? refuse(missing.join(", ") || "listChanged") : undefined;
-      return listen(listener, { filter: filterOf(asked), pick: (change) => change, refusal }, options);
-    },
-  };
-}
-
-type Kind = keyof ChangeKinds;
-
-const kinds: readonly Kind[] = ["tools", "prompts", "resources"];
-
-function filterOf(asked: readonly Kind[]): ListenFilter {
-  return {
-    ...(asked.includes("tools") && { toolsListChanged: true }),
-    ...(asked.includes("prompts") && { promptsListChanged: true }),
-    ...(asked.includes("resources") && { resourcesListChanged: true }),
   };
 }

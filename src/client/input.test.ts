@@ -10,10 +10,10 @@ const roots: Question = { method: "roots/list", params: {} };
 
 function contextOf(changes: Partial<RoundContext> = {}) {
   const clock = createManualClock();
-  const desk = { answer: async () => ({ roots: [] }) };
+  const handlers = { answer: async () => ({ roots: [] }) };
   return {
     what: "tools/call",
-    desk,
+    handlers,
     clock,
     abort: new LazyAbort(),
     round: 1,
@@ -30,7 +30,7 @@ function asking(questions: Readonly<Record<string, Question>>, state?: string): 
 describe("nextRound", () => {
   it("answers all questions at the same time, each under its key", async () => {
     const waiting: (() => void)[] = [];
-    const desk = {
+    const handlers = {
       answer: ({ params }: Question) =>
         new Promise<{ said: string }>((resolve) => {
           waiting.push(() => resolve({ said: JSON.stringify(params) }));
@@ -40,7 +40,7 @@ describe("nextRound", () => {
       a: { method: "roots/list", params: { n: 1 } },
       ["__proto__"]: { method: "roots/list", params: { n: 2 } },
     };
-    const round = nextRound(asking(questions, "sealed"), contextOf({ desk }));
+    const round = nextRound(asking(questions, "sealed"), contextOf({ handlers }));
     expect(waiting).toHaveLength(2);
     for (const answer of waiting.reverse()) answer();
     expect(Object.entries((await round).answers ?? {})).toEqual([
@@ -97,10 +97,10 @@ describe("nextRound", () => {
   });
 
   it("ends with missing-capability, naming the kind, when nobody answers such questions", async () => {
-    const desk = {
+    const handlers = {
       answer: () => Promise.reject(new McpError("method-not-found", "no")),
     };
-    await expect(nextRound(asking({ q: roots }), contextOf({ desk }))).rejects.toMatchObject({
+    await expect(nextRound(asking({ q: roots }), contextOf({ handlers }))).rejects.toMatchObject({
       code: "missing-capability",
       message: "tools/call asks for roots/list, which this client does not answer; give connect roots",
     });
@@ -108,7 +108,7 @@ describe("nextRound", () => {
 
   it("passes on what a handler throws", async () => {
     const refusal = new McpError("rejected", "the user said no");
-    const desk = { answer: () => Promise.reject(refusal) };
-    await expect(nextRound(asking({ q: roots }), contextOf({ desk }))).rejects.toBe(refusal);
+    const handlers = { answer: () => Promise.reject(refusal) };
+    await expect(nextRound(asking({ q: roots }), contextOf({ handlers }))).rejects.toBe(refusal);
   });
 });

@@ -6,7 +6,7 @@ import type { Call, Outcome, Service } from "../model/service.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type ClientOptions, createClient } from "./client.ts";
 import type { Watch } from "./listen.ts";
-import { createAnswerDesk } from "./request-handlers.ts";
+import { createRequestHandlers } from "./request-handlers.ts";
 
 const announcing: ServerCapabilities = {
   tools: { listChanged: true },
@@ -44,7 +44,7 @@ function setUp(options: ClientOptions & { readonly server?: ServerCapabilities; 
     ended,
     close: async () => end(undefined),
   };
-  const client = createClient(connection, createAnswerDesk(rest), { clock, ...rest });
+  const client = createClient(connection, createRequestHandlers(rest), { clock, ...rest });
   const tell = (method: string, params = {}, index = 0) =>
     listens[index]?.call.notify(`notifications/${method}`, params);
   return { client, clock, end, listens, listCount: () => lists, tell };

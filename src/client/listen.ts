@@ -7,7 +7,7 @@ import type { Clock } from "../std/clock.ts";
 import { quote } from "../std/text.ts";
 import { callText, cancelled } from "./call-errors.ts";
 import { type CallOptions, type Hear, onSignal } from "./call-options.ts";
-import type { Requests } from "./requests.ts";
+import { type Requests, unsupported } from "./requests.ts";
 import type { Warn } from "./warning.ts";
 
 /// <reference lib="esnext.disposable" preserve="true" />
@@ -260,4 +260,52 @@ function createChangeQueue(maxUnread: number): ChangeQueue {
 function keyOf(change: Change): string {
   if (change.kind === "task") return `task ${change.task.taskId}`;
   return change.kind === "resource" ? `resource ${change.uri}` : change.kind;
+}
+
+/** Kinds of lists to hear of. */
+export interface ChangeKinds {
+  readonly tools?: boolean | undefined;
+  readonly prompts?: boolean | undefined;
+  readonly resources?: boolean | undefined;
+}
+
+/** The ways to hear of changes on one server. What it does not announce fails with `unsupported`, without asking it. */
+interface Watches {
+  watch(uri: string, options?: WatchOptions): Watch<{ readonly uri: string }>;
+  changes(kinds?: ChangeKinds, options?: WatchOptions): Watch<Change>;
+}
+
+export function createWatches(listener: Listener): Watches {
+  const { server } = listener;
+  const { resources } = server.capabilities;
+  const announced = kinds.filter((kind) => server.capabilities[kind]?.listChanged === true);
+  const refuse = (capability: string) => unsupported(server, "subscriptions/listen", capability);
+
+  return {
+    watch(uri, options) {
+      const refusal = resources?.subscribe === true ? undefined : refuse("resources.subscribe");
+      const pick = (change: Change) => ({ uri: change.kind === "resource" ? change.uri : uri });
+      return listen(listener, { filter: { resourceSubscriptions: [uri] }, pick, refusal }, options);
+    },
+    changes(wanted, options) {
+      const named = kinds.filter((kind) => wanted?.[kind] === true);
+      const asked = named.length > 0 ? named : announced;
+      const missing = asked.filter((kind) => !announced.includes(kind)).map((kind) => `${kind}.listChanged`);
+      const refusal =
+        asked.length === 0 || missing.length > 0 ? refuse(missing.join(", ") || "listChanged") : undefined;
+      return listen(listener, { filter: filterOf(asked), pick: (change) => change, refusal }, options);
+    },
+  };
+}
+
+type Kind = keyof ChangeKinds;
+
+const kinds: readonly Kind[] = ["tools", "prompts", "resources"];
+
+function filterOf(asked: readonly Kind[]): ListenFilter {
+  return {
+    ...(asked.includes("tools") && { toolsListChanged: true }),
+    ...(asked.includes("prompts") && { promptsListChanged: true }),
+    ...(asked.includes("resources") && { resourcesListChanged: true }),
+  };
 }

@@ -12,13 +12,13 @@ import { LazyAbort } from "../std/lazy-abort.ts";
 import { type Linked, LinkedSet } from "../std/linked-set.ts";
 import { broken, callText, cancelled, failed, notSent, silent, tooLong } from "./call-errors.ts";
 import { isCounted, type OutgoingRequest, onSignal, type Route } from "./call-options.ts";
-import type { Follow } from "./follow.ts";
-import type { AnswerDesk } from "./request-handlers.ts";
+import type { ClientRequestHandlers } from "./request-handlers.ts";
+import type { Follow } from "./task-news.ts";
 
 /** What the exchanges of one client share. */
-export interface Line {
+export interface ClientState {
   readonly connection: Connection;
-  readonly desk: AnswerDesk;
+  readonly handlers: ClientRequestHandlers;
   readonly clock: RememberingClock;
   readonly deadlines: Deadlines;
   /** Keeps the process alive for those who wait for a result. */
@@ -43,8 +43,11 @@ export interface RememberingClock extends Clock {
  * end of the connection comes first. It does not wait for a service that
  * ignores an abort, and what such a service says later is not heard.
  */
-export function exchange<M extends Method>(line: Line, request: OutgoingRequest<M>): Promise<Result<M>> {
-  return new Promise((resolve, reject) => new Exchange(line, request, { resolve, reject }).begin());
+export function startOutgoingCall<M extends Method>(
+  client: ClientState,
+  request: OutgoingRequest<M>,
+): Promise<Result<M>> {
+  return new Promise((resolve, reject) => new OutgoingCall(client, request, { resolve, reject }).begin());
 }
 
 interface Settle<M extends Method> {
@@ -52,11 +55,11 @@ interface Settle<M extends Method> {
   reject(error: McpError): void;
 }
 
-class Exchange<M extends Method> implements OpenExchange {
+class OutgoingCall<M extends Method> implements OpenCall {
   readonly method: M;
-  previous: OpenExchange | undefined;
-  next: OpenExchange | undefined;
-  readonly #line: Line;
+  previous: OpenCall | undefined;
+  next: OpenCall | undefined;
+  readonly #client: ClientState;
   readonly #request: OutgoingRequest<M>;
   readonly #settle: Settle<M>;
   readonly #notify: Notify;
@@ -70,27 +73,27 @@ class Exchange<M extends Method> implements OpenExchange {
   #served: number;
   /** True while a task is followed and nothing is asked of the server. */
   #resting = false;
-  #among: LinkedSet<OpenExchange>;
+  #among: LinkedSet<OpenCall>;
   #settled = false;
 
-  constructor(line: Line, request: OutgoingRequest<M>, settle: Settle<M>) {
+  constructor(client: ClientState, request: OutgoingRequest<M>, settle: Settle<M>) {
     this.method = request.method;
-    this.#line = line;
+    this.#client = client;
     this.#request = request;
     this.#settle = settle;
     this.#notify = request.hear === undefined ? ignore : (method, params) => this.#hear(method, params);
-    this.#served = line.desk.activity.served;
-    this.#deadline = line.deadlines.start(request.limits, () => this.#expire());
+    this.#served = client.handlers.activity.served;
+    this.#deadline = client.deadlines.start(request.limits, () => this.#expire());
     // Starting the deadline has just read the clock.
-    this.#startedAt = line.clock.last;
+    this.#startedAt = client.clock.last;
     this.#unlisten = request.signal && this.#follow(request.signal);
-    this.#among = setFor(request.route, line.queue);
+    this.#among = setFor(request.route, client.queue);
     this.#among.add(this);
-    if (request.route.listens !== true) line.hold.take();
+    if (request.route.listens !== true) client.hold.take();
   }
 
   get what(): string {
-    return callText(this.method, this.#request.params, this.#line.connection.server);
+    return callText(this.method, this.#request.params, this.#client.connection.server);
   }
 
   begin(): void {
@@ -98,7 +101,7 @@ class Exchange<M extends Method> implements OpenExchange {
   }
 
   start(): void {
-    this.#moveTo(this.#line.queue.open);
+    this.#moveTo(this.#client.queue.open);
     this.#deadline.touch();
     this.#call(firstRound);
   }
@@ -120,10 +123,10 @@ class Exchange<M extends Method> implements OpenExchange {
 
   #toCall({ answers, state }: Round): CallOf<M> {
     const { method, params, meta, headers, wantsProgress, logLevel, route } = this.#request;
-    const { connection, desk } = this.#line;
-    const tasks = route.tasks ?? this.#line.tasks;
+    const { connection, handlers } = this.#client;
+    const tasks = route.tasks ?? this.#client.tasks;
     const abort = this.#abort;
-    const ask: Ask | undefined = desk.isOpen ? (question) => desk.answer(question, abort.signal) : undefined;
+    const ask: Ask | undefined = handlers.isOpen ? (question) => handlers.answer(question, abort.signal) : undefined;
     const { peer } = connection;
     const notify = this.#notify;
     const asked = { answers, state, ask, tasks };
@@ -152,7 +155,7 @@ class Exchange<M extends Method> implements OpenExchange {
 
   /** What follows a task whose caller has gone does so only to end it. */
   #followTask(task: Task): void {
-    const { follow, queue } = this.#line;
+    const { follow, queue } = this.#client;
     if (follow === undefined || this.method !== "tools/call") {
       this.#reject(new McpError("invalid-response", `${this.what} ended as a task, which was not asked for`));
       return;
@@ -180,10 +183,10 @@ class Exchange<M extends Method> implements OpenExchange {
   }
 
   get #isWaiting(): boolean {
-    return this.#among === this.#line.queue.waiting;
+    return this.#among === this.#client.queue.waiting;
   }
 
-  #moveTo(set: LinkedSet<OpenExchange>): void {
+  #moveTo(set: LinkedSet<OpenCall>): void {
     this.#leave();
     this.#among = set;
     set.add(this);
@@ -191,7 +194,7 @@ class Exchange<M extends Method> implements OpenExchange {
 
   /** Gives its place to the next that waits. */
   #leave(): void {
-    const { queue } = this.#line;
+    const { queue } = this.#client;
     this.#among.delete(this);
     if (queue.waiting.size > 0 && !this.#isWaiting) queue.startWaiting();
   }
@@ -204,16 +207,16 @@ class Exchange<M extends Method> implements OpenExchange {
   async #answer(asked: InputRequired): Promise<void> {
     if (this.#settled) return;
     const { what } = this;
-    const { desk, clock, maxRounds } = this.#line;
+    const { handlers, clock, maxRounds } = this.#client;
     const abort = new LazyAbort();
     this.#abort = abort;
     this.#deadline.touch();
     try {
-      const next = await nextRound(asked, { what, desk, clock, abort, round: ++this.#rounds, maxRounds });
+      const next = await nextRound(asked, { what, handlers, clock, abort, round: ++this.#rounds, maxRounds });
       if (this.#settled) return;
       this.#abort = new LazyAbort();
       this.#deadline.touch();
-      this.#served = desk.activity.served;
+      this.#served = handlers.activity.served;
       this.#call(next);
     } catch (error) {
       this.fail(broken(what, error));
@@ -232,9 +235,9 @@ class Exchange<M extends Method> implements OpenExchange {
    */
   #expire(): void {
     const { limits } = this.#request;
-    const { clock, deadlines, desk } = this.#line;
+    const { clock, deadlines, handlers } = this.#client;
     const left = limits.totalMs > 0 ? this.#startedAt + limits.totalMs - clock.now() : Number.POSITIVE_INFINITY;
-    const { pending, served } = desk.activity;
+    const { pending, served } = handlers.activity;
     if (left <= 0) {
       const { totalMs } = limits;
       this.fail(this.#isWaiting ? notSent(this.what, totalMs, "maxTotalMs") : tooLong(this.what, totalMs));
@@ -260,7 +263,7 @@ class Exchange<M extends Method> implements OpenExchange {
     this.#settled = true;
     this.#deadline.stop();
     this.#unlisten?.();
-    if (this.#request.route.listens !== true) this.#line.hold.release();
+    if (this.#request.route.listens !== true) this.#client.hold.release();
     this.#leave();
     return true;
   }
@@ -270,7 +273,7 @@ const firstRound: Round = { answers: undefined, state: undefined };
 
 function ignore(): undefined {}
 
-function setFor(route: Route, queue: CallQueue): LinkedSet<OpenExchange> {
+function setFor(route: Route, queue: CallQueue): LinkedSet<OpenCall> {
   if (!isCounted(route)) return queue.aside;
   return queue.hasRoom() ? queue.open : queue.waiting;
 }
@@ -287,7 +290,7 @@ interface Round {
 export interface RoundContext {
   /** What is called, for errors. */
   readonly what: string;
-  readonly desk: Pick<AnswerDesk, "answer">;
+  readonly handlers: Pick<ClientRequestHandlers, "answer">;
   readonly clock: Clock;
   /** Ends the answering early. */
   readonly abort: LazyAbort;
@@ -333,10 +336,10 @@ async function answerAll(
 /** Answers one question. Throws `missing-capability` when it is of a kind this client does not answer. */
 export async function answer(
   question: Question,
-  { what, desk, abort }: Pick<RoundContext, "what" | "desk" | "abort">,
+  { what, handlers, abort }: Pick<RoundContext, "what" | "handlers" | "abort">,
 ): Promise<Answer> {
   try {
-    return await desk.answer(question, abort.signal);
+    return await handlers.answer(question, abort.signal);
   } catch (error) {
     if (!(error instanceof McpError) || error.code !== "method-not-found") throw error;
     const message = `${what} asks for ${question.method}, which this client does not answer; give connect ${handlerFor(question)}`;
@@ -367,23 +370,23 @@ function pause(ms: number, { clock, abort }: RoundContext): Promise<void> {
 }
 
 /** A call that is not settled. */
-interface OpenExchange extends Linked<OpenExchange> {
+interface OpenCall extends Linked<OpenCall> {
   /** What is called, for errors. */
   readonly what: string;
   /** Sends what has waited. */
   start(): void;
-  /** Settles the exchange, then aborts what is under way. No effect once settled. */
+  /** Settles the call, then aborts what is under way. No effect once settled. */
   fail(error: McpError, reason?: unknown): void;
 }
 
 /** The calls of one client that are not settled. */
 interface CallQueue {
   /** Those that were sent, but for those aside. */
-  readonly open: LinkedSet<OpenExchange>;
+  readonly open: LinkedSet<OpenCall>;
   /** Those that wait until there is room among the sent ones. */
-  readonly waiting: LinkedSet<OpenExchange>;
+  readonly waiting: LinkedSet<OpenCall>;
   /** Those whose calls were answered by a task, those that serve them, and what listens. They count as nobody's. */
-  readonly aside: LinkedSet<OpenExchange>;
+  readonly aside: LinkedSet<OpenCall>;
   /** False when one more has to wait. */
   hasRoom(): boolean;
   /** There may be room now: starts those that wait, in the order they came. */
@@ -393,9 +396,9 @@ interface CallQueue {
 }
 
 /** At most `maxInFlight` are open; 0 is no limit. */
-export function createCallQueue(maxInFlight: number, { activity }: Pick<AnswerDesk, "activity">): CallQueue {
-  const open = new LinkedSet<OpenExchange>();
-  const waiting = new LinkedSet<OpenExchange>();
+export function createCallQueue(maxInFlight: number, { activity }: Pick<ClientRequestHandlers, "activity">): CallQueue {
+  const open = new LinkedSet<OpenCall>();
+  const waiting = new LinkedSet<OpenCall>();
   let isStarting = false;
   let isClosed = false;
 

@@ -5,7 +5,7 @@ import type { CreateMessageResult, Question, Root } from "../model/input.ts";
 import { tasksExtension } from "../model/task.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { ElicitLink, ElicitReply } from "./elicitation.ts";
-import { type AnswerOptions, createAnswerDesk } from "./request-handlers.ts";
+import { type AnswerOptions, createRequestHandlers } from "./request-handlers.ts";
 import type { ClientWarning } from "./warning.ts";
 
 const signal = new AbortController().signal;
@@ -32,7 +32,7 @@ function link(url: string, elicitationId?: string): Question {
   return { method: "elicitation/create", params };
 }
 
-const ask = (options: AnswerOptions, question: Question) => createAnswerDesk(options).answer(question, signal);
+const ask = (options: AnswerOptions, question: Question) => createRequestHandlers(options).answer(question, signal);
 
 describe("what a client declares", () => {
   it.each<[string, AnswerOptions, object]>([
@@ -62,17 +62,17 @@ describe("what a client declares", () => {
     ],
     ["no extension at all", { tasks: true, capabilities: { extensions: undefined } }, {}],
   ])("%s", (_, options, capabilities) => {
-    expect(createAnswerDesk({ tasks: false, ...options }).capabilities).toStrictEqual(capabilities);
+    expect(createRequestHandlers({ tasks: false, ...options }).capabilities).toStrictEqual(capabilities);
   });
 
   it("tasks by default, which are no question it could answer", () => {
-    const { capabilities, isOpen } = createAnswerDesk();
+    const { capabilities, isOpen } = createRequestHandlers();
     expect(capabilities).toStrictEqual({ extensions: { [tasksExtension]: {} } });
     expect(isOpen).toBe(false);
   });
 
   it("C52: is frozen", () => {
-    expect(Object.isFrozen(createAnswerDesk({ roots: [] }).capabilities)).toBe(true);
+    expect(Object.isFrozen(createRequestHandlers({ roots: [] }).capabilities)).toBe(true);
   });
 });
 
@@ -246,16 +246,16 @@ describe("links", () => {
   it("C84: the server's word that the user is done resolves the waiter once; unknown ids are ignored", async () => {
     let completed: Promise<boolean> | undefined;
     const heard: unknown[] = [];
-    const desk = createAnswerDesk({
+    const handlers = createRequestHandlers({
       onElicitUrl: (page) => {
         completed = page.completed;
         return { action: "accept" };
       },
       onNotification: (notification) => heard.push(notification),
     });
-    await desk.answer(link("https://example.com", "e1"), signal);
+    await handlers.answer(link("https://example.com", "e1"), signal);
     for (const elicitationId of ["e2", 1, null, "e1", "e1"]) {
-      desk.notified("notifications/elicitation/complete", { elicitationId });
+      handlers.notified("notifications/elicitation/complete", { elicitationId });
     }
     await expect(completed).resolves.toBe(true);
     expect(heard).toEqual([]);
@@ -270,9 +270,9 @@ describe("links", () => {
       completed = page.completed;
       return { action };
     };
-    const desk = createAnswerDesk({ onElicitUrl }, clock);
-    await desk.answer(link("https://example.com", "e1"), abort.signal);
-    return { clock, abort, desk, completed };
+    const handlers = createRequestHandlers({ onElicitUrl }, clock);
+    await handlers.answer(link("https://example.com", "e1"), abort.signal);
+    return { clock, abort, handlers, completed };
   }
 
   it("who waits for the user to be done does not wait for ever (F144)", async () => {
@@ -285,7 +285,7 @@ describe("links", () => {
     expect(await cancelled.completed).toBe(false);
 
     const closed = await visit();
-    closed.desk.close();
+    closed.handlers.close();
     expect(await closed.completed).toBe(false);
 
     expect(await (await visit("decline")).completed).toBe(false);
@@ -297,10 +297,10 @@ describe("links", () => {
       waits.push(page.completed);
       return { action: "accept" } as const;
     };
-    const desk = createAnswerDesk({ onElicitUrl }, createManualClock());
-    for (let n = 0; n <= 100; n++) await desk.answer(link("https://example.com", `e${n}`), signal);
+    const handlers = createRequestHandlers({ onElicitUrl }, createManualClock());
+    for (let n = 0; n <= 100; n++) await handlers.answer(link("https://example.com", `e${n}`), signal);
     expect(await waits[0]).toBe(false);
-    desk.notified("notifications/elicitation/complete", { elicitationId: "e1" });
+    handlers.notified("notifications/elicitation/complete", { elicitationId: "e1" });
     expect(await waits[1]).toBe(true);
   });
 });
@@ -308,13 +308,13 @@ describe("links", () => {
 describe("handlers", () => {
   it("C44: see the signal of whoever asks", async () => {
     const abort = new AbortController();
-    const desk = createAnswerDesk({
+    const handlers = createRequestHandlers({
       onSample: (_, context) =>
         new Promise((__, reject) => {
           context.signal.addEventListener("abort", () => reject(new McpError("cancelled", "stopped")));
         }),
     });
-    const answer = desk.answer(sampling, abort.signal);
+    const answer = handlers.answer(sampling, abort.signal);
     abort.abort();
     await expect(answer).rejects.toMatchObject({ code: "cancelled" });
   });
@@ -334,24 +334,24 @@ describe("handlers", () => {
       seen.push(given);
       return [];
     };
-    expect(await createAnswerDesk({ roots }).answer(rootsList, abort.signal)).toEqual({ roots: [] });
+    expect(await createRequestHandlers({ roots }).answer(rootsList, abort.signal)).toEqual({ roots: [] });
     expect(seen).toEqual([abort.signal]);
   });
 
   it("C81: may answer later, once, with a result or an error", async () => {
     let give = (_: CreateMessageResult): void => {};
-    const desk = createAnswerDesk({
+    const handlers = createRequestHandlers({
       onSample: () =>
         new Promise((resolve) => {
           give = resolve;
         }),
     });
-    const answer = desk.answer(sampling, signal);
-    expect(desk.activity).toEqual({ pending: 1, served: 0 });
+    const answer = handlers.answer(sampling, signal);
+    expect(handlers.activity).toEqual({ pending: 1, served: 0 });
     give(sampled);
     give({ ...sampled, model: "another" });
     expect(await answer).toBe(sampled);
-    expect(desk.activity).toEqual({ pending: 0, served: 1 });
+    expect(handlers.activity).toEqual({ pending: 0, served: 1 });
   });
 
   it("C81: refuse with an error of their own; anything else they throw is internal", async () => {
@@ -377,27 +377,27 @@ describe("roots", () => {
   });
 
   it("C54: are replaced all at once, whatever happens to the given array", async () => {
-    const desk = createAnswerDesk({ roots: [home] });
-    const before = desk.answer(rootsList, signal);
+    const handlers = createRequestHandlers({ roots: [home] });
+    const before = handlers.answer(rootsList, signal);
     const next = [{ uri: "file:///a" }, { uri: "file:///b" }];
-    desk.setRoots(next);
+    handlers.setRoots(next);
     next.pop();
     expect(await before).toEqual({ roots: [home] });
-    expect(await desk.answer(rootsList, signal)).toEqual({ roots: [{ uri: "file:///a" }, { uri: "file:///b" }] });
+    expect(await handlers.answer(rootsList, signal)).toEqual({ roots: [{ uri: "file:///a" }, { uri: "file:///b" }] });
   });
 
   it.each<AnswerOptions>([{}, { roots: () => [] }, { roots: [], capabilities: { roots: {} } }])(
     "C54: cannot be set unless roots.listChanged is declared",
     (options) => {
-      expect(() => createAnswerDesk(options).setRoots([])).toThrow(McpError);
+      expect(() => createRequestHandlers(options).setRoots([])).toThrow(McpError);
     },
   );
 
   it("C55: must start with file://, when given, set or computed", async () => {
     const bad = [home, { uri: "https://example.com" }];
     const error = { code: "invalid-params", message: "root https://example.com must start with file://" };
-    expect(() => createAnswerDesk({ roots: bad })).toThrow(expect.objectContaining(error));
-    expect(() => createAnswerDesk({ roots: [] }).setRoots(bad)).toThrow(expect.objectContaining(error));
+    expect(() => createRequestHandlers({ roots: bad })).toThrow(expect.objectContaining(error));
+    expect(() => createRequestHandlers({ roots: [] }).setRoots(bad)).toThrow(expect.objectContaining(error));
     await expect(ask({ roots: async () => bad }, rootsList)).rejects.toMatchObject(error);
   });
 });
@@ -406,13 +406,13 @@ describe("notifications that belong to no call", () => {
   it("C19: go to onLog when they are log messages, else to onNotification", () => {
     const logs: unknown[] = [];
     const rest: unknown[] = [];
-    const desk = createAnswerDesk({
+    const handlers = createRequestHandlers({
       onLog: (entry) => logs.push(entry),
       onNotification: (notification) => rest.push(notification),
     });
-    desk.notified("notifications/message", { level: "info", data: "up" });
-    desk.notified("notifications/custom", { a: 1 });
-    desk.notified("notifications/progress", { progressToken: 7, progress: 1 });
+    handlers.notified("notifications/message", { level: "info", data: "up" });
+    handlers.notified("notifications/custom", { a: 1 });
+    handlers.notified("notifications/progress", { progressToken: 7, progress: 1 });
     expect(logs).toEqual([{ level: "info", data: "up" }]);
     expect(rest).toEqual([
       { method: "notifications/custom", params: { a: 1 } },
@@ -423,7 +423,7 @@ describe("notifications that belong to no call", () => {
   it("never break the reader: what a callback throws, now or later, is a warning", async () => {
     const warnings: ClientWarning[] = [];
     const cause = new Error("callback");
-    const desk = createAnswerDesk({
+    const handlers = createRequestHandlers({
       onNotification: () => {
         throw cause;
       },
@@ -432,9 +432,9 @@ describe("notifications that belong to no call", () => {
         throw new Error("also broken");
       },
     });
-    desk.notified("notifications/custom", {});
+    handlers.notified("notifications/custom", {});
     expect(warnings).toEqual([{ kind: "callback-failed", message: "onNotification threw", cause }]);
-    const later = createAnswerDesk({
+    const later = createRequestHandlers({
       onNotification: () => Promise.reject(cause),
       onWarning: (warning) => warnings.push(warning),
     });

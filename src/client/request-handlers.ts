@@ -77,7 +77,7 @@ export interface AnswerOptions {
 }
 
 /** Answers the questions of one server. */
-export interface AnswerDesk {
+export interface ClientRequestHandlers {
   /** What the client declares. Never changes. */
   readonly capabilities: ClientCapabilities;
   /** True when there is any question it could answer. */
@@ -102,7 +102,7 @@ export interface AnswerDesk {
   setRoots(roots: readonly Root[]): void;
 }
 
-export function createAnswerDesk(options: AnswerOptions = {}, clock: Clock = systemClock): AnswerDesk {
+export function createRequestHandlers(options: AnswerOptions = {}, clock: Clock = systemClock): ClientRequestHandlers {
   const capabilities = declared(options);
   const warn = toWarn(options.onWarning);
   const roots = createRoots(options.roots);

@@ -7,7 +7,7 @@ import { abortReason, type Call, type Outcome, onAbort, type Service } from "../
 import type { Task } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { type AnswerOptions, createAnswerDesk } from "./request-handlers.ts";
+import { type AnswerOptions, createRequestHandlers } from "./request-handlers.ts";
 import { createRequests, type RequestsOptions } from "./requests.ts";
 import type { ClientWarning } from "./warning.ts";
 
@@ -30,10 +30,10 @@ function setUp(script: Script, options: Partial<RequestsOptions> & AnswerOptions
     ended: new Promise(() => {}),
     close: async () => {},
   };
-  const desk = createAnswerDesk(options);
+  const handlers = createRequestHandlers(options);
   const requests = createRequests({
     connection,
-    desk,
+    handlers,
     clock,
     warn: (warning) => warnings.push(warning),
     limits: { idleMs: 30_000, totalMs: 600_000 },
@@ -45,7 +45,7 @@ function setUp(script: Script, options: Partial<RequestsOptions> & AnswerOptions
     ...options,
   });
   const send = (callOptions = {}) => requests.send("tools/call", { name: "buy" }, callOptions);
-  return { clock, desk, requests, send, warnings };
+  return { clock, handlers, requests, send, warnings };
 }
 
 /** A service whose outcomes the test gives, call by call. */
@@ -444,7 +444,7 @@ describe("time limits", () => {
 
   it("does not count the time a question waits for the user as silence, but as part of the total", async () => {
     let answerUser = (_: ElicitResult): void => {};
-    const { clock, desk, requests, send } = setUp(never, {
+    const { clock, handlers, requests, send } = setUp(never, {
       onElicit: () =>
         new Promise((resolve) => {
           answerUser = resolve;
@@ -454,7 +454,7 @@ describe("time limits", () => {
     promise.catch(() => {});
     const signal = new AbortController().signal;
     const form = { message: "?", requestedSchema: { type: "object", properties: {} } };
-    const answer = desk.answer({ method: "elicitation/create", params: form }, signal);
+    const answer = handlers.answer({ method: "elicitation/create", params: form }, signal);
     clock.advance(750);
     expect(requests.size).toBe(1);
     await settled();

@@ -26,16 +26,16 @@ import {
   type Route,
   type Send,
 } from "./call-options.ts";
-import type { Follow, FollowLine } from "./follow.ts";
 import { withoutDuplicates } from "./list-entries.ts";
-import { createCallQueue, exchange, type Line, type RememberingClock } from "./outgoing-call.ts";
-import type { AnswerDesk } from "./request-handlers.ts";
+import { type ClientState, createCallQueue, type RememberingClock, startOutgoingCall } from "./outgoing-call.ts";
+import type { ClientRequestHandlers } from "./request-handlers.ts";
 import type { ResponseCache } from "./response-cache.ts";
+import type { Follow, FollowContext } from "./task-news.ts";
 import { guarded, type Warn } from "./warning.ts";
 
 export interface RequestsOptions {
   readonly connection: Connection;
-  readonly desk: AnswerDesk;
+  readonly handlers: ClientRequestHandlers;
   readonly clock: Clock;
   readonly warn: Warn;
   /** For calls that state no limits of their own. */
@@ -65,9 +65,9 @@ export interface Requests {
 }
 
 export function createRequests(options: RequestsOptions): Requests {
-  const { connection, desk, limits, maxInFlight, maxQueuedCalls, maxRounds, warn, onLog } = options;
+  const { connection, handlers, limits, maxInFlight, maxQueuedCalls, maxRounds, warn, onLog } = options;
   const clock = remembering(options.clock);
-  const queue = createCallQueue(maxInFlight, desk);
+  const queue = createCallQueue(maxInFlight, handlers);
   const { open, waiting, aside } = queue;
   let over: { readonly why: string; readonly cause?: unknown } | undefined;
 
@@ -85,8 +85,8 @@ export function createRequests(options: RequestsOptions): Requests {
   };
 
   /** What a server says while a call is open, and what no callback of the call takes. */
-  const rest: Hear | undefined = desk.hears
-    ? (method, params) => void (method === "notifications/progress" || desk.notified(method, params))
+  const rest: Hear | undefined = handlers.hears
+    ? (method, params) => void (method === "notifications/progress" || handlers.notified(method, params))
     : undefined;
 
   const requests: Requests = {
@@ -97,7 +97,7 @@ export function createRequests(options: RequestsOptions): Requests {
       const refused = refusal(method, params, callOptions, route);
       if (refused !== undefined) return Promise.reject(refused);
       const logged = callOptions.onLog ?? onLog;
-      return exchange(line, {
+      return startOutgoingCall(line, {
         method,
         params,
         service: route.service ?? connection.service,
@@ -129,16 +129,16 @@ export function createRequests(options: RequestsOptions): Requests {
   };
   const { send } = requests;
   const isModern = eraOf(connection.revision) === "modern";
-  const knowsTasks = desk.capabilities.extensions?.[tasksExtension] !== undefined;
-  const line: Line = {
+  const knowsTasks = handlers.capabilities.extensions?.[tasksExtension] !== undefined;
+  const line: ClientState = {
     connection,
-    desk,
+    handlers,
     clock,
     deadlines: createDeadlines(clock),
     hold: createHold(options.clock),
     maxRounds,
     tasks: knowsTasks && isModern ? takesTasks : undefined,
-    follow: knowsTasks ? createFollow({ send, desk, clock: options.clock, maxRounds, isModern }) : undefined,
+    follow: knowsTasks ? createFollow({ send, handlers, clock: options.clock, maxRounds, isModern }) : undefined,
     queue,
   };
   return requests;
@@ -177,7 +177,7 @@ function remembering(clock: Clock): RememberingClock {
 }
 
 /** How the tasks of one client are followed. What does it is loaded when the first one comes. */
-export function createFollow(line: FollowLine): Follow {
+export function createFollow(line: FollowContext): Follow {
   const follower = lazy(
     () => import("./task-follower.ts"),
     ({ createFollower }) => createFollower(line),
@@ -311,7 +311,11 @@ interface Telling {
   setRoots(roots: readonly Root[]): void;
 }
 
-export function createTelling(connection: Connection, desk: AnswerDesk, isClosed: () => boolean): Telling {
+export function createTelling(
+  connection: Connection,
+  handlers: ClientRequestHandlers,
+  isClosed: () => boolean,
+): Telling {
   return {
     notify(method, params = {}) {
       if (!isOfVendor(method)) throw ofProtocol(method);
@@ -319,7 +323,7 @@ export function createTelling(connection: Connection, desk: AnswerDesk, isClosed
       connection.tell?.(method, params);
     },
     setRoots(roots) {
-      desk.setRoots(roots);
+      handlers.setRoots(roots);
       connection.tell?.(rootsChanged, {});
     },
   };

@@ -1,10 +1,11 @@
 import { asJson, type JsonObject } from "../json/json.ts";
+import type { Connection } from "../model/connection.ts";
 import type { Method, Result } from "../model/methods.ts";
 import { abortReason, type CallOf, type Outcome, type OutcomeOf, type Service } from "../model/service.ts";
 import type { Change } from "../model/subscription.ts";
 import { type Awaitable, chain } from "../std/awaitable.ts";
 import { lazy } from "../std/lazy.ts";
-import type { CacheEntries, CacheEntriesOptions, CacheKey, Lookup } from "./cache-entries.ts";
+import type { CacheEntries, CacheEntriesOptions, CacheKey, CacheOptions, Lookup } from "./cache-entries.ts";
 
 /** Keeps results for as long as the server allows. */
 export interface ResponseCache {
@@ -19,6 +20,26 @@ export interface ResponseCache {
 interface ResponseCacheOptions extends CacheEntriesOptions {
   /** What is asked for results that are not kept. */
   readonly service: Service;
+}
+
+interface CacheParts extends Pick<ResponseCacheOptions, "service" | "clock" | "warn"> {
+  readonly connection: Pick<Connection, "server" | "revision">;
+  /** Names where the server is. May hold secrets. Absent where nobody else could connect to the same. */
+  readonly place: string | undefined;
+}
+
+/** The cache that a client was told to use. */
+export function chooseCache(wanted: boolean | CacheOptions, parts: CacheParts): ResponseCache | undefined {
+  const { service, connection, clock, warn, place } = parts;
+  if (wanted === false) return undefined;
+  if (wanted === true) return createResponseCache({ service, clock, warn });
+  if (place === undefined) {
+    warn({ kind: "not-honoured", message: "results stay in memory: only a URL or a command names a server to others" });
+    return createResponseCache({ service, clock, warn });
+  }
+  const { name, version } = connection.server.serverInfo;
+  const server = JSON.stringify([place, name, version, connection.revision]);
+  return createResponseCache({ service, clock, warn, shared: { ...wanted, server } });
 }
 
 /**

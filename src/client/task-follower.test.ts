@@ -9,7 +9,7 @@ import type { Call, Outcome, Service } from "../model/service.ts";
 import { type DetailedTask, type Task, tasksExtension } from "../model/task.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type ClientOptions, createClient } from "./client.ts";
-import { createAnswerDesk } from "./request-handlers.ts";
+import { createRequestHandlers } from "./request-handlers.ts";
 import "./task-follower.ts";
 
 const at = "2026-01-01T00:00:00.000Z";
@@ -68,17 +68,17 @@ function setUp({ revision = "2026-07-28", task = working, odd, ...options }: Set
     calls.push(call);
     return odd?.(call) ?? answers[call.method]?.(call) ?? Promise.reject(new Error(call.method));
   };
-  const desk = createAnswerDesk(options);
+  const handlers = createRequestHandlers(options);
   const capabilities = { tools: {}, extensions: { [tasksExtension]: {} } };
   const connection: Connection = {
     service: service as Service,
     revision,
     server: { supportedVersions: [revision], capabilities, serverInfo: { name: "bakery", version: "1" } },
-    peer: { revision, capabilities: desk.capabilities },
+    peer: { revision, capabilities: handlers.capabilities },
     ended,
     close: async () => end(undefined),
   };
-  const client = createClient(connection, desk, { clock, ...options });
+  const client = createClient(connection, handlers, { clock, ...options });
   return {
     calls,
     client,

@@ -4,10 +4,18 @@ import type { Answer, Question } from "../model/input.ts";
 import { type DetailedTask, isFinal, type Task, type TaskStatus } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import type { Follow, FollowLine, Watcher } from "./follow.ts";
 import { answer, askedTooOften } from "./outgoing-call.ts";
-import type { AnswerDesk } from "./request-handlers.ts";
-import { createTaskNews, isPassing, isPutOff, retryMs, type TaskNews } from "./task-news.ts";
+import type { ClientRequestHandlers } from "./request-handlers.ts";
+import {
+  createTaskNews,
+  type Follow,
+  type FollowContext,
+  isPassing,
+  isPutOff,
+  retryMs,
+  type TaskNews,
+  type Watcher,
+} from "./task-news.ts";
 
 /**
  * Follows tasks to their end.
@@ -18,14 +26,14 @@ import { createTaskNews, isPassing, isPutOff, retryMs, type TaskNews } from "./t
  * once. What fails because nobody answers, or can tell now, is tried again: time
  * limits are for the watcher to set.
  */
-export function createFollower(line: FollowLine): Follow {
+export function createFollower(line: FollowContext): Follow {
   const news = createTaskNews(line);
   return (task, watcher) =>
     new Promise((resolve, reject) => new Following({ line, news, watcher, resolve, reject }, task).begin());
 }
 
 interface FollowingParts {
-  readonly line: FollowLine;
+  readonly line: FollowContext;
   readonly news: TaskNews;
   readonly watcher: Watcher;
   resolve(result: CallToolResult): void;
@@ -47,12 +55,12 @@ class Following {
   #isOver = false;
 
   constructor(parts: FollowingParts, task: Task) {
-    const { desk, maxRounds } = parts.line;
+    const { handlers, maxRounds } = parts.line;
     this.#parts = parts;
     this.#taskId = task.taskId;
     this.#last = task;
     this.#questions = createTaskQuestions({
-      desk,
+      handlers,
       maxRounds,
       send: (key, answer) => this.#answer(key, answer),
       fail: (error) => this.#leave(error),
@@ -209,7 +217,7 @@ class Following {
     this.#timers.add(stop);
   }
 
-  readonly #send: FollowLine["send"] = (method, params, options) => {
+  readonly #send: FollowContext["send"] = (method, params, options) => {
     const { line, watcher } = this.#parts;
     return line.send(method, params, { ...options, headers: watcher.headers, signal: this.#abort.signal }, aside);
   };
@@ -271,7 +279,7 @@ interface TaskQuestions {
 }
 
 interface TaskQuestionsOptions {
-  readonly desk: Pick<AnswerDesk, "answer">;
+  readonly handlers: Pick<ClientRequestHandlers, "answer">;
   readonly maxRounds: number;
   send(key: string, answer: Answer): Promise<void>;
   /** Takes why the questions cannot be answered. */
@@ -280,7 +288,7 @@ interface TaskQuestionsOptions {
 
 const what = "the task";
 
-function createTaskQuestions({ desk, maxRounds, send, fail }: TaskQuestionsOptions): TaskQuestions {
+function createTaskQuestions({ handlers, maxRounds, send, fail }: TaskQuestionsOptions): TaskQuestions {
   const standing = new Map<string, LazyAbort>();
   let rounds = 0;
 
@@ -288,7 +296,7 @@ function createTaskQuestions({ desk, maxRounds, send, fail }: TaskQuestionsOptio
     const abort = new LazyAbort();
     standing.set(key, abort);
     try {
-      const given = await answer(question, { what, desk, abort });
+      const given = await answer(question, { what, handlers, abort });
       if (!abort.aborted) await send(key, given);
     } catch (error) {
       if (!abort.aborted) fail(error);

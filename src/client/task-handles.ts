@@ -15,7 +15,7 @@ import { isPassing } from "./task-news.ts";
 import type { FollowOptions, StartOptions, TaskHandle } from "./tasks.ts";
 import type { Warn } from "./warning.ts";
 
-export interface TaskDeskParts {
+export interface TaskHandlesParts {
   readonly connection: Connection;
   readonly send: Requests["send"];
   /** Where lists are asked for. */
@@ -28,13 +28,13 @@ export interface TaskDeskParts {
 }
 
 /** See `Tasks`. */
-interface TaskDesk {
+interface TaskHandles {
   start(name: string, args: JsonObject | undefined, options: StartOptions | undefined): Promise<TaskHandle>;
   resume(taskId: string, options: FollowOptions | undefined): Promise<TaskHandle>;
   list(options: CallOptions | undefined): Promise<readonly Task[]>;
 }
 
-export function createTaskDesk(parts: TaskDeskParts): TaskDesk {
+export function createTaskHandles(parts: TaskHandlesParts): TaskHandles {
   const { connection, send, lists, checks, checksOutput, maxPages } = parts;
   const { server, revision } = connection;
   const isModern = eraOf(revision) === "modern";
@@ -99,13 +99,13 @@ function noList({ server, revision }: Connection): McpError {
   return new McpError("unsupported", message, { data: { method: "tasks/list" } });
 }
 
-function hasTasks({ connection }: TaskDeskParts): boolean {
+function hasTasks({ connection }: TaskHandlesParts): boolean {
   return connection.server.capabilities.extensions?.[tasksExtension] !== undefined;
 }
 
 /** A legacy server makes a task only if told to, and may only be told to for a tool that says it can. */
 async function legacyTerms(
-  parts: TaskDeskParts,
+  parts: TaskHandlesParts,
   name: string,
   options: StartOptions | undefined,
 ): Promise<TaskTerms | undefined> {

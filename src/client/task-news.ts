@@ -1,9 +1,12 @@
 import { isObject, type JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import { notificationToChange } from "../model/subscription.ts";
-import type { DetailedTask } from "../model/task.ts";
-import type { Hear } from "./call-options.ts";
-import type { FollowLine } from "./follow.ts";
+import type { DetailedTask, Task } from "../model/task.ts";
+import type { CallToolResult } from "../model/tool.ts";
+import type { Clock } from "../std/clock.ts";
+import type { LazyAbort } from "../std/lazy-abort.ts";
+import type { CallOptions, Hear, Send } from "./call-options.ts";
+import type { ClientRequestHandlers } from "./request-handlers.ts";
 
 type Tell = (task: DetailedTask) => void;
 
@@ -28,7 +31,11 @@ interface Listening {
  * is asked again, but not at once. Whether a legacy server will say anything
  * nobody knows.
  */
-export function createTaskNews({ send, clock, isModern }: Pick<FollowLine, "send" | "clock" | "isModern">): TaskNews {
+export function createTaskNews({
+  send,
+  clock,
+  isModern,
+}: Pick<FollowContext, "send" | "clock" | "isModern">): TaskNews {
   const followers = createFollowers();
   let current: Listening | undefined;
   let closedUntil = Number.NEGATIVE_INFINITY;
@@ -146,3 +153,31 @@ function toldMs(error: unknown): number {
   if (typeof data.retryAfterMs === "number") return data.retryAfterMs;
   return typeof data.retryAfter === "number" ? data.retryAfter * 1_000 : 0;
 }
+
+/** What following tasks needs of a client. */
+export interface FollowContext {
+  readonly send: Send;
+  readonly handlers: Pick<ClientRequestHandlers, "answer">;
+  readonly clock: Clock;
+  readonly maxRounds: number;
+  readonly isModern: boolean;
+}
+
+/** Who waits for the end of a task. */
+export interface Watcher {
+  /** Aborts when nobody waits any more. */
+  readonly abort: LazyAbort;
+  /** True when the task is to go on all the same. */
+  readonly keeps: boolean;
+  /** Sent with everything that is asked about the task. */
+  readonly headers: CallOptions["headers"];
+  /** Takes how the task stands, whenever that has changed. */
+  tell(task: Task): void;
+  /** From now on the server owes an answer. */
+  asks(): void;
+  /** The server has answered, or spoken by itself: nothing is owed. */
+  hears(): void;
+}
+
+/** Waits for the result of a task. Rejects with an `McpError` when there will be none. Need not settle once aborted. */
+export type Follow = (task: Task, watcher: Watcher) => Promise<CallToolResult>;

@@ -6,7 +6,7 @@ import type { Call, Outcome, Service } from "../model/service.ts";
 import { type DetailedTask, type Task, tasksExtension } from "../model/task.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type Client, type ClientOptions, createClient } from "./client.ts";
-import { createAnswerDesk } from "./request-handlers.ts";
+import { createRequestHandlers } from "./request-handlers.ts";
 import "./task-follower.ts";
 import "./task-handles.ts";
 
@@ -53,7 +53,7 @@ function setUp({ revision = "2026-07-28", extensions = { [tasksExtension]: {} },
     const given = (await (script?.(call) ?? standard[call.method]?.())) ?? {};
     return ("kind" in given ? given : { kind: "complete", result: given }) as Outcome;
   };
-  const desk = createAnswerDesk(options);
+  const handlers = createRequestHandlers(options);
   const connection: Connection = {
     service: service as Service,
     revision,
@@ -62,11 +62,11 @@ function setUp({ revision = "2026-07-28", extensions = { [tasksExtension]: {} },
       capabilities: { tools: {}, extensions },
       serverInfo: { name: "bakery", version: "1" },
     },
-    peer: { revision, capabilities: desk.capabilities },
+    peer: { revision, capabilities: handlers.capabilities },
     ended,
     close: async () => end(undefined),
   };
-  const client = createClient(connection, desk, { clock, ...options });
+  const client = createClient(connection, handlers, { clock, ...options });
   return {
     calls,
     client,

@@ -7,12 +7,12 @@ import { type TaskTerms, tasksExtension } from "../model/task.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 import type { CachedCallOptions, ToolCallOptions } from "./call-options.ts";
 import type { OutputChecks } from "./output-check.ts";
-import type { AnswerDesk } from "./request-handlers.ts";
+import type { ClientRequestHandlers } from "./request-handlers.ts";
 import type { Calls, Requests } from "./requests.ts";
 
 export interface ToolCallsOptions extends Pick<Calls, "call" | "list">, Pick<Requests, "send"> {
   readonly connection: Connection;
-  readonly desk: AnswerDesk;
+  readonly handlers: ClientRequestHandlers;
   readonly checks: OutputChecks;
   readonly checksOutput: boolean;
 }
@@ -24,8 +24,8 @@ export interface ToolCalls {
 }
 
 export function createToolCalls(options: ToolCallsOptions): ToolCalls {
-  const { connection, desk, send, call, list, checks, checksOutput } = options;
-  const mayNeedTask = eraOf(connection.revision) === "legacy" && hasTasks(desk) && hasTasks(connection.server);
+  const { connection, handlers, send, call, list, checks, checksOutput } = options;
+  const mayNeedTask = eraOf(connection.revision) === "legacy" && hasTasks(handlers) && hasTasks(connection.server);
 
   const callKnown: ToolCalls["callTool"] = (name, args, callOptions) => {
     const params = args === undefined ? { name } : { name, arguments: args };

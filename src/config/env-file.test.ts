@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { startCpuTime } from "../../test/support/cpu-time.ts";
-import { parseEnvFile } from "./env-file.ts";
+import { parseEnvFile } from "./resolve-server.ts";
 
 function valuesOf(text: string): unknown {
   return Object.fromEntries(

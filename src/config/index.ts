@@ -1,30 +1,16 @@
 /// <reference path="../index.ts" preserve="true" />
-export type { DialectName } from "./dialects.ts";
-export { editConfig } from "./edit-config.ts";
-export type { Surroundings, WellKnownConfig } from "./environment.ts";
-export {
-  type ConfigDiff,
-  type ConfigExplanation,
-  diffConfig,
-  explainConfig,
-  formatExplanation,
-  type ServerExplanation,
-} from "./explain-config.ts";
-export type { ConfigInput, InputOption } from "./inputs.ts";
 export { type ConfigSource, findConfigs, type LoadConfigOptions, loadConfig } from "./node/load-config.ts";
 export { type ConfigEvent, type WatchConfigOptions, watchConfig } from "./node/watch-config.ts";
-export { type ParseConfigOptions, type ParsedConfig, parseConfig, type RawServer } from "./parse-config.ts";
-export { type ConfigProblem, formatPlace, formatProblem, type Place } from "./problem.ts";
-export { type Config, type ConfigFile, configOf, parseObject, resolveConfig } from "./resolve-config.ts";
-export type {
-  CommandTarget,
-  ConfigEdit,
-  FieldOrigin,
-  IgnoredField,
-  OAuthSettings,
-  ServerEntry,
-  ServerOrigin,
-  ToolFilter as ConfigToolFilter,
-  UrlTarget,
-} from "./server-entry.ts";
-export type { ArrayNode, ConfigNode, Member as ConfigMember, ObjectNode } from "./tree.ts";
+export type * from "./web.ts";
+export {
+  configOf,
+  diffConfig,
+  editConfig,
+  explainConfig,
+  formatExplanation,
+  formatPlace,
+  formatProblem,
+  parseConfig,
+  parseObject,
+  resolveConfig,
+} from "./web.ts";

@@ -1,5 +1,5 @@
 import { type Client, createClient } from "../client/client.ts";
-import { createAnswerDesk } from "../client/request-handlers.ts";
+import { createRequestHandlers } from "../client/request-handlers.ts";
 import { toWarn } from "../client/warning.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
@@ -88,17 +88,17 @@ async function dialBy(
   const { connectTimeoutMs: timeoutMs = 30_000, clock = systemClock, signal: given } = options;
   const { revision, era, onAbandoned } = options;
   if (given?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: given.reason });
-  const desk = createAnswerDesk(options, clock);
+  const handlers = createRequestHandlers(options, clock);
   const patience = options.auth && createPatience(clock, options.auth);
   const patientClock = patience?.clock ?? clock;
   const log = createOpeningLog({ clock: patientClock, what: describePlace(place), timeoutMs });
   const start = (signal: AbortSignal | undefined): Promise<Connection> => {
     const opening: Opening = {
       info: options.info ? defined(options.info) : ownInfo,
-      capabilities: desk.capabilities,
-      answer: desk.answer,
-      request: desk.request,
-      notified: desk.notified,
+      capabilities: handlers.capabilities,
+      answer: handlers.answer,
+      request: handlers.request,
+      notified: handlers.notified,
       warn: toWarn(options.onWarning),
       trying: log.trying,
       timeoutMs,
@@ -118,7 +118,7 @@ async function dialBy(
   askForLogs(connection, options);
   const pingIntervalMs = canBeDead(connection, place) ? (options.pingIntervalMs ?? 0) : 0;
   const name = place && namePlace(place);
-  return { client: createClient(connection, desk, { ...options, pingIntervalMs }, name), connection };
+  return { client: createClient(connection, handlers, { ...options, pingIntervalMs }, name), connection };
 }
 
 /** Whether there is anything between the two that could break without being noticed. */

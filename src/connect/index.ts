@@ -1,20 +1,5 @@
 /// <reference path="../index.ts" preserve="true" />
-export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "../bridge/tool-loop.ts";
-export type { CacheOptions } from "../client/cache-entries.ts";
-export type { CachedCallOptions, CallOptions, LogEntry, Progress, ToolCallOptions } from "../client/call-options.ts";
-export type { ChangeKinds, Client, ClientOptions } from "../client/client.ts";
-export type { ElicitForm, ElicitLink, ElicitReply } from "../client/elicitation.ts";
-export type { Watch, WatchOptions } from "../client/listen.ts";
-export type { AnswerContext, AnswerOptions } from "../client/request-handlers.ts";
-export type { ListMethod, PagesOptions } from "../client/requests.ts";
-export type { FollowOptions, StartOptions, TaskHandle, Tasks } from "../client/tasks.ts";
-export type { ToolFunction, Tools } from "../client/typed-tools.ts";
-export type { ClientWarning } from "../client/warning.ts";
+export { toolLoop } from "../bridge/tool-loop.ts";
 export { McpError } from "../model/errors.ts";
-export type { DetailedTask, Task, TaskStatus } from "../model/task.ts";
-export type { ToolsOf, ToolTypes, Typed } from "../model/tool.ts";
-export type { Command } from "../transport/command.ts";
 export { connect } from "./connect.ts";
-export type { ConnectOptions } from "./connect-options.ts";
-export type { Connect } from "./create-connect.ts";
-export type { ConfigEntry, Target, UrlEntry } from "./target.ts";
+export type * from "./web.ts";

@@ -21,7 +21,7 @@ export interface Access {
   /** True when there is nothing to judge a tool by but its server's own rules. */
   readonly isOpen: boolean;
   judge(tool: HostTool, rules: ServerRules): Promise<Decision>;
-  /** Asks for consent. Throws `forbidden` when there is nobody to ask, `declined` when the answer is no. */
+  /** Asks for consent. Throws `denied` when there is nobody to ask, `declined` when the answer is no. */
   approve(tool: HostTool, args: JsonObject | undefined, decision: Decision, signal?: AbortSignal): Promise<void>;
 }
 
@@ -52,7 +52,8 @@ export function createAccess({ policy, onApprove, lock }: AccessOptions): Access
     },
     async approve(tool, args = {}, { by }, signal) {
       if (onApprove === undefined) {
-        throw new McpError("forbidden", `${tool.name} needs approval (${by}), and the host has no onApprove`);
+        const message = `${tool.name} needs approval (${by}), and nobody can be asked: give the host onApprove, or approve the tool in its configuration`;
+        throw new McpError("denied", message, { data: { by: "approval", rule: by } });
       }
       const request = { server: tool.server, tool, arguments: args, signal };
       if ((await onApprove(request)) !== true)
@@ -68,7 +69,10 @@ const refusals = {
 
 /** The error of a call that is not allowed. */
 export function denied(name: string, { by }: Decision): McpError {
-  return new McpError("forbidden", `${name} must not be called: denied by ${by}`);
+  const isLocked = Object.values(refusals).includes(by);
+  const hint = isLocked ? "; look at the tool, then approve it with approveTools" : "";
+  const data = { by: isLocked ? "lock" : "policy", rule: by };
+  return new McpError("denied", `${name} must not be called: denied by ${by}${hint}`, { data });
 }
 
 interface Compiled {

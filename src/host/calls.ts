@@ -9,7 +9,7 @@ import type { Abortable, Delivery, Sending } from "./delivery.ts";
 import { type HostTool, type Listing, type Missing, splitName } from "./host-tool.ts";
 import type { ListOptions } from "./list-cache.ts";
 import type { Results } from "./results.ts";
-import type { Seat } from "./server-slot.ts";
+import type { ServerSlot } from "./server-slot.ts";
 
 interface ToolCallsOptions {
   readonly find: FindTool;
@@ -35,7 +35,7 @@ export interface ToolCalls {
 
 export function createToolCalls({ find, access, delivery, results }: ToolCallsOptions): ToolCalls {
   const run: ToolCalls["run"] = (route, call) => {
-    const first = route.isClear ? route.seat.member.line : undefined;
+    const first = route.isClear ? route.slot.member.line : undefined;
     return delivery.send(new ToolSending(route, call, access), first);
   };
 
@@ -75,13 +75,13 @@ class OwnCall implements ToolCall<CallToolResult> {
 
 /** A call on its way to a tool. */
 class ToolSending<R> implements Sending<R> {
-  readonly seat: Seat;
+  readonly slot: ServerSlot;
   readonly #route: Route;
   readonly #call: ToolCall<R>;
   readonly #access: Access;
 
   constructor(route: Route, call: ToolCall<R>, access: Access) {
-    this.seat = route.seat;
+    this.slot = route.slot;
     this.#route = route;
     this.#call = call;
     this.#access = access;
@@ -97,15 +97,15 @@ class ToolSending<R> implements Sending<R> {
 
   /** Connects, judges, and asks for consent, which was given already for what is sent again. */
   async open(isAgain: boolean): Promise<Line> {
-    const { seat } = this;
-    const line = seat.member.line ?? (await seat.member.open(this.signal));
+    const { slot } = this;
+    const line = slot.member.line ?? (await slot.member.open(this.signal));
     if (this.#route.isClear) return line;
-    if (this.#access.isOpen && seat.spec.tools === undefined) {
+    if (this.#access.isOpen && slot.spec.tools === undefined) {
       this.#route.isClear = true;
       return line;
     }
     const tool = await this.#listed(line);
-    const decision = await this.#access.judge(tool, seat.spec);
+    const decision = await this.#access.judge(tool, slot.spec);
     if (decision.action === "deny") throw denied(tool.name, decision);
     if (decision.action === "allow") this.#route.isClear = true;
     else if (!isAgain) await this.#access.approve(tool, this.#call.args, decision, this.signal);
@@ -114,21 +114,21 @@ class ToolSending<R> implements Sending<R> {
 
   /** Where nobody has listed the tool, its server is asked when it is back. What it does not say counts as no. */
   async isRepeatable(): Promise<boolean> {
-    const tool = this.#route.tool ?? this.#mine(this.seat.tools.last) ?? (await this.#listedAnew());
+    const tool = this.#route.tool ?? this.#mine(this.slot.tools.last) ?? (await this.#listedAnew());
     return tool?.annotations?.readOnlyHint === true || tool?.annotations?.idempotentHint === true;
   }
 
   async #listed(line: Line): Promise<HostTool> {
-    const tools = await this.seat.tools.get(line, { signal: this.signal });
+    const tools = await this.slot.tools.get(line, { signal: this.signal });
     const tool = this.#mine(tools);
     this.#route.tool = tool;
-    if (tool === undefined) throw unlistedTool(this.seat.name, this.#route.localName, tools);
+    if (tool === undefined) throw unlistedTool(this.slot.name, this.#route.localName, tools);
     return tool;
   }
 
   async #listedAnew(): Promise<HostTool | undefined> {
     try {
-      return await this.#listed(await this.seat.member.open(this.signal));
+      return await this.#listed(await this.slot.member.open(this.signal));
     } catch {
       return undefined;
     }
@@ -141,7 +141,7 @@ class ToolSending<R> implements Sending<R> {
 
 /** Where calls of a tool go. */
 export interface Route {
-  readonly seat: Seat;
+  readonly slot: ServerSlot;
   /** What the server itself calls the tool. */
   readonly localName: string;
   /** True once it is known that anybody may call it without being asked. */
@@ -156,7 +156,7 @@ export interface Routes {
   /** Where a tool is, by `server:tool` or its alias in the lists at hand. Undefined when the name leads nowhere. */
   find(name: string): Route | undefined;
   /** The server. Throws `invalid-params` when there is none of the name. */
-  seat(server: string): Seat;
+  slot(server: string): ServerSlot;
   /** The error of a server that is not there. */
   noServer(server: string): McpError;
   /** Forgets what is known of tools: something has changed. */
@@ -166,15 +166,15 @@ export interface Routes {
 /** More than any host has: names that nobody has heard of are not kept for ever. */
 const maxRoutes = 20_000;
 
-export function createRoutes(seats: ReadonlyMap<string, Seat>): Routes {
+export function createRoutes(slots: ReadonlyMap<string, ServerSlot>): Routes {
   let routes = new Map<string, Route>();
 
-  const noServer = (server: string): McpError => unknownServer(server, [...seats.keys()]);
+  const noServer = (server: string): McpError => unknownServer(server, [...slots.keys()]);
 
   const byAlias = (alias: string): Route | undefined => {
-    for (const seat of seats.values()) {
-      const tool = seat.tools.last.find((listed) => listed.alias === alias);
-      if (tool !== undefined) return toRoute(seat, tool.localName);
+    for (const slot of slots.values()) {
+      const tool = slot.tools.last.find((listed) => listed.alias === alias);
+      if (tool !== undefined) return toRoute(slot, tool.localName);
     }
     return undefined;
   };
@@ -183,8 +183,8 @@ export function createRoutes(seats: ReadonlyMap<string, Seat>): Routes {
   const look = (name: string): Route | undefined => {
     const parts = splitName(name);
     if (parts === undefined) return byAlias(name);
-    const seat = seats.get(parts.server);
-    return seat && toRoute(seat, parts.name);
+    const slot = slots.get(parts.server);
+    return slot && toRoute(slot, parts.name);
   };
 
   return {
@@ -197,8 +197,8 @@ export function createRoutes(seats: ReadonlyMap<string, Seat>): Routes {
       routes.set(name, found);
       return found;
     },
-    seat(server) {
-      const found = seats.get(server);
+    slot(server) {
+      const found = slots.get(server);
       if (found === undefined) throw noServer(server);
       return found;
     },
@@ -209,8 +209,8 @@ export function createRoutes(seats: ReadonlyMap<string, Seat>): Routes {
   };
 }
 
-function toRoute(seat: Seat, localName: string): Route {
-  return { seat, localName, isClear: false, tool: undefined, isTask: false };
+function toRoute(slot: ServerSlot, localName: string): Route {
+  return { slot, localName, isClear: false, tool: undefined, isTask: false };
 }
 
 /** Where a tool is, by its name or alias. Rejects with `invalid-params` when there is none; `data.reason` says why. */

@@ -1,5 +1,5 @@
-import type { FollowLine } from "../client/follow.ts";
 import { createFollow } from "../client/requests.ts";
+import type { FollowContext } from "../client/task-news.ts";
 import type { Line } from "../connect/create-connect.ts";
 import { type Failure, McpError, toError, toFailure } from "../model/errors.ts";
 import type { Question } from "../model/input.ts";
@@ -13,7 +13,7 @@ import type { Broadcast } from "../std/broadcast.ts";
 import type { Clock } from "../std/clock.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { over } from "./delivery.ts";
-import type { Seat } from "./server-slot.ts";
+import type { ServerSlot } from "./server-slot.ts";
 import type { HostEvent } from "./status.ts";
 
 /** A change on one of the servers. */
@@ -41,16 +41,16 @@ export type ChangeFeed = (options?: ChangesOptions) => HostChanges;
 
 interface ChangeFeedOptions {
   readonly events: Broadcast<HostEvent>;
-  readonly seats: ReadonlyMap<string, Seat>;
+  readonly slots: ReadonlyMap<string, ServerSlot>;
   /** Throws when there is no such server. */
-  seat(server: string): Seat;
+  slot(server: string): ServerSlot;
 }
 
 /** The changes of all servers as one stream. Listening starts with the call, and ends with the loop. */
-export function createChangeFeed({ events, seats, seat }: ChangeFeedOptions): ChangeFeed {
+export function createChangeFeed({ events, slots, slot }: ChangeFeedOptions): ChangeFeed {
   return ({ resources = [], signal } = {}) => {
     const wanted = new Set(resources.map(({ server, uri }) => `${server} ${uri}`));
-    const watched = resources.map(({ server, uri }) => seat(server).follower.watch(uri));
+    const watched = resources.map(({ server, uri }) => slot(server).follower.watch(uri));
     const stop = (): void => {
       for (const one of watched) one.stop();
     };
@@ -58,7 +58,7 @@ export function createChangeFeed({ events, seats, seat }: ChangeFeedOptions): Ch
     const isWanted = (server: string, change: Change): boolean =>
       change.kind !== "resource" || wanted.has(`${server} ${change.uri}`);
     const items = read(events.listen(signal), isWanted, stop);
-    const lists = [...seats.values()].map(({ follower }) => follower.listening);
+    const lists = [...slots.values()].map(({ follower }) => follower.listening);
     return {
       ready: Promise.all([...lists, ...watched.map(({ ready }) => ready)]).then(() => {}),
       [Symbol.asyncIterator]: () => items,
@@ -111,13 +111,13 @@ export async function followForCaller(task: Task, following: Following): Promise
   const abort = new LazyAbort();
   const stop = onAbort(call, () => abort.abort(abortReason(call)));
   void line.connection.ended.then((ending) => abort.abort(toError(ending ?? closed)));
-  const answer: FollowLine["desk"]["answer"] = (question) => {
+  const answer: FollowContext["handlers"]["answer"] = (question) => {
     if (call.ask !== undefined) return call.ask(question);
     isAsked = true;
     return Promise.reject(new McpError("missing-capability", "the caller has to be asked"));
   };
   const isModern = eraOf(line.connection.revision) === "modern";
-  const follow = createFollow({ send: senderOf(following), desk: { answer }, clock, maxRounds, isModern });
+  const follow = createFollow({ send: senderOf(following), handlers: { answer }, clock, maxRounds, isModern });
   try {
     const result = await follow(task, {
       abort,
@@ -143,7 +143,7 @@ export async function followForCaller(task: Task, following: Following): Promise
 }
 
 /** Sends what following takes in the name of the caller. Nothing is listened to: a task is asked about instead. */
-function senderOf({ line, peer }: Following): FollowLine["send"] {
+function senderOf({ line, peer }: Following): FollowContext["send"] {
   return async <M extends Method>(
     method: M,
     params: Params<M>,

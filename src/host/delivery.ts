@@ -7,7 +7,7 @@ import { type CallChanges, type CallOf, type Notify, type OutcomeOf, withCall } 
 import type { Clock } from "../std/clock.ts";
 import { holding } from "../std/hold.ts";
 import { isUnavailable } from "./server-connection.ts";
-import type { Seat } from "./server-slot.ts";
+import type { ServerSlot } from "./server-slot.ts";
 
 /** What a caller can give up. Read the signal only when something has to wait: making one is dear. */
 export interface Abortable {
@@ -16,7 +16,7 @@ export interface Abortable {
 
 /** A call to a server, however often it has to be sent. */
 export interface Sending<R> extends Abortable {
-  readonly seat: Seat;
+  readonly slot: ServerSlot;
   /** The connection to send it over, once it may be sent. `isAgain` when it was sent before. */
   open(isAgain: boolean): Promise<Line>;
   /** Sends it. Rejects with `connection-closed` when the connection does not survive. */
@@ -42,16 +42,16 @@ interface DeliveryOptions {
 export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
   /** Sends again what was lost, until it arrives or must not be sent any more. */
   const sendAgain = async <R>(sending: Sending<R>, first: Line | undefined, error: unknown): Promise<R> => {
-    const { seat, signal } = sending;
+    const { slot, signal } = sending;
     let line = first;
     let reason = error;
     for (let lost = 0, unseen = 0; isLoss(reason) && signal?.aborted !== true; ) {
       const isUnseen = isSafeToRetry(reason) && ++unseen <= maxUnseen;
       if (!isUnseen && (++lost > retries || !(await sending.isRepeatable()))) break;
       try {
-        await endOf(seat, line);
+        await endOf(slot, line);
         line = await sending.open(true);
-        return await seat.member.use(sending.over(line));
+        return await slot.member.use(sending.over(line));
       } catch (again) {
         reason = again;
       }
@@ -63,7 +63,7 @@ export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
    * Waits for the end of a connection that a call was lost on. A program is about to be gone for everybody; over HTTP
    * only one request may have been lost.
    */
-  const endOf = async ({ member }: Seat, line: Line | undefined): Promise<void> => {
+  const endOf = async ({ member }: ServerSlot, line: Line | undefined): Promise<void> => {
     if (line === undefined || member.line !== line) return;
     let stop = (): void => {};
     const soon = new Promise<void>((resolve) => {
@@ -75,14 +75,14 @@ export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
 
   return {
     send(sending, line) {
-      const { seat } = sending;
+      const { slot } = sending;
       if (line !== undefined) {
-        return seat.member.use(sending.over(line)).catch((error: unknown) => sendAgain(sending, line, error));
+        return slot.member.use(sending.over(line)).catch((error: unknown) => sendAgain(sending, line, error));
       }
       let opened: Line | undefined;
       const sent = sending.open(false).then((given) => {
         opened = given;
-        return seat.member.use(sending.over(given));
+        return slot.member.use(sending.over(given));
       });
       return sent.catch((error: unknown) => sendAgain(sending, opened, error));
     },

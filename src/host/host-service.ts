@@ -32,13 +32,13 @@ import { type Delivery, outward, type Sending, through } from "./delivery.ts";
 import { type HostPrompt, type HostTool, type Listing, qualify, splitName } from "./host-tool.ts";
 import type { Listings, ListOptions } from "./list-cache.ts";
 import type { LockGate, Reference } from "./lock-check.ts";
-import { createResourceDesk, openFor } from "./resource-calls.ts";
+import { createResourceCalls, openFor } from "./resource-calls.ts";
 import type { Results } from "./results.ts";
 import { soon } from "./server-changes.ts";
-import type { Seat } from "./server-slot.ts";
+import type { ServerSlot } from "./server-slot.ts";
 import { createTaskCalls, type TaskCalls, type TaskMethod } from "./task-calls.ts";
 
-interface HostServiceOptions extends Omit<PassageOptions, "find" | "prompts"> {
+interface HostServiceOptions extends Omit<ServerProxyOptions, "find" | "prompts"> {
   readonly listings: Listings;
   readonly changes: ChangeFeed;
   readonly info: Implementation;
@@ -53,24 +53,24 @@ type Handlers = { readonly [M in Method]?: (call: Call<M>) => Promise<Outcome<M>
  * of modern servers reach whoever calls; older servers ask the host.
  */
 export function createHostService(options: HostServiceOptions): Service {
-  const { seats, routes, listings, info, gate, results } = options;
+  const { slots, routes, listings, info, gate, results } = options;
   const find = createToolFinder({ routes, tools: listings.tools, nameOf: ({ alias }) => alias });
-  const passage = createPassage({ ...options, find, prompts: listings.prompts });
-  const resources = createResourceDesk({ seats, listings, pass: passage.to });
+  const proxy = createServerProxy({ ...options, find, prompts: listings.prompts });
+  const resources = createResourceCalls({ slots, listings, pass: proxy.to });
 
   const handlers: Handlers = {
-    "server/discover": async () => ({ kind: "complete", result: describe(seats, info, gate) }),
+    "server/discover": async () => ({ kind: "complete", result: describe(slots, info, gate) }),
     "tools/list": async ({ signal }) => {
       const tools = await listings.tools({ signal });
       return { kind: "complete", result: { tools: tools.map(toPlain) } };
     },
-    "tools/call": passage.tool,
+    "tools/call": proxy.tool,
     "prompts/list": async ({ signal }) => {
       const prompts = await listings.prompts({ signal });
       const placed = prompts.map(({ server, ...prompt }) => ({ ...prompt, name: promptName(server, prompt.name) }));
       return { kind: "complete", result: { prompts: placed } };
     },
-    "prompts/get": passage.prompt,
+    "prompts/get": proxy.prompt,
     "resources/list": async ({ signal }) => ({
       kind: "complete",
       result: { resources: await resources.list(signal) },
@@ -84,12 +84,12 @@ export function createHostService(options: HostServiceOptions): Service {
       return page === undefined ? resources.read(call) : { kind: "complete", result: page };
     },
     "completion/complete": (call) =>
-      call.params.ref.type === "ref/prompt" ? passage.completePrompt(call) : resources.complete(call),
+      call.params.ref.type === "ref/prompt" ? proxy.completePrompt(call) : resources.complete(call),
     "subscriptions/listen": (call) => listen(call, options, resources.owners),
-    "tasks/get": passage.task,
-    "tasks/update": passage.task,
-    "tasks/cancel": passage.task,
-    "tasks/result": passage.task,
+    "tasks/get": proxy.task,
+    "tasks/update": proxy.task,
+    "tasks/cancel": proxy.task,
+    "tasks/result": proxy.task,
   };
 
   const service = async (call: Call): Promise<Outcome> => {
@@ -116,8 +116,8 @@ const capabilities: ServerCapabilities = {
 };
 
 /** Says what the servers that are connected tell models: nobody is waited for. */
-function describe(seats: ReadonlyMap<string, Seat>, serverInfo: Implementation, gate: LockGate): DiscoverResult {
-  const texts = [...seats.values()].flatMap(({ name, member }) => {
+function describe(slots: ReadonlyMap<string, ServerSlot>, serverInfo: Implementation, gate: LockGate): DiscoverResult {
+  const texts = [...slots.values()].flatMap(({ name, member }) => {
     const text = gate.instructions(name, member.line?.client.server.instructions);
     return text === undefined ? [] : [`# ${name}\n\n${text}`];
   });
@@ -165,9 +165,9 @@ function failed(failure: Failure): Outcome {
 }
 
 /** Hands calls on to the server they are for. */
-interface Passage {
+interface ServerProxy {
   /** To a server, with other parameters. For calls that do no harm when they are sent twice. */
-  to<M extends Method>(seat: Seat, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
+  to<M extends Method>(slot: ServerSlot, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
   tool(call: Call<"tools/call">): Promise<Outcome<"tools/call">>;
   prompt(call: Call<"prompts/get">): Promise<Outcome<"prompts/get">>;
   completePrompt(call: Call<"completion/complete">): Promise<Outcome<"completion/complete">>;
@@ -175,8 +175,8 @@ interface Passage {
   task<M extends TaskMethod>(call: CallOf<M>): Promise<OutcomeOf<M>>;
 }
 
-interface PassageOptions {
-  readonly seats: ReadonlyMap<string, Seat>;
+interface ServerProxyOptions {
+  readonly slots: ReadonlyMap<string, ServerSlot>;
   readonly routes: Routes;
   readonly find: FindTool;
   readonly toolCalls: ToolCalls;
@@ -188,38 +188,46 @@ interface PassageOptions {
   prompts(options: ListOptions): Promise<Listing<HostPrompt>>;
 }
 
-function createPassage(options: PassageOptions): Passage {
-  const { seats, routes, find, toolCalls, delivery, results, gate, prompts, clock } = options;
+function createServerProxy(options: ServerProxyOptions): ServerProxy {
+  const { slots, routes, find, toolCalls, delivery, results, gate, prompts, clock } = options;
   const tasks = createTaskCalls(clock);
 
-  const deliver = <R>(seat: Seat, call: CallOf, reference: Reference | undefined, send: (line: Line) => Promise<R>) => {
+  const deliver = <R>(
+    slot: ServerSlot,
+    call: CallOf,
+    reference: Reference | undefined,
+    send: (line: Line) => Promise<R>,
+  ) => {
     const sending: Sending<R> = {
-      seat,
+      slot,
       get signal() {
         return signalOf(call);
       },
-      open: () => openFor(seat, reference, gate, sending),
+      open: () => openFor(slot, reference, gate, sending),
       over: send,
       isRepeatable: () => true,
     };
     return delivery.send(sending).catch((error: unknown) => {
-      throw outward(seat.name, error);
+      throw outward(slot.name, error);
     });
   };
 
-  const to: Passage["to"] = (seat, call, params) =>
-    deliver(seat, call, referenceOf(call.method, params), (line) => through(line, call, { params }));
+  const to: ServerProxy["to"] = (slot, call, params) =>
+    deliver(slot, call, referenceOf(call.method, params), (line) => through(line, call, { params }));
 
   const fitted = (tool: string, result: CallToolResult, { peer }: CallOf): CallToolResult =>
     results === undefined ? result : results.fit(tool, result, { principal: peer.auth?.principal });
 
-  const findPrompt = async (name: string, call: Call): Promise<{ readonly seat: Seat; readonly name: string }> => {
+  const findPrompt = async (
+    name: string,
+    call: Call,
+  ): Promise<{ readonly slot: ServerSlot; readonly name: string }> => {
     const parts = splitName(name);
-    const direct = parts && seats.get(parts.server);
-    if (parts !== undefined && direct !== undefined) return { seat: direct, name: parts.name };
+    const direct = parts && slots.get(parts.server);
+    if (parts !== undefined && direct !== undefined) return { slot: direct, name: parts.name };
     const listed = await prompts({ signal: signalOf(call) });
     const found = listed.find((prompt) => promptName(prompt.server, prompt.name) === name);
-    if (found !== undefined) return { seat: routes.seat(found.server), name: found.name };
+    if (found !== undefined) return { slot: routes.slot(found.server), name: found.name };
     const names = listed.map((prompt) => promptName(prompt.server, prompt.name));
     throw unknownPrompt(name, names, listed.missing);
   };
@@ -232,29 +240,29 @@ function createPassage(options: PassageOptions): Passage {
       const found = find(name, handed);
       const route = found instanceof Promise ? await found : found;
       const outcome = await toolCalls.run(route, handed).catch((error: unknown) => {
-        throw outward(route.seat.name, error);
+        throw outward(route.slot.name, error);
       });
       if (outcome.kind !== "complete") return outcome;
       return { kind: "complete", result: fitted(route.localName, outcome.result, call) };
     },
     async prompt(call) {
-      const { seat, name } = await findPrompt(call.params.name, call);
-      return to(seat, call, { ...call.params, name });
+      const { slot, name } = await findPrompt(call.params.name, call);
+      return to(slot, call, { ...call.params, name });
     },
     async completePrompt(call) {
       const { ref } = call.params;
       if (ref.type !== "ref/prompt") throw new McpError("invalid-params", "the reference is none to a prompt");
-      const { seat, name } = await findPrompt(ref.name, call);
-      return to(seat, call, { ...call.params, ref: { ...ref, name } });
+      const { slot, name } = await findPrompt(ref.name, call);
+      return to(slot, call, { ...call.params, ref: { ...ref, name } });
     },
     async task<M extends TaskMethod>(call: CallOf<M>): Promise<OutcomeOf<M>> {
       const parts = splitName(call.params.taskId);
-      const seat = parts && seats.get(parts.server);
-      if (parts === undefined || seat === undefined) {
+      const slot = parts && slots.get(parts.server);
+      if (parts === undefined || slot === undefined) {
         throw new McpError("invalid-params", `unknown task ${JSON.stringify(call.params.taskId)}`);
       }
       const params = { ...call.params, taskId: parts.name };
-      const outcome = await deliver(seat, call, undefined, (line) => tasks.about(line, call, params));
+      const outcome = await deliver(slot, call, undefined, (line) => tasks.about(line, call, params));
       if (outcome.kind !== "complete") return outcome;
       const { result } = outcome;
       if (isTask(result)) {

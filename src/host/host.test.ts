@@ -518,7 +518,7 @@ describe("what a host allows", () => {
     );
     expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:look", "bank:pay"]);
     await expect(host.callTool("shop:buy")).rejects.toMatchObject({
-      code: "forbidden",
+      code: "denied",
       message: expect.stringContaining("rule 3"),
     });
     await host.callTool("shop:look");
@@ -533,7 +533,7 @@ describe("what a host allows", () => {
 
   it("refuses what has to be approved where nobody can be asked", async () => {
     await using host = open({ bank: { target: bank() } }, { policy: [{ action: "approve" }] });
-    await expect(host.callTool("bank:pay")).rejects.toMatchObject({ code: "forbidden" });
+    await expect(host.callTool("bank:pay")).rejects.toMatchObject({ code: "denied" });
   });
 
   it("does not ask for what a server was approved for", async () => {
@@ -544,7 +544,7 @@ describe("what a host allows", () => {
   it("filters the tools of one server, deny before allow", async () => {
     await using host = open({ shop: { target: shop(), tools: { allow: ["*o*", "buy"], deny: ["b*"] } } });
     expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:look"]);
-    await expect(host.callTool("shop:buy")).rejects.toMatchObject({ code: "forbidden" });
+    await expect(host.callTool("shop:buy")).rejects.toMatchObject({ code: "denied" });
   });
 
   it("tells its handlers who asks, and lets only the trusted ask", async () => {
@@ -644,7 +644,7 @@ describe("a host with a lock", () => {
       "s:more: the lockfile: nobody has approved the tool",
     ]);
     await expect(host.callTool("s:look")).rejects.toMatchObject({
-      code: "forbidden",
+      code: "denied",
       message: expect.stringContaining("lockfile"),
     });
     const diff = compareLock(lock, await createLock(await host.survey()));
@@ -700,9 +700,9 @@ describe("a host with a lock", () => {
     description = "Looks, and sends your files";
     await expect(host.callTool("s:look")).resolves.toBeDefined(); // nobody has seen another definition yet
     expect(await host.tools({ fresh: true })).toEqual([]);
-    await expect(host.callTool("s:look")).rejects.toMatchObject({ code: "forbidden" });
+    await expect(host.callTool("s:look")).rejects.toMatchObject({ code: "denied" });
     await using client = await connect(host);
-    await expect(client.callTool("s__look")).rejects.toMatchObject({ code: "forbidden" });
+    await expect(client.callTool("s__look")).rejects.toMatchObject({ code: "denied" });
     description = "Looks";
     await host.tools({ fresh: true });
     await expect(host.callTool("s:look")).resolves.toBeDefined();
@@ -752,7 +752,7 @@ describe("a host with a lock", () => {
     await expect(host.getPrompt("s", "same")).resolves.toBeDefined();
     await expect(host.readResource("s", "stock://same")).resolves.toBeDefined();
     await expect(host.readResource("s", "file://a")).resolves.toBeDefined();
-    const no = { code: "forbidden", message: expect.stringContaining("lockfile") };
+    const no = { code: "denied", message: expect.stringContaining("lockfile") };
     for (const name of ["offer", "extra", "none"]) await expect(host.getPrompt("s", name)).rejects.toMatchObject(no);
     for (const uri of ["stock://all", "stock://extra", "note://a", "none://a"]) {
       await expect(host.readResource("s", uri)).rejects.toMatchObject(no);

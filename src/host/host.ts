@@ -27,8 +27,8 @@ import { createListings, createListWait, type Listings } from "./list-cache.ts";
 import { createLockGate, eraIn, type Locate, surfaceOf, toolsIn } from "./lock-check.ts";
 import { createItemCalls, type ItemCalls } from "./resource-calls.ts";
 import { createResults, type ResultBudget } from "./results.ts";
-import { createRoster } from "./server-registry.ts";
-import { type Seat, trustOf } from "./server-slot.ts";
+import { createServerRegistry } from "./server-registry.ts";
+import { type ServerSlot, trustOf } from "./server-slot.ts";
 import type { ServerOptions, ServerSpec } from "./spec.ts";
 import type { HostEvent, ServerStatus } from "./status.ts";
 
@@ -103,9 +103,9 @@ export function createHost(
     locate,
     onWithheld: (server, list, name) => events.tell({ kind: "withheld", server, list, name }),
   });
-  const roster = createRoster({
+  const registry = createServerRegistry({
     clock,
-    seat: {
+    slot: {
       dial,
       gate: createGate({ maxRunning: maxConnecting, maxWaiting: Number.POSITIVE_INFINITY }),
       rules: { ...standardRules, ...defined(options.restart ?? {}) },
@@ -121,13 +121,13 @@ export function createHost(
     tell: events.tell,
     onTurn: () => routes.forget(),
   });
-  const { seats } = roster;
-  const routes = createRoutes(seats);
+  const { slots } = registry;
+  const routes = createRoutes(slots);
   const access = createAccess({ policy: options.policy, onApprove: options.onApprove, lock: () => lock });
   const results = options.results === false ? undefined : createResults(options.results ?? {}, clock);
   const delivery = createDelivery({ retries, clock });
   const listings = createListings({
-    seats,
+    slots,
     access,
     gate,
     kept: ({ name }) => toolsIn(lock, name),
@@ -136,15 +136,15 @@ export function createHost(
   });
   const find = createToolFinder({ routes, tools: listings.tools, nameOf: ({ name }) => name });
   const toolCalls = createToolCalls({ find, access, delivery, results });
-  const changes = createChangeFeed({ events, seats, seat: routes.seat });
+  const changes = createChangeFeed({ events, slots, slot: routes.slot });
 
   const close = async (): Promise<void> => {
     onClose?.();
-    await holding(clock, roster.close());
+    await holding(clock, registry.close());
     events.end();
   };
 
-  const { servers, settled, add, remove, update } = roster;
+  const { servers, settled, add, remove, update } = registry;
   const management: Management = {
     ...listings,
     ...createItemCalls({ routes, gate, results, delivery }),
@@ -154,36 +154,36 @@ export function createHost(
     remove,
     update,
     callTool: toolCalls.call,
-    client: async (server, signal) => (await routes.seat(server).member.open(signal)).client,
+    client: async (server, signal) => (await routes.slot(server).member.open(signal)).client,
     events: (signal) => events.listen(signal),
     changes,
     setRoots(given) {
       roots = given;
-      for (const { spec, member } of seats.values()) {
+      for (const { spec, member } of slots.values()) {
         if (member.line !== undefined && trustOf(spec).roots) member.line.client.setRoots(given);
       }
     },
-    survey: (signal) => Promise.all([...seats.values()].filter(isOn).map((seat) => surfaceOf(seat, locate, signal))),
+    survey: (signal) => Promise.all([...slots.values()].filter(isOn).map((slot) => surfaceOf(slot, locate, signal))),
     useLock(given) {
       lock = given;
       routes.forget();
-      for (const seat of seats.values()) {
-        for (const change of allLists) events.tell({ kind: "changed", server: seat.name, change });
-        void gate.judgeAgain(seat);
+      for (const slot of slots.values()) {
+        for (const change of allLists) events.tell({ kind: "changed", server: slot.name, change });
+        void gate.judgeAgain(slot);
       }
     },
-    restart: (server) => routes.seat(server).member.restart(),
+    restart: (server) => routes.slot(server).member.restart(),
     close,
     [Symbol.asyncDispose]: close,
   };
   for (const [name, spec] of Object.entries(specs)) add(name, spec);
-  const parts = { seats, routes, listings, toolCalls, changes, info, gate, delivery, results, clock };
+  const parts = { slots, routes, listings, toolCalls, changes, info, gate, delivery, results, clock };
   return Object.assign(createHostService(parts), management);
 }
 
 const allLists = [{ kind: "tools" }, { kind: "prompts" }, { kind: "resources" }] as const;
 
-function isOn({ member }: Seat): boolean {
+function isOn({ member }: ServerSlot): boolean {
   return member.state.kind !== "off";
 }
 

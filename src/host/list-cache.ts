@@ -13,7 +13,7 @@ import {
 } from "./host-tool.ts";
 import type { LockGate } from "./lock-check.ts";
 import { unavailable } from "./server-connection.ts";
-import type { ListKind, Seat, Shelf } from "./server-slot.ts";
+import type { ListCache, ListKind, ServerSlot } from "./server-slot.ts";
 import { missing } from "./status.ts";
 
 export interface ListOptions {
@@ -40,23 +40,23 @@ export interface Listings {
 }
 
 interface ListingsOptions {
-  readonly seats: ReadonlyMap<string, Seat>;
+  readonly slots: ReadonlyMap<string, ServerSlot>;
   readonly access: Access;
   readonly gate: LockGate;
   /** The tools of a server that is not connected yet, from what was kept of it. */
-  kept(seat: Seat): readonly HostTool[] | undefined;
+  kept(slot: ServerSlot): readonly HostTool[] | undefined;
   /** Hears of tools that are there but not allowed. */
   onDenied?(tool: HostTool, by: string): void;
   readonly wait: ListWait;
 }
 
-export function createListings({ seats, access, gate, kept, onDenied, wait }: ListingsOptions): Listings {
+export function createListings({ slots, access, gate, kept, onDenied, wait }: ListingsOptions): Listings {
   const gather = async <T>(
-    part: (seat: Seat) => Promise<readonly T[]>,
+    part: (slot: ServerSlot) => Promise<readonly T[]>,
     { server, signal }: ListOptions,
   ): Promise<Listing<T>> => {
-    const asked = [...seats.values()].filter(({ name }) => server === undefined || name === server);
-    const parts = await Promise.all(asked.map((seat) => orMissing(seat, part)));
+    const asked = [...slots.values()].filter(({ name }) => server === undefined || name === server);
+    const parts = await Promise.all(asked.map((slot) => orMissing(slot, part)));
     if (signal?.aborted === true) throw new McpError("cancelled", "listing was cancelled", { cause: signal.reason });
     return toListing(
       parts.flatMap(({ items }) => items),
@@ -65,16 +65,16 @@ export function createListings({ seats, access, gate, kept, onDenied, wait }: Li
   };
 
   const from =
-    <T>(shelfOf: (seat: Seat) => Shelf<ListKind, T>, { signal, fresh }: ListOptions) =>
-    async (seat: Seat): Promise<readonly T[]> => {
-      const line = await reach(seat, signal);
-      const shelf = shelfOf(seat);
-      const items = shelf.get(line, { signal, fresh });
-      return wait(items, { server: seat.name, since: shelf.askedAt, what: `listing its ${shelf.kind}` });
+    <T>(cacheOf: (slot: ServerSlot) => ListCache<ListKind, T>, { signal, fresh }: ListOptions) =>
+    async (slot: ServerSlot): Promise<readonly T[]> => {
+      const line = await reach(slot, signal);
+      const cache = cacheOf(slot);
+      const items = cache.get(line, { signal, fresh });
+      return wait(items, { server: slot.name, since: cache.askedAt, what: `listing its ${cache.kind}` });
     };
 
   /** The connection for a list. Who lists does not wait for what is broken. */
-  const reach = ({ name, member }: Seat, signal: AbortSignal | undefined): Promise<Line> => {
+  const reach = ({ name, member }: ServerSlot, signal: AbortSignal | undefined): Promise<Line> => {
     const { line, state } = member;
     if (line !== undefined) return Promise.resolve(line);
     if (state.kind === "down" && !state.isLooping) return Promise.reject(unavailable(name, state.reason));
@@ -83,9 +83,9 @@ export function createListings({ seats, access, gate, kept, onDenied, wait }: Li
     return wait(opened, { server: name, since, what: "connecting" });
   };
 
-  const allowed = async (seat: Seat, tools: readonly HostTool[]): Promise<readonly HostTool[]> => {
-    if (access.isOpen && seat.spec.tools === undefined) return tools;
-    const decisions = await Promise.all(tools.map((tool) => access.judge(tool, seat.spec)));
+  const allowed = async (slot: ServerSlot, tools: readonly HostTool[]): Promise<readonly HostTool[]> => {
+    if (access.isOpen && slot.spec.tools === undefined) return tools;
+    const decisions = await Promise.all(tools.map((tool) => access.judge(tool, slot.spec)));
     return tools.filter((tool, index) => {
       const decision = decisions[index];
       if (decision?.action !== "deny") return true;
@@ -97,42 +97,42 @@ export function createListings({ seats, access, gate, kept, onDenied, wait }: Li
   return {
     tools(options = {}) {
       const list = from<HostTool>(({ tools }) => tools, options);
-      return gather(async (seat) => {
-        const { kind } = seat.member.state;
+      return gather(async (slot) => {
+        const { kind } = slot.member.state;
         const isComing = (kind === "idle" || kind === "connecting") && options.fresh !== true;
-        return allowed(seat, (isComing ? kept(seat) : undefined) ?? (await list(seat)));
+        return allowed(slot, (isComing ? kept(slot) : undefined) ?? (await list(slot)));
       }, options);
     },
     resources(options = {}) {
       const list = from<HostResource>(({ resources }) => resources, options);
-      return gather(async (seat) => gate.approved(seat.name, "resources", await list(seat)), options);
+      return gather(async (slot) => gate.approved(slot.name, "resources", await list(slot)), options);
     },
     resourceTemplates(options = {}) {
       const list = from<HostResourceTemplate>(({ resourceTemplates }) => resourceTemplates, options);
-      return gather(async (seat) => gate.approved(seat.name, "resourceTemplates", await list(seat)), options);
+      return gather(async (slot) => gate.approved(slot.name, "resourceTemplates", await list(slot)), options);
     },
     prompts(options = {}) {
       const list = from<HostPrompt>(({ prompts }) => prompts, options);
-      return gather(async (seat) => gate.approved(seat.name, "prompts", await list(seat)), options);
+      return gather(async (slot) => gate.approved(slot.name, "prompts", await list(slot)), options);
     },
     instructions: (options = {}) =>
-      gather(async (seat) => {
-        const { client } = await reach(seat, options.signal);
-        const text = gate.instructions(seat.name, client.server.instructions);
-        return text === undefined ? [] : [{ server: seat.name, text }];
+      gather(async (slot) => {
+        const { client } = await reach(slot, options.signal);
+        const text = gate.instructions(slot.name, client.server.instructions);
+        return text === undefined ? [] : [{ server: slot.name, text }];
       }, options),
   };
 }
 
 async function orMissing<T>(
-  seat: Seat,
-  part: (seat: Seat) => Promise<readonly T[]>,
+  slot: ServerSlot,
+  part: (slot: ServerSlot) => Promise<readonly T[]>,
 ): Promise<{ readonly items: readonly T[]; readonly lacks: readonly Missing[] }> {
   try {
-    return { items: await part(seat), lacks: [] };
+    return { items: await part(slot), lacks: [] };
   } catch (error) {
     const failure = error instanceof McpError ? error : new McpError("internal", String(error), { cause: error });
-    return { items: [], lacks: [missing(seat.name, toFailure(failure))] };
+    return { items: [], lacks: [missing(slot.name, toFailure(failure))] };
   }
 }
 

@@ -10,7 +10,7 @@ import { type Era, eraOf } from "../model/revision.ts";
 import { defined } from "../std/defined.ts";
 import { parseUriTemplate } from "../std/uri-template.ts";
 import { type HostTool, originalOf, qualify, toHostTool } from "./host-tool.ts";
-import type { Seat } from "./server-slot.ts";
+import type { ServerSlot } from "./server-slot.ts";
 import type { ServerSpec } from "./spec.ts";
 
 const listed = new WeakMap<LockedServer, readonly HostTool[]>();
@@ -43,21 +43,21 @@ function place(server: string, tool: Parameters<typeof toHostTool>[1]): HostTool
 export type Locate = (command: ServerProgram) => Promise<Pick<ServerProgram, "path" | "file" | "cwd">>;
 
 /** Everything a server shows, to be approved or compared. Connects if need be. */
-export async function surfaceOf(seat: Seat, locate: Locate, signal?: AbortSignal): Promise<ServerSurface> {
-  const line = await seat.member.open(signal);
+export async function surfaceOf(slot: ServerSlot, locate: Locate, signal?: AbortSignal): Promise<ServerSurface> {
+  const line = await slot.member.open(signal);
   const { client } = line;
   const options = { signal, fresh: true };
   const [tools, prompts, resources, resourceTemplates] = await Promise.all([
-    seat.tools.get(line, options),
-    seat.prompts.get(line, options),
-    seat.resources.get(line, options),
-    seat.resourceTemplates.get(line, options),
+    slot.tools.get(line, options),
+    slot.prompts.get(line, options),
+    slot.resources.get(line, options),
+    slot.resourceTemplates.get(line, options),
   ]);
   const { instructions, serverInfo } = client.server;
   return {
-    name: seat.name,
-    ...(await targetOf(seat.spec.target, locate)),
-    ...(seat.spec.scopes && { scopes: seat.spec.scopes }),
+    name: slot.name,
+    ...(await targetOf(slot.spec.target, locate)),
+    ...(slot.spec.scopes && { scopes: slot.spec.scopes }),
     revision: client.revision,
     info: serverInfo,
     ...(instructions !== undefined && { instructions }),
@@ -97,10 +97,10 @@ export interface LockGate {
   approved<K extends ListName, T extends Lists[K]>(server: string, list: K, items: readonly T[]): readonly T[];
   /** The instructions of a server, if they are those that were approved. */
   instructions(server: string, text: string | undefined): string | undefined;
-  /** Throws `forbidden` for what nobody has approved as it is now. */
-  check(seat: Seat, line: Line, reference: Reference, signal: AbortSignal | undefined): Promise<void>;
+  /** Throws `denied` for what nobody has approved as it is now. */
+  check(slot: ServerSlot, line: Line, reference: Reference, signal: AbortSignal | undefined): Promise<void>;
   /** Ends a server that a new lock does not allow, and connects to one again that the one before did not. */
-  judgeAgain(seat: Seat): Promise<void>;
+  judgeAgain(slot: ServerSlot): Promise<void>;
 }
 
 interface LockGateOptions {
@@ -123,15 +123,15 @@ export function createLockGate({ lock, locate, onWithheld }: LockGateOptions): L
     });
   };
 
-  const isKnown = async (seat: Seat, line: Line, reference: Reference, signal: AbortSignal | undefined) => {
+  const isKnown = async (slot: ServerSlot, line: Line, reference: Reference, signal: AbortSignal | undefined) => {
     const options = { signal };
     if (reference.type === "ref/prompt") {
-      const named = (await seat.prompts.get(line, options)).filter(({ name }) => name === reference.name);
-      return named.length > 0 && approved(seat.name, "prompts", named).length === named.length;
+      const named = (await slot.prompts.get(line, options)).filter(({ name }) => name === reference.name);
+      return named.length > 0 && approved(slot.name, "prompts", named).length === named.length;
     }
-    const templates = approved(seat.name, "resourceTemplates", await seat.resourceTemplates.get(line, options));
+    const templates = approved(slot.name, "resourceTemplates", await slot.resourceTemplates.get(line, options));
     if (reference.type === "ref/resource") return templates.some(({ uriTemplate }) => uriTemplate === reference.uri);
-    const resources = approved(seat.name, "resources", await seat.resources.get(line, options));
+    const resources = approved(slot.name, "resources", await slot.resources.get(line, options));
     return (
       resources.some(({ uri }) => uri === reference.uri) ||
       templates.some(({ uriTemplate }) => fits(reference.uri, uriTemplate))
@@ -158,7 +158,7 @@ export function createLockGate({ lock, locate, onWithheld }: LockGateOptions): L
       const by = lock();
       const isAllowed = (await objectionTo(name, spec)) === undefined;
       const { state } = member;
-      const wasRefused = state.kind === "down" && state.reason.code === "forbidden";
+      const wasRefused = state.kind === "down" && state.reason.code === "denied";
       if (lock() === by && (isAllowed ? wasRefused : state.kind === "ready" || state.kind === "connecting"))
         member.restart();
     },
@@ -167,12 +167,12 @@ export function createLockGate({ lock, locate, onWithheld }: LockGateOptions): L
       onWithheld?.(server, "instructions", server);
       return undefined;
     },
-    async check(seat, line, reference, signal) {
-      if (lock() === undefined || (await isKnown(seat, line, reference, signal))) return;
+    async check(slot, line, reference, signal) {
+      if (lock() === undefined || (await isKnown(slot, line, reference, signal))) return;
       const what = reference.type === "ref/prompt" ? `prompt ${reference.name}` : `resource ${reference.uri}`;
       throw new McpError(
-        "forbidden",
-        `the lockfile does not allow ${what} of server ${seat.name}: it was not approved as it is now`,
+        "denied",
+        `the lockfile does not allow ${what} of server ${slot.name}: it was not approved as it is now`,
         { data: { by: "lock" } },
       );
     },
@@ -204,7 +204,7 @@ function placeOf(target: LockedTarget | undefined): string {
 }
 
 function objection(server: string, why: string): McpError {
-  return new McpError("forbidden", `the lockfile does not allow server ${server}: ${why}`, { data: { by: "lock" } });
+  return new McpError("denied", `the lockfile does not allow server ${server}: ${why}`, { data: { by: "lock" } });
 }
 
 /** An item as its server lists it. */

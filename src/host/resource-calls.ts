@@ -13,7 +13,7 @@ import type { Abortable, Delivery } from "./delivery.ts";
 import type { Listings } from "./list-cache.ts";
 import type { LockGate, Reference } from "./lock-check.ts";
 import type { Results } from "./results.ts";
-import type { Seat } from "./server-slot.ts";
+import type { ServerSlot } from "./server-slot.ts";
 
 /**
  * The resources of all servers under one roof, for callers that know only URIs.
@@ -23,7 +23,7 @@ import type { Seat } from "./server-slot.ts";
  * address that says so. A template is listed once: what the second server has
  * under it can be read by such addresses.
  */
-interface ResourceDesk {
+interface ResourceCalls {
   list(signal: AbortSignal): Promise<readonly Resource[]>;
   templates(signal: AbortSignal): Promise<readonly ResourceTemplate[]>;
   read(call: Call<"resources/read">): Promise<Outcome<"resources/read">>;
@@ -32,15 +32,15 @@ interface ResourceDesk {
   owners(uris: readonly string[]): Promise<readonly ResourceRef[]>;
 }
 
-interface ResourceDeskOptions {
-  readonly seats: ReadonlyMap<string, Seat>;
+interface ResourceCallsOptions {
+  readonly slots: ReadonlyMap<string, ServerSlot>;
   readonly listings: Pick<Listings, "resources" | "resourceTemplates">;
-  pass<M extends Method>(seat: Seat, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
+  pass<M extends Method>(slot: ServerSlot, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
 }
 
 const scheme = "plugbay-resource:";
 
-export function createResourceDesk({ seats, listings, pass }: ResourceDeskOptions): ResourceDesk {
+export function createResourceCalls({ slots, listings, pass }: ResourceCallsOptions): ResourceCalls {
   const ownerOf = async (uri: string, signal?: AbortSignal): Promise<ResourceRef | undefined> => {
     if (uri.startsWith(scheme)) return readAddress(uri);
     const listed = (await listings.resources({ signal })).find((resource) => resource.uri === uri);
@@ -50,12 +50,12 @@ export function createResourceDesk({ seats, listings, pass }: ResourceDeskOption
     return fitting && { server: fitting.server, uri };
   };
 
-  const seatOf = (ref: ResourceRef | undefined, uri: string): Seat => {
-    const seat = ref && seats.get(ref.server);
-    if (seat === undefined) {
+  const slotOf = (ref: ResourceRef | undefined, uri: string): ServerSlot => {
+    const slot = ref && slots.get(ref.server);
+    if (slot === undefined) {
       throw new McpError("resource-not-found", `no server has the resource ${uri}`, { data: { uri } });
     }
-    return seat;
+    return slot;
   };
 
   return {
@@ -79,18 +79,18 @@ export function createResourceDesk({ seats, listings, pass }: ResourceDeskOption
     async read(call) {
       const { uri } = call.params;
       const ref = await ownerOf(uri, signalOf(call));
-      return pass(seatOf(ref, uri), call, { ...call.params, uri: ref?.uri ?? uri });
+      return pass(slotOf(ref, uri), call, { ...call.params, uri: ref?.uri ?? uri });
     },
     async complete(call) {
       const { ref } = call.params;
       const uri = ref.type === "ref/resource" ? ref.uri : "";
       const templates = await listings.resourceTemplates({ signal: signalOf(call) });
       const owner = templates.find(({ uriTemplate }) => uriTemplate === uri);
-      return pass(seatOf(owner && { server: owner.server, uri }, uri), call, call.params);
+      return pass(slotOf(owner && { server: owner.server, uri }, uri), call, call.params);
     },
     async owners(uris) {
       const refs = await Promise.all(uris.map((uri) => ownerOf(uri)));
-      return refs.filter((ref): ref is ResourceRef => ref !== undefined && seats.has(ref.server));
+      return refs.filter((ref): ref is ResourceRef => ref !== undefined && slots.has(ref.server));
     },
   };
 }
@@ -141,12 +141,12 @@ export function createItemCalls({ routes, gate, results, delivery }: ItemCallsOp
     options: CallOptions | undefined,
     work: (client: Client) => Promise<T>,
   ): Promise<T> => {
-    const seat = routes.seat(server);
+    const slot = routes.slot(server);
     const caller = { signal: options?.signal };
     return delivery.send({
       ...caller,
-      seat,
-      open: () => openFor(seat, reference, gate, caller),
+      slot,
+      open: () => openFor(slot, reference, gate, caller),
       over: ({ client }) => work(client),
       isRepeatable: () => true,
     });
@@ -164,12 +164,12 @@ export function createItemCalls({ routes, gate, results, delivery }: ItemCallsOp
 
 /** The connection to a server, once it is known that a lock allows what is asked for. */
 export async function openFor(
-  seat: Seat,
+  slot: ServerSlot,
   reference: Reference | undefined,
   gate: LockGate,
   caller: Abortable,
 ): Promise<Line> {
-  const line = seat.member.line ?? (await seat.member.open(caller.signal));
-  if (reference !== undefined && gate.isLocked) await gate.check(seat, line, reference, caller.signal);
+  const line = slot.member.line ?? (await slot.member.open(caller.signal));
+  if (reference !== undefined && gate.isLocked) await gate.check(slot, line, reference, caller.signal);
   return line;
 }

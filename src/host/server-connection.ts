@@ -2,7 +2,7 @@ import type { DialOptions, Line } from "../connect/create-connect.ts";
 import { type Failure, McpError, toFailure } from "../model/errors.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
-import { orAborted } from "../std/or-aborted.ts";
+import { orAborted } from "../std/lazy-abort.ts";
 import { initial, type MemberEvent, type MemberState, type Rules, step } from "./connection-state.ts";
 
 interface MemberOptions {

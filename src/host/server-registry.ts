@@ -2,13 +2,13 @@ import type { Target } from "../connect/target.ts";
 import { McpError } from "../model/errors.ts";
 import type { Clock } from "../std/clock.ts";
 import { checkServerName } from "./host-tool.ts";
-import { createSeat, type Seat, type SeatContext } from "./server-slot.ts";
+import { createServerSlot, type ServerSlot, type ServerSlotContext } from "./server-slot.ts";
 import type { ServerSpec } from "./spec.ts";
 import { type HostEvent, type ServerStatus, statusOf } from "./status.ts";
 
 /** The servers of a host, which may change while it runs. */
-interface Roster {
-  readonly seats: ReadonlyMap<string, Seat>;
+interface ServerRegistry {
+  readonly slots: ReadonlyMap<string, ServerSlot>;
   add(name: string, spec: ServerSpec): void;
   remove(name: string): Promise<boolean>;
   update(specs: Readonly<Record<string, ServerSpec>>): Promise<void>;
@@ -17,25 +17,25 @@ interface Roster {
   close(): Promise<void>;
 }
 
-interface RosterOptions {
+interface ServerRegistryOptions {
   readonly clock: Clock;
-  readonly seat: Omit<SeatContext, "onState" | "onChange" | "onTools" | "clock">;
+  readonly slot: Omit<ServerSlotContext, "onState" | "onChange" | "onTools" | "clock">;
   tell(event: HostEvent): void;
   /** Something is not as it was: what was known of tools may not hold. */
   onTurn(): void;
 }
 
-export function createRoster({ clock, seat: common, tell, onTurn }: RosterOptions): Roster {
-  const seats = new Map<string, Seat>();
+export function createServerRegistry({ clock, slot: common, tell, onTurn }: ServerRegistryOptions): ServerRegistry {
+  const slots = new Map<string, ServerSlot>();
   let isClosed = false;
 
-  const context: SeatContext = {
+  const context: ServerSlotContext = {
     ...common,
     clock,
     onState(server, state, before) {
       if (before.kind === "ready" || state.kind === "ready") onTurn();
-      const seat = seats.get(server);
-      if (seat !== undefined) tell({ kind: "state", server, status: statusOf(seat, clock.now()), before: before.kind });
+      const slot = slots.get(server);
+      if (slot !== undefined) tell({ kind: "state", server, status: statusOf(slot, clock.now()), before: before.kind });
     },
     onTools: onTurn,
     onChange(server, change) {
@@ -47,63 +47,63 @@ export function createRoster({ clock, seat: common, tell, onTurn }: RosterOption
   const add = (name: string, spec: ServerSpec): void => {
     if (isClosed) throw new McpError("connection-closed", "the host is closed");
     checkServerName(name);
-    if (seats.has(name)) throw new McpError("invalid-config", `there is a server ${JSON.stringify(name)} already`);
-    const seat = createSeat(name, spec, context);
-    seats.set(name, seat);
+    if (slots.has(name)) throw new McpError("invalid-config", `there is a server ${JSON.stringify(name)} already`);
+    const slot = createServerSlot(name, spec, context);
+    slots.set(name, slot);
     onTurn();
     tell({ kind: "added", server: name });
     // Who asks for it finds out what came of it; until then it is nobody's failure.
-    if (seat.isEager) seat.member.open().catch(() => {});
+    if (slot.isEager) slot.member.open().catch(() => {});
   };
 
   const remove = async (name: string): Promise<boolean> => {
-    const seat = seats.get(name);
-    if (seat === undefined) return false;
-    seats.delete(name);
+    const slot = slots.get(name);
+    if (slot === undefined) return false;
+    slots.delete(name);
     onTurn();
     tell({ kind: "removed", server: name });
-    await seat.close();
+    await slot.close();
     return true;
   };
 
   const update = async (specs: Readonly<Record<string, ServerSpec>>): Promise<void> => {
     const wanted = new Map(Object.entries(specs));
     for (const name of wanted.keys()) checkServerName(name);
-    const gone = [...seats.values()].filter(({ name, spec }) => {
+    const gone = [...slots.values()].filter(({ name, spec }) => {
       const next = wanted.get(name);
       return next === undefined || !isSameSpec(spec, next);
     });
     const ends = gone.map(({ name }) => remove(name));
     for (const [name, spec] of wanted) {
-      const seat = seats.get(name);
-      if (seat === undefined) {
+      const slot = slots.get(name);
+      if (slot === undefined) {
         add(name, spec);
       } else {
         // The order is that of what was given last.
-        seats.delete(name);
-        seats.set(name, seat);
+        slots.delete(name);
+        slots.set(name, slot);
       }
     }
     await Promise.all(ends);
   };
 
-  const servers = (): readonly ServerStatus[] => [...seats.values()].map((seat) => statusOf(seat, clock.now()));
+  const servers = (): readonly ServerStatus[] => [...slots.values()].map((slot) => statusOf(slot, clock.now()));
 
   return {
-    seats,
+    slots,
     add,
     remove,
     update,
     servers,
     async settled(signal) {
-      const open = [...seats.values()].filter(({ member }) => member.state.kind === "connecting");
+      const open = [...slots.values()].filter(({ member }) => member.state.kind === "connecting");
       await Promise.all(open.map(({ member }) => member.open(signal).catch(() => {})));
       if (signal?.aborted !== true) return servers();
       throw new McpError("cancelled", "waiting was cancelled", { cause: signal.reason });
     },
     async close() {
       isClosed = true;
-      await Promise.all([...seats.values()].map((seat) => seat.close()));
+      await Promise.all([...slots.values()].map((slot) => slot.close()));
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Tool } from "../model/tool.ts";
 import type { Clock } from "../std/clock.ts";
 import { defined } from "../std/defined.ts";
 import type { Gate } from "../std/gate.ts";
-import { orAborted } from "../std/or-aborted.ts";
+import { orAborted } from "../std/lazy-abort.ts";
 import type { MemberState, Rules } from "./connection-state.ts";
 import {
   type HostPrompt,
@@ -27,21 +27,21 @@ import { createMember, type Member } from "./server-connection.ts";
 import type { FullTrust, ServerOptions, ServerSpec } from "./spec.ts";
 
 /** The place of one server in a host: its connection, its lists, its changes. */
-export interface Seat {
+export interface ServerSlot {
   readonly name: string;
   readonly spec: ServerSpec;
   readonly member: Member;
   readonly isEager: boolean;
-  readonly tools: Shelf<"tools", HostTool>;
-  readonly resources: Shelf<"resources", HostResource>;
-  readonly resourceTemplates: Shelf<"resourceTemplates", HostResourceTemplate>;
-  readonly prompts: Shelf<"prompts", HostPrompt>;
+  readonly tools: ListCache<"tools", HostTool>;
+  readonly resources: ListCache<"resources", HostResource>;
+  readonly resourceTemplates: ListCache<"resourceTemplates", HostResourceTemplate>;
+  readonly prompts: ListCache<"prompts", HostPrompt>;
   readonly follower: Follower;
   close(): Promise<void>;
 }
 
-/** What all seats of a host have in common. */
-export interface SeatContext {
+/** What all slots of a host have in common. */
+export interface ServerSlotContext {
   readonly dial: Dial;
   readonly clock: Clock;
   readonly gate: Gate;
@@ -64,15 +64,15 @@ export interface SeatContext {
   onTools(): void;
 }
 
-export function createSeat(name: string, spec: ServerSpec, context: SeatContext): Seat {
+export function createServerSlot(name: string, spec: ServerSpec, context: ServerSlotContext): ServerSlot {
   const { clock, gate, rules, keepListsMs } = context;
   const isEager = (spec.connect ?? context.connect) === "eager";
-  const shelfOf = <K extends ListKind, T>(
+  const cacheOf = <K extends ListKind, T>(
     kind: K,
-    make: ShelfOptions<K, T>["make"],
+    make: ListCacheOptions<K, T>["make"],
     onList?: () => void,
-  ): Shelf<K, T> =>
-    createShelf({
+  ): ListCache<K, T> =>
+    createListCache({
       kind,
       clock,
       keepMs: keepListsMs,
@@ -82,17 +82,17 @@ export function createSeat(name: string, spec: ServerSpec, context: SeatContext)
       ...(onList && { onList }),
     });
   const ours = <T extends object>(item: T): T & { readonly server: string } => ({ ...item, server: name });
-  const tools = shelfOf("tools", (tool: Tool) => toHostTool(name, tool, aliasOf), context.onTools);
-  const resources = shelfOf<"resources", HostResource>("resources", ours);
-  const resourceTemplates = shelfOf<"resourceTemplates", HostResourceTemplate>("resourceTemplates", ours);
-  const prompts = shelfOf<"prompts", HostPrompt>("prompts", ours);
-  const shelves = { tools, resources, resourceTemplates, prompts };
+  const tools = cacheOf("tools", (tool: Tool) => toHostTool(name, tool, aliasOf), context.onTools);
+  const resources = cacheOf<"resources", HostResource>("resources", ours);
+  const resourceTemplates = cacheOf<"resourceTemplates", HostResourceTemplate>("resourceTemplates", ours);
+  const prompts = cacheOf<"prompts", HostPrompt>("prompts", ours);
+  const caches = { tools, resources, resourceTemplates, prompts };
 
   const follower = createFollower({
     clock,
     retryMs: 1_000,
     onChange(change) {
-      for (const kind of listsOf(change)) shelves[kind].forget();
+      for (const kind of listsOf(change)) caches[kind].forget();
       context.onChange(name, change);
     },
   });
@@ -115,18 +115,18 @@ export function createSeat(name: string, spec: ServerSpec, context: SeatContext)
     onState(state, before) {
       if (before.kind === "ready") {
         follower.stop();
-        for (const shelf of Object.values(shelves)) shelf.forget();
+        for (const cache of Object.values(caches)) cache.forget();
       }
       context.onState(name, state, before);
     },
   });
 
-  return { name, spec, member, isEager, ...shelves, follower, close: () => member.close() };
+  return { name, spec, member, isEager, ...caches, follower, close: () => member.close() };
 }
 
 const aliasOf = (server: string, tool: string): string => toAlias(qualify(server, tool));
 
-function optionsFor(name: string, spec: ServerSpec, context: SeatContext): ConnectOptions {
+function optionsFor(name: string, spec: ServerSpec, context: ServerSlotContext): ConnectOptions {
   const { options, questions, clock } = context;
   const era = context.era(name);
   return {
@@ -175,7 +175,7 @@ const capabilities = {
  * they changed, or for a time where it would not say. What is made of an item
  * is made once.
  */
-export interface Shelf<K extends ListKind, T> {
+export interface ListCache<K extends ListKind, T> {
   /**
    * The list over this connection, all pages. Empty where the server has no such thing. Who asks at the same time
    * shares a request, which goes on when one of them gives up.
@@ -196,7 +196,7 @@ interface Kept<T> {
   readonly items: Promise<readonly T[]>;
 }
 
-interface ShelfOptions<K extends ListKind, T> {
+interface ListCacheOptions<K extends ListKind, T> {
   readonly kind: K;
   readonly clock: Clock;
   /** How long to keep lists of servers that announce no changes. */
@@ -210,7 +210,7 @@ interface ShelfOptions<K extends ListKind, T> {
   onList?(): void;
 }
 
-function createShelf<K extends ListKind, T>(options: ShelfOptions<K, T>): Shelf<K, T> {
+function createListCache<K extends ListKind, T>(options: ListCacheOptions<K, T>): ListCache<K, T> {
   const { kind, clock, keepMs, listening, hears, make, onList } = options;
   let kept: Kept<T> | undefined;
   let last: readonly T[] = [];

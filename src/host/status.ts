@@ -5,7 +5,7 @@ import type { Revision } from "../model/revision.ts";
 import type { Change } from "../model/subscription.ts";
 import type { MemberState } from "./connection-state.ts";
 import type { Missing } from "./host-tool.ts";
-import type { Seat } from "./server-slot.ts";
+import type { ServerSlot } from "./server-slot.ts";
 
 /** How a server of a host stands, as plain data. */
 export interface ServerStatus {
@@ -26,7 +26,7 @@ export interface ServerStatus {
   readonly isLooping?: boolean;
 }
 
-export function statusOf({ name, member }: Seat, now: number): ServerStatus {
+export function statusOf({ name, member }: ServerSlot, now: number): ServerStatus {
   const { state, line } = member;
   const status = { name, state: state.kind };
   if (line !== undefined) return { ...status, revision: line.client.revision, info: line.client.server.serverInfo };
@@ -68,7 +68,7 @@ function hintFor({ code, message, data }: Failure): string | undefined {
   if (/\bENOENT\b/.test(message)) return programHints["program-not-found"];
   if (/\bEACCES\b/.test(message)) return programHints["not-executable"];
   if (code === "unauthorized") return "the server wants credentials: give it auth, or an authorization header";
-  if (code === "forbidden") return "the credentials do not allow it, or the server does not accept this host";
+  if (code === "forbidden") return "the credentials lack a scope that the server needs: sign in again with that scope";
   if (/ECONNREFUSED/.test(message)) return "nothing listens there: is the server started, and the port right?";
   if (/ENOTFOUND|EAI_AGAIN/.test(message))
     return "the host name is not known: is it spelled right, and is there a network?";

@@ -38,13 +38,13 @@ export interface TaskCalls {
 
 export function createTaskCalls(clock: Clock): TaskCalls {
   /** Gives a task to a caller that can follow it, and waits for its end for one that cannot. */
-  const handOn = async (task: Task, { seat }: Route, line: Line, call: Call<"tools/call">) => {
+  const handOn = async (task: Task, { slot }: Route, line: Line, call: Call<"tools/call">) => {
     if (call.tasks === undefined || abortReason(call) !== undefined) {
-      const state = taskState + qualify(seat.name, task.taskId);
+      const state = taskState + qualify(slot.name, task.taskId);
       return followForCaller(task, { line, clock, call, peer: ableOf(call.peer, line), state });
     }
     if (isBetweenEras(call, line)) attend(task, call, line);
-    const renamed = { ...task, taskId: qualify(seat.name, task.taskId) };
+    const renamed = { ...task, taskId: qualify(slot.name, task.taskId) };
     return { kind: "task", task: renamed } satisfies Outcome<"tools/call">;
   };
 
@@ -62,9 +62,9 @@ export function createTaskCalls(clock: Clock): TaskCalls {
 
   return {
     async call(route, line, call) {
-      const { seat, localName: name } = route;
+      const { slot, localName: name } = route;
       const asked = taskOf(call.state);
-      if (asked?.server === seat.name) return comeBack(asked.name, route, line, call);
+      if (asked?.server === slot.name) return comeBack(asked.name, route, line, call);
       const params = { ...call.params, name };
       const state = unwrapped(call.state);
       if (call.tasks?.wanted === true && (await supportOf(route, line)) === undefined) return refusedTask(name);
@@ -127,8 +127,8 @@ function wantsTasks({ code, data }: Failure): boolean {
 }
 
 /** What the server lists about running the tool as a task. Only servers of 2025-11-25 do, and those in this process. */
-async function supportOf({ seat, localName }: Route, line: Line): Promise<"optional" | "required" | undefined> {
-  const tools = await seat.tools.get(line);
+async function supportOf({ slot, localName }: Route, line: Line): Promise<"optional" | "required" | undefined> {
+  const tools = await slot.tools.get(line);
   const support = tools.find((tool) => tool.localName === localName)?.execution?.taskSupport;
   return support === "forbidden" ? undefined : support;
 }

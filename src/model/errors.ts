@@ -1,4 +1,4 @@
-import type { Json } from "../json/json.ts";
+import { isObject, type Json } from "../json/json.ts";
 
 /** Every way a call can fail, as stable strings. Numbers exist only on the wire. */
 export type ErrorCode =
@@ -28,6 +28,7 @@ export type ErrorCode =
   | "http-error"
   | "unauthorized"
   | "forbidden"
+  | "denied"
   | "limit-reached";
 
 /** A failed call as plain data: what crosses layers and the wire. */
@@ -74,6 +75,20 @@ export function fail(message: string, data?: Json): McpError {
 export function toFailure({ code, message, data, number }: McpError): Failure {
   return { code, message, ...(data !== undefined && { data }), ...(number !== undefined && { number }) };
 }
+
+/** The error of a call that needs an authenticated caller and has none. */
+export function callerMissing(): McpError {
+  return new McpError("unauthorized", "this needs an authenticated caller: sign in first", {
+    data: { reason: NO_CALLER },
+  });
+}
+
+/** Whether a failure is about the caller of this server. Other servers say `unauthorized`, too, of calls to them. */
+export function isCallerMissing({ code, data }: Failure): boolean {
+  return code === "unauthorized" && isObject(data) && data.reason === NO_CALLER;
+}
+
+const NO_CALLER = "no-caller";
 
 /** The error of a failure. */
 export function toError(failure: Failure, cause?: unknown): McpError {

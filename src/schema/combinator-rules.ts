@@ -1,17 +1,17 @@
 import {
   accepts,
   all,
+  applyHere,
+  type CheckState,
   fail,
-  inPlace,
-  type Maker,
+  type KeywordUse,
   objection,
-  type Place,
+  pointerOf,
   price,
   type Rule,
+  type RuleContext,
   type Step,
-  type Use,
-  written,
-} from "./step.ts";
+} from "./rule.ts";
 import type { Issue } from "./validator.ts";
 import { dynamicReference, entries } from "./vocabulary.ts";
 
@@ -26,63 +26,74 @@ export const combinatorRules: readonly (readonly [string, Rule])[] = [
   ["if", ifRule],
 ];
 
-function referenceRule({ name, operand }: Use, { targets, step }: Maker): Step {
+function referenceRule({ name, operand }: KeywordUse, { targets, step }: RuleContext): Step {
   const target = step(targets.get(String(operand)) ?? false, name);
-  return (value, place) => inPlace(target, value, place);
+  return (value, state) => applyHere(target, value, state);
 }
 
 /** Means the schema of the outermost resource that has one, of all the check has come through. */
-function dynamicRule({ operand }: Use, { fuel, targets, step }: Maker): Step {
+function dynamicRule({ operand }: KeywordUse, { fuel, targets, step }: RuleContext): Step {
   const steps = new Map(
     entries(operand).map(([base, reference]) => [base, step(targets.get(String(reference)) ?? false, "$dynamicRef")]),
   );
-  return (value, place) => {
+  return (value, state) => {
     let target = steps.get("");
-    for (let scope = place.scope; scope !== undefined; scope = scope.parent) {
+    for (let scope = state.scope; scope !== undefined; scope = scope.parent) {
       fuel.burn(price.pass);
       target = steps.get(scope.resource) ?? target;
     }
-    return target === undefined || inPlace(target, value, place);
+    return target === undefined || applyHere(target, value, state);
   };
 }
 
-function branches({ name, operand }: Use, maker: Maker): readonly Step[] {
-  return entries(operand).map(([, schema]) => maker.step(schema, name));
+function branches({ name, operand }: KeywordUse, context: RuleContext): readonly Step[] {
+  return entries(operand).map(([, schema]) => context.step(schema, name));
 }
 
-function allOfRule(use: Use, maker: Maker): Step {
-  const steps = branches(use, maker);
-  return (value, place) => all(steps, place, (step) => inPlace(step, value, place));
+function allOfRule(use: KeywordUse, context: RuleContext): Step {
+  const steps = branches(use, context);
+  return (value, state) => all(steps, state, (step) => applyHere(step, value, state));
+}
+
+/** How many branches accept the value. Those after `enough` are not tried. */
+function accepting(steps: readonly Step[], value: unknown, state: CheckState, enough: number): number {
+  let count = 0;
+  for (const step of steps) {
+    if (accepts(step, value, state) && ++count === enough) break;
+  }
+  return count;
 }
 
 /** If the schema asks for what was not looked at, all branches have to be tried. */
-function anyOfRule(use: Use, maker: Maker): Step {
-  const steps = branches(use, maker);
-  return (value, place) => {
-    const accepted = (step: Step): boolean => accepts(step, value, place);
-    const any = place.seen === undefined ? steps.some(accepted) : steps.filter(accepted).length > 0;
-    return any || fail(place, use.name, () => `must match a schema in anyOf${hint(steps, value, place, maker)}`);
+function anyOfRule(use: KeywordUse, context: RuleContext): Step {
+  const steps = branches(use, context);
+  return (value, state) => {
+    const enough = state.evaluated === undefined ? 1 : Infinity;
+    return (
+      accepting(steps, value, state, enough) > 0 ||
+      fail(state, use.name, () => `must match a schema in anyOf${hint(steps, value, state, context)}`)
+    );
   };
 }
 
-function oneOfRule(use: Use, maker: Maker): Step {
-  const steps = branches(use, maker);
-  return (value, place) => {
-    const count = steps.filter((step) => accepts(step, value, place)).length;
+function oneOfRule(use: KeywordUse, context: RuleContext): Step {
+  const steps = branches(use, context);
+  return (value, state) => {
+    const count = accepting(steps, value, state, Infinity);
     if (count === 1) return true;
-    return fail(place, use.name, () => {
-      const detail = count === 0 ? hint(steps, value, place, maker) : `, not ${count}`;
+    return fail(state, use.name, () => {
+      const detail = count === 0 ? hint(steps, value, state, context) : `, not ${count}`;
       return `must match exactly one schema in oneOf${detail}`;
     });
   };
 }
 
 /** How the branches fail that come closest: those that fail deepest in the value, but not by their tag. */
-function hint(steps: readonly Step[], value: unknown, place: Place, { fuel }: Maker): string {
-  if (!place.sink.hints) return "";
-  const here = written(place.path);
+function hint(steps: readonly Step[], value: unknown, state: CheckState, { fuel }: RuleContext): string {
+  if (!state.sink.hints) return "";
+  const here = pointerOf(state.path);
   const issues = steps.flatMap((step) => {
-    const issue = objection(step, value, place);
+    const issue = objection(step, value, state);
     fuel.burn(here.length + (issue?.path.length ?? 0));
     return issue ?? [];
   });
@@ -94,16 +105,16 @@ function hint(steps: readonly Step[], value: unknown, place: Place, { fuel }: Ma
   return texts.size > 3 ? "" : `: ${[...texts].join(" or ")}`;
 }
 
-function notRule({ name, operand }: Use, maker: Maker): Step {
-  const step = maker.step(operand, name);
-  return (value, place) =>
-    !accepts(step, value, { ...place, seen: place.seen && new Set() }) ||
-    fail(place, name, () => "must not match the schema in not");
+function notRule({ name, operand }: KeywordUse, context: RuleContext): Step {
+  const step = context.step(operand, name);
+  return (value, state) =>
+    !accepts(step, value, { ...state, evaluated: state.evaluated && new Set() }) ||
+    fail(state, name, () => "must not match the schema in not");
 }
 
-function ifRule({ name, operand, schema }: Use, maker: Maker): Step {
-  const condition = maker.step(operand, name);
-  const yes = maker.step(schema.then ?? true, "then");
-  const no = maker.step(schema.else ?? true, "else");
-  return (value, place) => inPlace(accepts(condition, value, place) ? yes : no, value, place);
+function ifRule({ name, operand, schema }: KeywordUse, context: RuleContext): Step {
+  const condition = context.step(operand, name);
+  const yes = context.step(schema.then ?? true, "then");
+  const no = context.step(schema.else ?? true, "else");
+  return (value, state) => applyHere(accepts(condition, value, state) ? yes : no, value, state);
 }

@@ -1,51 +1,45 @@
-import { type Check, type Generate, lazyGenerator } from "./generate.ts";
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { combinatorRules } from "./combinator-rules.ts";
+import { arrayRules, objectRules, unevaluatedItemsRule, unevaluatedPropertiesRule } from "./container-rules.ts";
 import type { Inspected } from "./inspect.ts";
-import { interpret } from "./interpret.ts";
 import { normalizeSchema } from "./normalize.ts";
 import { type Proved, provePatterns } from "./pattern-cost.ts";
-import { createFuel, type Fuel, maxSteps, OutOfFuel } from "./step.ts";
-import { type Checked, refused } from "./validator.ts";
+import {
+  applyAll,
+  type CheckState,
+  Fuel,
+  fail,
+  maxSteps,
+  OutOfFuel,
+  price,
+  priceOfNames,
+  quoted,
+  type Rule,
+  type RuleContext,
+  type Step,
+  silent,
+} from "./rule.ts";
+import { type Checked, type Issue, maxIssues, refused } from "./validator.ts";
+import { scalarRules } from "./value-rules.ts";
+import { entries, resourceName } from "./vocabulary.ts";
 
 export { createHeaderCheck } from "./param-headers.ts";
-
-/** Loading the generator takes as long as some ten thousand checks without it. */
-const HOT_AFTER = 5_000;
+export { lazyFormats } from "./value-rules.ts";
 
 /**
  * Makes the function that checks values. It never throws. A schema with a pattern
  * that is not safe to match refuses every value.
- *
- * A schema is interpreted, which takes some microseconds and tells what is wrong.
- * One that is checked very often gets code generated for it, which tells in well
- * under a microsecond that a value is valid. Both say the same.
  */
-export function compile(inspected: Inspected, hotAfter: number = HOT_AFTER): (value: unknown) => Checked {
+export function compile(inspected: Inspected): (value: unknown) => Checked {
   const proof = proveSchema(inspected);
   if (!proof.ok) return unusable(proof.problem);
-  const proved = proof.value;
-  const fuel = createFuel();
-  const explain = interpret(proved, fuel);
-  let generated: Check | undefined;
-  let checks = 0;
-
-  const use = (generate: Generate): void => {
-    generated = generate(proved, fuel);
-  };
-  /** Interpreting goes on until the code is there, and for good where there can be none. */
-  const heatUp = (): void => {
-    if (lazyGenerator.loaded !== undefined) use(lazyGenerator.loaded);
-    else void lazyGenerator.load().then(use, () => {});
-  };
-
+  const fuel = new Fuel();
+  const issuesOf = interpret(proof.value, fuel);
   return (value) => {
-    if (checks++ === hotAfter) heatUp();
     try {
-      const isValid = generated && quickly(generated, value, fuel);
-      if (isValid === true) return { ok: true, value };
       fuel.fill(maxSteps);
-      const issues = explain(value);
-      if (issues.length > 0) return { ok: false, issues };
-      return isValid === false ? refused("schema", "does not match the schema") : { ok: true, value };
+      const issues = issuesOf(value);
+      return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
     } catch (error) {
       return givenUp(error);
     }
@@ -62,17 +56,6 @@ export function proveSchema(inspected: Inspected): Proof {
 
 type Proof = { readonly ok: true; readonly value: Proved } | { readonly ok: false; readonly problem: string };
 
-/** What generated code says. It pays for the worst case beforehand, so it may run out of fuel where interpreting does not. */
-function quickly(generated: Check, value: unknown, fuel: Fuel): boolean | undefined {
-  try {
-    fuel.fill(maxSteps / 4);
-    return generated(value);
-  } catch (error) {
-    if (error instanceof OutOfFuel) return undefined;
-    throw error;
-  }
-}
-
 function unusable(problem: string): () => Checked {
   return () => refused("schema", `cannot be checked: ${problem}`);
 }
@@ -85,3 +68,114 @@ function givenUp(error: unknown): Checked {
   const problem = error instanceof RangeError ? "it is nested too deeply" : "reading it failed";
   return refused("schema", `cannot be checked: ${problem}`);
 }
+
+/**
+ * Checks values against a schema, and tells what is wrong with them.
+ *
+ * Most values are valid, so a check first finds out only that, without a note of
+ * where it is. What is wrong is told by a second pass on the same fuel. A schema
+ * with `unevaluated*` has only the second one, since it needs a note of all that
+ * was evaluated.
+ */
+function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Issue[] {
+  const made = new Map<Json, Step>();
+  const context: RuleContext = {
+    ...schema,
+    fuel,
+    step(below, keyword) {
+      if (!isObject(below)) return below === true ? validStep(fuel) : invalidStep(keyword, fuel);
+      const step = made.get(below) ?? schemaStep(below, context);
+      made.set(below, step);
+      return step;
+    },
+  };
+  const root = context.step(schema.root, "");
+  return (value) => {
+    if (!schema.unevaluated && root(value, silent)) return none;
+    const issues: Issue[] = [];
+    root(value, {
+      path: undefined,
+      sink: { issues, limit: maxIssues, hints: true },
+      evaluated: schema.unevaluated ? new Set() : undefined,
+      scope: undefined,
+    });
+    // A value that changes while it is read may be valid by now. It was not.
+    return issues.length === 0 && !schema.unevaluated ? [mismatch] : issues;
+  };
+}
+
+const mismatch: Issue = { path: "", keyword: "schema", message: "does not match the schema" };
+
+const none: readonly Issue[] = [];
+
+function validStep(fuel: Fuel): Step {
+  return (_, state) => {
+    payForSchema(state, fuel);
+    return true;
+  };
+}
+
+function payForSchema({ evaluated }: CheckState, fuel: Fuel): void {
+  fuel.burn(evaluated === undefined ? price.schema : price.schema + price.evaluated);
+}
+
+function invalidStep(keyword: string, fuel: Fuel): Step {
+  return (_, state) => {
+    payForSchema(state, fuel);
+    return fail(state, keyword, () => {
+      const name = state.path === undefined ? "a value" : quoted(String(state.path.key));
+      return `${name} is not allowed`;
+    });
+  };
+}
+
+/** Every schema pays each time it is applied; keywords that take longer than a moment pay for that themselves. */
+function schemaStep(schema: JsonObject, context: RuleContext): Step {
+  const { fuel } = context;
+  const resource = schema[resourceName];
+  let steps: readonly Step[] | undefined;
+  return (value, outer) => {
+    steps ??= stepsOf(schema, context);
+    fuel.burn(price.schema + steps.length * price.keyword);
+    const state = resource === undefined ? outer : entered(outer, String(resource));
+    const valid = applyAll(steps, value, state);
+    // What was evaluated is told to the schema around this one.
+    if (state.evaluated !== undefined) fuel.burn(price.evaluated + priceOfNames(state.evaluated.size));
+    return valid;
+  };
+}
+
+interface Keyword {
+  readonly order: number;
+  readonly step: Step;
+}
+
+function stepsOf(schema: JsonObject, context: RuleContext): readonly Step[] {
+  const known: Keyword[] = [];
+  for (const [name, operand] of entries(schema)) {
+    const keyword = rules.get(name);
+    if (keyword !== undefined)
+      known.push({ order: keyword.order, step: keyword.rule({ name, operand, schema }, context) });
+  }
+  if (known.length > 1) known.sort((a, b) => a.order - b.order);
+  return known.map(({ step }) => step);
+}
+
+function entered(state: CheckState, resource: string): CheckState {
+  if (state.scope?.resource === resource) return state;
+  return { ...state, scope: { parent: state.scope, resource } };
+}
+
+/** In the order in which they are applied. The last two need to know what all others have evaluated. */
+const ordered: readonly (readonly [string, Rule])[] = [
+  ...scalarRules,
+  ...arrayRules,
+  ...objectRules,
+  ...combinatorRules,
+  ["unevaluatedItems", unevaluatedItemsRule],
+  ["unevaluatedProperties", unevaluatedPropertiesRule],
+];
+
+const rules: ReadonlyMap<string, { readonly rule: Rule; readonly order: number }> = new Map(
+  ordered.map(([name, rule], order) => [name, { rule, order }]),
+);

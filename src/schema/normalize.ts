@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { compositionProblem } from "./composition.ts";
 import type { Inspected } from "./inspect.ts";
 import { type Resolved, referenceKey, resolveSchema } from "./resolve.ts";
 import { dynamicReference, entries, resourceName, vocabulary } from "./vocabulary.ts";
@@ -102,9 +101,9 @@ const since: ReadonlyMap<string, number> = new Map([
 ]);
 
 function keywordsOf(context: Context, schema: JsonObject): JsonObject {
-  const place = context.schemas.get(schema);
-  if (place === undefined) return {};
-  const { draft, resource } = place;
+  const location = context.schemas.get(schema);
+  if (location === undefined) return {};
+  const { draft, resource } = location;
   const allOf: Json[] = [];
   const others: Record<string, Json> = context.dynamic.size > 0 ? { [resourceName]: resource.base } : {};
   for (const [name, value] of entries(schema)) {
@@ -114,7 +113,7 @@ function keywordsOf(context: Context, schema: JsonObject): JsonObject {
     add((translations.get(name) ?? unchanged)({ context, schema, name, value }), others, allOf);
   }
   const normal = allOf.length > 0 ? { ...others, allOf } : others;
-  context.places.set(normal, place.at);
+  context.places.set(normal, location.at);
   return normal;
 }
 
@@ -172,8 +171,8 @@ function normalMembers(context: Context, members: readonly (readonly [string, Js
 /** Several references of one schema are joined by `allOf`. */
 function reference({ context, schema, name, value }: Use): JsonObject {
   const { root, schemas, targets, dynamic } = context;
-  const place = schemas.get(schema);
-  const key = place && referenceKey(String(value), place.resource, root);
+  const location = schemas.get(schema);
+  const key = location && referenceKey(String(value), location.resource, root);
   const target = (key !== undefined && targets.get(key)) ?? false;
   const anchor = name === "$recursiveRef" ? "" : String(value).replace(/^.*#/, "");
   const meant = isObject(target) ? schemas.get(target)?.resource.dynamic.get(anchor) : undefined;
@@ -212,4 +211,55 @@ function exclusive(keyword: string, value: Json, limit: Json | undefined): JsonO
 
 function asObject(schema: Json): JsonObject {
   return isObject(schema) ? schema : {};
+}
+
+/** What {@link compositionProblem} needs to know about a schema in normal form. */
+interface Composition {
+  /** Every schema, and where it comes from. */
+  readonly schemas: ReadonlyMap<JsonObject, string>;
+  /** What every reference leads to. */
+  readonly targets: ReadonlyMap<string, Json>;
+  readonly maxDepth: number;
+  readonly maxSubschemas: number;
+}
+
+/**
+ * Says which schema applies too many subschemas to one and the same value.
+ *
+ * Thirty pairs of `anyOf`, each referring to the next, are small to write down
+ * and a thousand million checks to carry out. A schema that applies itself never
+ * ends.
+ */
+function compositionProblem(composition: Composition): string | undefined {
+  const { schemas, targets, maxDepth, maxSubschemas } = composition;
+  const known = new Map<Json, number>();
+
+  const count = (schema: Json, depth: number): number => {
+    if (!isObject(schema)) return 1;
+    const counted = known.get(schema);
+    if (counted !== undefined) return counted;
+    if (depth > maxDepth) return Infinity;
+    // Counts as endless until it is known, so meeting it again means that it applies itself.
+    known.set(schema, Infinity);
+    const total = applied(schema, targets).reduce<number>((sum, subschema) => sum + count(subschema, depth + 1), 1);
+    known.set(schema, total);
+    return total;
+  };
+
+  for (const [schema, at] of schemas) {
+    const total = count(schema, 0);
+    if (total === Infinity) return `${at} applies itself, or more than ${maxDepth} schemas in a row, to the same value`;
+    if (total > maxSubschemas) return `${at} applies more than ${maxSubschemas} subschemas to the same value`;
+  }
+  return undefined;
+}
+
+function applied(schema: JsonObject, targets: ReadonlyMap<string, Json>): readonly Json[] {
+  return entries(schema).flatMap(([name, value]) => {
+    if (name === "$ref") return targets.get(String(value)) ?? [];
+    if (name === dynamicReference)
+      return entries(value).flatMap(([, reference]) => targets.get(String(reference)) ?? []);
+    const keyword = vocabulary.get(name);
+    return keyword?.inPlace ? keyword.subschemas(value).map(([, subschema]) => subschema) : [];
+  });
 }

@@ -1,18 +1,18 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { draftOf, type Inspected, inspectTarget } from "./inspect.ts";
-import { pointerKeys } from "./pointer-keys.ts";
+import { own, referenceKeys } from "./json-pointer.ts";
 import { entries, token, vocabulary } from "./vocabulary.ts";
 
 /** A plain JSON Schema whose references all lead somewhere in it. */
 export interface Resolved extends Inspected {
   /** Every schema that is an object, and where it is. */
-  readonly schemas: ReadonlyMap<JsonObject, Place>;
+  readonly schemas: ReadonlyMap<JsonObject, SchemaLocation>;
   /** What every reference leads to, by {@link referenceKey}. */
   readonly targets: ReadonlyMap<string, Json>;
 }
 
 /** Where a schema is. */
-export interface Place {
+export interface SchemaLocation {
   /** `#` and a JSON Pointer. */
   readonly at: string;
   readonly resource: Resource;
@@ -54,7 +54,7 @@ export function resolveSchema(inspected: Inspected): Resolution {
 
 interface Walk extends Resolved {
   /** Everything below is filled on the way. */
-  readonly schemas: Map<JsonObject, Place>;
+  readonly schemas: Map<JsonObject, SchemaLocation>;
   /** By URI. */
   readonly resources: Map<string, Resource>;
   /** Where each reference was first met. */
@@ -62,32 +62,32 @@ interface Walk extends Resolved {
   readonly targets: Map<string, Json>;
 }
 
-interface Use extends Place {
+interface Use extends SchemaLocation {
   readonly schema: JsonObject;
   readonly value: string;
 }
 
-function visit(walk: Walk, schema: Json, around: Place): string | undefined {
+function visit(walk: Walk, schema: Json, around: SchemaLocation): string | undefined {
   if (!isObject(schema) || walk.schemas.has(schema)) return undefined;
   const { at } = around;
   const draft = draftOf(schema, around.draft) ?? around.draft;
   const resource = resourceOf(walk, schema, { at, draft, resource: around.resource });
   if (typeof resource === "string") return resource;
-  const place = { at, draft, resource };
-  walk.schemas.set(schema, place);
+  const location = { at, draft, resource };
+  walk.schemas.set(schema, location);
   for (const [name, value] of entries(schema)) {
     const rule = rules.get(name);
     const problem =
       rule?.(walk, { draft, resource, schema, value: String(value), at: at + token(name) }) ??
-      visitBelow(walk, place, name, value);
+      visitBelow(walk, location, name, value);
     if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function visitBelow(walk: Walk, place: Place, name: string, value: Json): string | undefined {
+function visitBelow(walk: Walk, location: SchemaLocation, name: string, value: Json): string | undefined {
   for (const [below, schema] of vocabulary.get(name)?.subschemas(value) ?? []) {
-    const { at, draft, resource } = place;
+    const { at, draft, resource } = location;
     const problem = visit(walk, schema, { at: at + token(name) + below, draft, resource });
     if (problem !== undefined) return problem;
   }
@@ -95,7 +95,7 @@ function visitBelow(walk: Walk, place: Place, name: string, value: Json): string
 }
 
 /** The resource of a schema: the one around it, or a new one if the schema has an `$id`. Else what is wrong. */
-function resourceOf(walk: Walk, schema: JsonObject, { at, draft, resource }: Place): Resource | string {
+function resourceOf(walk: Walk, schema: JsonObject, { at, draft, resource }: SchemaLocation): Resource | string {
   const id = idOf(schema, draft);
   if (id === "" && walk.resources.size > 0) return resource;
   const [document] = splitUri(id);
@@ -185,9 +185,11 @@ function follow(walk: Walk): string | undefined {
     }
     const [target, around] = find(walk, resource, fragment) ?? [];
     if (target === undefined) return `${use.at} leads nowhere: there is no ${key}`;
-    const place = { ...use, ...around, at: key };
+    const location = { ...use, ...around, at: key };
     const isKnown = isObject(target) && walk.schemas.has(target);
-    const problem = isKnown ? undefined : (inspectTarget(walk, target, key, place.draft) ?? visit(walk, target, place));
+    const problem = isKnown
+      ? undefined
+      : (inspectTarget(walk, target, key, location.draft) ?? visit(walk, target, location));
     if (problem !== undefined) return problem;
     walk.targets.set(key, target);
   }
@@ -199,23 +201,15 @@ function find(
   walk: Walk,
   { root, anchors }: Resource,
   fragment: string,
-): readonly [Json, Place | undefined] | undefined {
+): readonly [Json, SchemaLocation | undefined] | undefined {
   let target: Json | undefined = root;
   let around = walk.schemas.get(root);
   if (fragment !== "" && !fragment.startsWith("/")) target = anchors.get(fragment);
   else {
-    for (const key of pointerKeys(decode(fragment))) {
-      target = Object.hasOwn(Object(target), key) ? Object(target)[key] : undefined;
+    for (const key of referenceKeys(fragment)) {
+      target = own(target, key);
       if (isObject(target)) around = walk.schemas.get(target) ?? around;
     }
   }
   return target === undefined ? undefined : [target, around];
-}
-
-function decode(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment;
-  }
 }

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { own, referenceKeys } from "./json-pointer.ts";
 import { type Effort, type PatternCost, patternSteps, safePattern } from "./pattern-cost.ts";
-import { pointerKeys } from "./pointer-keys.ts";
-import { createFuel, type Fuel, maxSteps, OutOfFuel } from "./step.ts";
+import { Fuel, maxSteps, OutOfFuel } from "./rule.ts";
 import { type Checked, refused, type Validator } from "./validator.ts";
 import { entries, token, vocabulary } from "./vocabulary.ts";
 
@@ -83,7 +83,7 @@ function createGuard(
   root: JsonObject,
   costs: ReadonlyMap<string, PatternCost>,
 ): (value: unknown) => Checked<never> | undefined {
-  const fuel = createFuel();
+  const fuel = new Fuel();
   return (value) => {
     try {
       fuel.fill(maxSteps);
@@ -154,9 +154,5 @@ function weighMembers(weighing: Weighing, schema: JsonObject, object: JsonObject
 
 /** What a reference into the same document leads to. Others lead nowhere here, nor do they for the library. */
 function targetOf(root: JsonObject, reference: string): Json | undefined {
-  if (!reference.startsWith("#")) return undefined;
-  return pointerKeys(decodeURIComponent(reference.slice(1))).reduce<Json | undefined>(
-    (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
-    root,
-  );
+  return reference.startsWith("#") ? referenceKeys(reference).reduce<Json | undefined>(own, root) : undefined;
 }

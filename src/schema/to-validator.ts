@@ -1,5 +1,5 @@
 import { isObject } from "../json/json.ts";
-import { type Compiler, lazyCompiler, loadCompiler, loadedCompiler } from "./engine.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
 import type { AnySchema } from "./infer.ts";
 import { type Inspected, inspectSchema, type SchemaLimits } from "./inspect.ts";
 import { copyJson, type Direction, isStandardSchema, readStandardSchema, ZOD_3 } from "./standard-schema.ts";
@@ -84,6 +84,25 @@ function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSchema {
       ...((patterns.size > 0 || refers) && { prove: () => problemOf(inspection.value) }),
     },
   };
+}
+
+/** What checks plain JSON Schemas. */
+export type Compiler = typeof import("./compile.ts");
+
+/** It is too large to load before it is needed. */
+export const lazyCompiler: Lazy<Compiler> = lazy(() => import("./compile.ts"));
+
+/** The compiler for plain JSON Schema, if all is loaded that a schema needs of it. */
+export function loadedCompiler(formats = false): Compiler | undefined {
+  const compiler = lazyCompiler.loaded;
+  return formats && compiler?.lazyFormats.loaded === undefined ? undefined : compiler;
+}
+
+/** Loads the compiler, and formats where a schema names some. Calling it when a server starts spares the first call the wait. */
+export async function loadCompiler(formats = false): Promise<Compiler> {
+  const compiler = await lazyCompiler.load();
+  if (formats) await compiler.lazyFormats.load();
+  return compiler;
 }
 
 const NOT_LOADED = "cannot be checked: the code for that could not be loaded";

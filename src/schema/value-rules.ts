@@ -1,18 +1,18 @@
 import { canonicalText } from "../json/canonical.ts";
 import { isObject, type Json } from "../json/json.ts";
-import { lazyFormats } from "./formats.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
 import { type PatternCost, patternSteps } from "./pattern-cost.ts";
 import {
   type Fuel,
   fail,
-  type Maker,
+  type KeywordUse,
   maxSteps,
   OutOfFuel,
   priceOfNames,
   type Rule,
+  type RuleContext,
   type Step,
-  type Use,
-} from "./step.ts";
+} from "./rule.ts";
 import { entries } from "./vocabulary.ts";
 
 /** The keywords about a value as a whole. */
@@ -32,10 +32,10 @@ export const scalarRules: readonly (readonly [string, Rule])[] = [
 ];
 
 function assertion(keyword: string, message: () => string, holds: (value: unknown) => boolean): Step {
-  return (value, place) => holds(value) || fail(place, keyword, message);
+  return (value, state) => holds(value) || fail(state, keyword, message);
 }
 
-function constRule({ name, operand }: Use, { fuel }: Maker): Step {
+function constRule({ name, operand }: KeywordUse, { fuel }: RuleContext): Step {
   return assertion(
     name,
     () => `must be ${listed([operand])}`,
@@ -43,7 +43,7 @@ function constRule({ name, operand }: Use, { fuel }: Maker): Step {
   );
 }
 
-function enumRule({ name, operand }: Use, { fuel }: Maker): Step {
+function enumRule({ name, operand }: KeywordUse, { fuel }: RuleContext): Step {
   const allowed = Array.isArray(operand) ? operand : [];
   return assertion(name, () => `must be one of ${listed(allowed)}`, isAmong(allowed, fuel));
 }
@@ -71,22 +71,20 @@ function beginning(value: Json): string {
   return Array.isArray(value) ? `[${text}]` : `{${text}}`;
 }
 
-const types: Readonly<Record<string, (value: unknown) => boolean>> = {
-  string: (value) => typeof value === "string",
-  number: Number.isFinite,
-  integer: Number.isInteger,
-  boolean: (value) => typeof value === "boolean",
-  null: (value) => value === null,
-  array: Array.isArray,
-  object: isObject,
+const types: Readonly<Record<string, (objection: Step) => Step>> = {
+  string: (objection) => (value, state) => typeof value === "string" || objection(value, state),
+  number: (objection) => (value, state) => Number.isFinite(value) || objection(value, state),
+  integer: (objection) => (value, state) => Number.isInteger(value) || objection(value, state),
+  boolean: (objection) => (value, state) => typeof value === "boolean" || objection(value, state),
+  null: (objection) => (value, state) => value === null || objection(value, state),
+  array: (objection) => (value, state) => Array.isArray(value) || objection(value, state),
+  object: (objection) => (value, state) => isObject(value) || objection(value, state),
 };
 
-function typeRule({ name, operand }: Use): Step {
+function typeRule({ name, operand }: KeywordUse): Step {
   const names = [operand].flat().map(String);
-  const tests = names.flatMap((type) => types[type] ?? []);
-  const [only = () => true] = tests;
-  const holds = tests.length === 1 ? only : (value: unknown) => tests.some((test) => test(value));
-  return assertion(name, () => `must be ${names.join(" or ")}`, holds);
+  const objection: Step = (_, state) => fail(state, name, () => `must be ${names.join(" or ")}`);
+  return names.reduceRight((otherwise, type) => types[type]?.(otherwise) ?? otherwise, objection);
 }
 
 function numberRule(words: string, holds: (value: number, limit: number) => boolean): Rule {
@@ -111,7 +109,7 @@ function lengthRule(words: string, holds: (text: string, limit: number, fuel: Fu
   };
 }
 
-function formatRule({ name, operand }: Use, { fuel }: Maker): Step {
+function formatRule({ name, operand }: KeywordUse, { fuel }: RuleContext): Step {
   const format = String(operand);
   return assertion(
     name,
@@ -120,8 +118,8 @@ function formatRule({ name, operand }: Use, { fuel }: Maker): Step {
   );
 }
 
-function patternRule({ name, operand }: Use, maker: Maker): Step {
-  const matches = boundedPattern(String(operand), maker);
+function patternRule({ name, operand }: KeywordUse, context: RuleContext): Step {
+  const matches = boundedPattern(String(operand), context);
   return assertion(
     name,
     () => `must match the pattern ${operand}`,
@@ -207,6 +205,15 @@ export function hasLength(text: string, least: number, fuel: Fuel): boolean {
   for (const _ of text) count++;
   return count >= least;
 }
+
+/** Tells whether a text has a format. Formats that nobody knows only annotate. */
+type TestFormat = (format: string, text: string) => boolean;
+
+/** The formats that are known, for the first schema that names one. */
+export const lazyFormats: Lazy<TestFormat> = lazy(
+  () => import("typebox/format"),
+  ({ Format }) => Format.Test,
+);
 
 /** True if a text has a format, or nobody knows the format. Formats are loaded before a schema that names one is compiled. */
 export function hasFormat(text: string, format: string, fuel: Fuel): boolean {

@@ -10,7 +10,7 @@ import { tool } from "./tool.ts";
 const all: ListenFilter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 
 beforeAll(async () => {
-  await Promise.all([import("./background.ts"), import("./change-log.ts")]);
+  await import("./lazy-parts.ts");
 });
 
 /** Two processes that serve the same thing on one store. */
@@ -255,5 +255,58 @@ describe("changes that processes share", () => {
     b.notify.toolsChanged();
     await settled();
     expect(heard()).toEqual([]);
+  });
+});
+
+describe("changes of one process without a store", () => {
+  const alone = () => {
+    const clock = createManualClock();
+    const offers = { listChanged: true, subscribe: true, tools: {}, prompts: {}, resources: [] };
+    return { clock, server: createServer({ name: "shop", version: "1", ...offers, clock }) };
+  };
+
+  it("are not kept before somebody listens, and all of them from then on", async () => {
+    const { clock, server } = alone();
+    for (let count = 0; count < 3; count++) server.notify.toolsChanged();
+    await clock.advanceAsync(0);
+    const { heard, abort } = listen(server);
+    // Before the listener is told that it listens.
+    server.notify.promptsChanged();
+    await clock.advanceAsync(0);
+    expect(heard()).toEqual([changed("prompts", 1)]);
+    abort.abort("gone");
+    server.notify.toolsChanged();
+    await clock.advanceAsync(0);
+    const back = listen(server, all, { "plugbay/after": 1 });
+    await clock.advanceAsync(0);
+    expect(back.heard()).toEqual([changed("tools", 2)]);
+  });
+
+  it("are kept up to a bound: who was away for longer hears that anything may have changed", async () => {
+    const { clock, server } = alone();
+    listen(server);
+    for (let count = 0; count < 2_000; count++) server.notify.resourceUpdated(`a://${count}`);
+    await clock.advanceAsync(0);
+    const { heard } = listen(server, { toolsListChanged: true }, { "plugbay/after": 1 });
+    await clock.advanceAsync(0);
+    expect(heard()).toEqual([changed("tools", 2_000, { "plugbay/lost": true })]);
+  });
+
+  it("are heard where everything ends with its request, by each listener on its own", async () => {
+    const clock = Object.assign(createManualClock(), { requestBound: true });
+    const store = memoryStore({ clock });
+    const server = createServer({ name: "shop", version: "1", listChanged: true, tools: {}, clock, store });
+    const [first, second] = [listen(server), listen(server)];
+    await clock.advanceAsync(0);
+    server.notify.toolsChanged();
+    await clock.advanceAsync(0);
+    expect([first.heard(), second.heard()]).toEqual([[changed("tools", 1)], [changed("tools", 1)]]);
+    first.abort.abort("gone");
+    server.notify.toolsChanged();
+    await clock.advanceAsync(0);
+    expect([first.heard().length, second.heard().length]).toEqual([1, 2]);
+    // What one request writes to a store, no other could wait for.
+    expect((await store.streams.read("changes", 0)).last).toBe(0);
+    expect(clock.pending).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../json/json.ts";
+import { asJson, type JsonObject } from "../json/json.ts";
 import { changeKeys } from "../model/meta.ts";
 import type { Call } from "../model/service.ts";
 import {
@@ -8,31 +8,34 @@ import {
   isWanted,
   type ListenFilter,
 } from "../model/subscription.ts";
+import { lazy } from "../std/lazy.ts";
+import { memoryStore } from "../store/memory-store.ts";
 import type { Store, Subscription } from "../store/store.ts";
 import type { Environment } from "./environment.ts";
 import { createOutbox } from "./outbox.ts";
 
 /** Tells the listeners of all processes what changed in any of them. */
-export interface SharedChanges {
+export interface ChangeLog {
   /** Changes of one process are told everywhere in their order. */
   publish(change: Announcement): void;
-  /** Begins to tell, after `opened` was called: first what followed the position that the call brings, if it does. */
-  join(listener: SharedListener, opened: () => void): Promise<() => void>;
+  /** Acknowledges the call and begins to tell: first what followed the position that it brings, if it does. */
+  join(listener: Listener): Promise<() => void>;
   close(): Promise<void>;
 }
 
-export interface SharedListener {
+export interface Listener {
   readonly filter: ListenFilter;
   readonly call: Call;
 }
 
-interface Joined extends SharedListener {
+interface Joined extends Listener {
   /** Where it stands: what is not after it was told before. */
   readonly seen: number;
 }
 
 const NAME = "changes";
-const KEEP = 20_000;
+/** Changes that are kept for listeners that come back. */
+const [KEEP, KEEP_IN_MEMORY] = [20_000, 1_000];
 const RETRY_MS = 1_000;
 
 /** In place of changes that were too many to be kept until the store was back. */
@@ -40,25 +43,28 @@ const ANYTHING = { kind: "anything" } as const;
 
 type Published = Announcement | typeof ANYTHING;
 
-type Parts = Pick<Environment, "faults" | "clock" | "store">;
+type Parts = Pick<Environment, "faults" | "clock" | "store" | "isShared">;
 
 /**
  * Changes are a stream that all processes read. Each is told by a message that
  * it goes on, and reads only while somebody listens.
  */
-export function createSharedChanges(env: Parts): SharedChanges {
+export function createChangeLog(given: Parts): ChangeLog {
+  const env = given.clock.requestBound === true && given.isShared ? inThisProcess(given) : given;
   const listeners = new Set<Joined>();
   const report = (error: unknown): void => void env.faults.failureOf(error, "subscriptions/listen");
   const tell = createTelling(report);
-  const reading = createReading(env, listeners, tell);
+  const shared = createReading(env, listeners, tell);
   const outbox = createOutbox({
     clock: env.clock,
     everything: JSON.stringify(ANYTHING),
-    async send(texts) {
-      const { streams, topics } = await env.store.load();
-      const last = await streams.append(NAME, texts, { keep: KEEP });
-      await topics.publish(NAME, String(last));
-    },
+    // In turn: who has begun to listen hears what comes after.
+    send: (texts) =>
+      shared.inTurn(async () => {
+        const { streams, topics, durable } = await env.store.load();
+        const last = await streams.append(NAME, texts, { keep: durable ? KEEP : KEEP_IN_MEMORY });
+        await topics.publish(NAME, String(last));
+      }),
     onDelay(texts, error) {
       report(error);
       // Others cannot be reached until the store is back; those here can, and hear of it again then.
@@ -68,29 +74,43 @@ export function createSharedChanges(env: Parts): SharedChanges {
 
   return {
     publish: (change) => outbox.add(JSON.stringify(change)),
-    join: (listener, opened) =>
-      reading.inTurn(async () => {
+    join(listener) {
+      // Where everything ends with its request, each reads for itself: nothing goes on between requests.
+      const own = new Set<Joined>();
+      const reading = env.clock.requestBound === true ? createReading(env, own, tell) : shared;
+      return reading.inTurn(async () => {
         await reading.open();
-        opened();
+        acknowledge(listener);
         const after = positionOf(listener.call);
         if (after !== undefined) await reading.catchUp(listener, after);
         const joined: Joined = { ...listener, seen: after ?? 0 };
-        listeners.add(joined);
+        reading.listeners.add(joined);
         return () => {
-          listeners.delete(joined);
+          reading.listeners.delete(joined);
           void reading.inTurn(reading.shut).catch(report);
         };
-      }),
+      });
+    },
     async close() {
       await outbox.close();
       listeners.clear();
-      await reading.inTurn(reading.shut);
+      await shared.inTurn(shared.shut);
     },
   };
 }
 
-/** Reads the stream for all listeners of this process. What it does, it does in turn. */
-function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling) {
+/** A request cannot listen to a store that others reach: its changes stay where they happen. */
+function inThisProcess({ faults, clock, isShared }: Parts): Parts {
+  const store = memoryStore({ clock });
+  return { faults, clock, isShared, store: lazy(() => Promise.resolve(store)) };
+}
+
+function acknowledge({ call, filter }: Listener): void {
+  call.notify("notifications/subscriptions/acknowledged", { notifications: asJson(filter) });
+}
+
+/** Reads the stream for listeners of this process. What it does, it does in turn. */
+function createReading(env: Parts, listeners: Set<Joined>, tell: Telling) {
   let subscription: Subscription | undefined;
   /** Up to here, listeners were told. */
   let position = 0;
@@ -120,6 +140,7 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling
   };
 
   return {
+    listeners,
     inTurn,
     /** Listens from now on. */
     async open(): Promise<void> {
@@ -130,7 +151,7 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling
       void pump(subscription);
     },
     /** Tells one listener what the others were told after a position. */
-    async catchUp(listener: SharedListener, after: number): Promise<void> {
+    async catchUp(listener: Listener, after: number): Promise<void> {
       for await (const part of read(await env.store.load(), after)) {
         tell.part(listener, part, { after, through: position });
         if (part.at >= position) return;
@@ -147,14 +168,14 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling
 }
 
 interface Telling {
-  all(listener: SharedListener, change: Published, meta: JsonObject): void;
+  all(listener: Listener, change: Published, meta: JsonObject): void;
   /** Tells what is after one position and not after another. When some was lost: that anything may have changed. */
-  part(listener: SharedListener, part: Part, range: { readonly after: number; readonly through: number }): void;
+  part(listener: Listener, part: Part, range: { readonly after: number; readonly through: number }): void;
 }
 
 /** A listener that throws must not keep others from hearing. */
 function createTelling(report: (error: unknown) => void): Telling {
-  const one = ({ filter, call }: SharedListener, change: Announcement, meta: JsonObject): void => {
+  const one = ({ filter, call }: Listener, change: Announcement, meta: JsonObject): void => {
     if (!isWanted(change, filter)) return;
     const [method, params] = changeToNotification(change);
     try {

@@ -1,22 +1,17 @@
-import { asJson } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
 import { type Call, type Outcome, onAbort } from "../model/service.ts";
-import {
-  type Announcement,
-  type Change,
-  changeToNotification,
-  honoured,
-  isWanted,
-  type ListenFilter,
-} from "../model/subscription.ts";
+import { type Announcement, type Change, honoured } from "../model/subscription.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
+import type { ChangeLog } from "./change-log.ts";
 import type { Environment } from "./environment.ts";
+import type { Watching } from "./tasks/watch-tasks.ts";
 
 /** The lists that clients can be told of. */
 export type ListKind = "tools" | "prompts" | "resources";
 
-export type Listen = Call<"subscriptions/listen">;
-export type Listened = Outcome<"subscriptions/listen">;
+type Listen = Call<"subscriptions/listen">;
+type Listened = Outcome<"subscriptions/listen">;
 
 /** Tells listeners what changed. */
 export interface Changes {
@@ -28,50 +23,35 @@ export interface Changes {
   listChanged(kind: ListKind): void;
   /** Stays open until the call is aborted. */
   listen(call: Listen): Promise<Listened>;
-}
-
-/** What tells of changes beyond this process, and of tasks. */
-export interface ChangeFeeds {
-  /** Tells all processes of a change. */
-  publish(change: Announcement): void;
-  /** Listens to tasks, and where there are other processes to them; else as `join` does. */
-  listen(listener: Listener, join: (listener: Listener) => () => void): Promise<Listened>;
+  /** Tells nobody any more. */
+  close(): Promise<void>;
 }
 
 export interface ChangesOptions {
   readonly env: Environment;
   capabilities(): ServerCapabilities;
-  /** Loaded when there is more to it than what happens in this process. */
-  background(): Promise<ChangeFeeds>;
+  hasTasks(): boolean;
+  /** Finds the tasks that a caller may hear of. Loaded for the first who wants to. */
+  tasks(): Promise<{ watch(call: Call, ids: readonly string[]): Promise<Watching> }>;
 }
 
-export interface Listener {
-  readonly filter: ListenFilter;
-  readonly call: Listen;
-}
-
-export function createChanges({ env, capabilities, background }: ChangesOptions): Changes {
-  const listeners = new Set<Listener>();
+export function createChanges({ env, capabilities, hasTasks, tasks }: ChangesOptions): Changes {
+  const log: Lazy<ChangeLog> = lazy(
+    () => import("./lazy-parts.ts"),
+    ({ createChangeLog }) => createChangeLog(env),
+  );
   const pending = new Set<ListKind>();
-  // What others publish is listened to between requests.
-  const isShared = env.isShared && !env.clock.requestBound;
+  /** Others may listen to a store that they share. */
+  let isHeard = env.isShared && !env.clock.requestBound;
 
   const publish = (change: Announcement): void => {
-    if (isShared) return void background().then((it) => it.publish(change));
-    const [method, params] = changeToNotification(change);
-    for (const { filter, call } of listeners) if (isWanted(change, filter)) call.notify(method, params);
+    if (isHeard) void log.load().then((it) => it.publish(change));
   };
 
   const flush = (): void => {
     const kinds = [...pending];
     pending.clear();
     for (const kind of kinds) if (missingCapability({ kind }, capabilities()) === undefined) publish({ kind });
-  };
-
-  const join = (listener: Listener): (() => void) => {
-    acknowledge(listener);
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
   };
 
   return {
@@ -87,21 +67,25 @@ export function createChanges({ env, capabilities, background }: ChangesOptions)
       if (pending.size === 0) queueMicrotask(flush);
       pending.add(kind);
     },
-    listen(call) {
-      const asked = call.params.notifications;
-      const listener = { call, filter: honoured(asked, capabilities()) };
-      if (isShared || asked.taskIds) return background().then((it) => it.listen(listener, join));
-      return untilAborted(call, env, join(listener));
+    async listen(call) {
+      isHeard = true;
+      const { notifications } = call.params;
+      const { taskIds = [] } = notifications;
+      const watching = hasTasks() && taskIds.length > 0 ? await (await tasks()).watch(call, taskIds) : undefined;
+      const filter = { ...honoured(notifications, capabilities()), ...(watching && { taskIds: watching.ids }) };
+      const leave = await (await log.load()).join({ call, filter });
+      const unwatch = watching?.begin(call);
+      return untilAborted(call, env, () => {
+        leave();
+        unwatch?.();
+      });
     },
+    close: async () => (await log.settled())?.close(),
   };
 }
 
-export function acknowledge({ call, filter }: Listener): void {
-  call.notify("notifications/subscriptions/acknowledged", { notifications: asJson(filter) });
-}
-
 /** Where everything ends with its request, a call that came with none has nobody left who waits for its outcome. */
-export function untilAborted(call: Listen, { clock }: Environment, leave: () => void): Promise<Listened> {
+function untilAborted(call: Listen, { clock }: Environment, leave: () => void): Promise<Listened> {
   const isAwaited = !clock.requestBound || call.http;
   return new Promise((resolve) => {
     onAbort(call, () => {

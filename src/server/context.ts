@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
+import { callerMissing, McpError } from "../model/errors.ts";
 import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../model/input.ts";
 import { isAtLeast, type LogLevel } from "../model/logging.ts";
 import { isOfVendor } from "../model/notification.ts";
@@ -180,10 +180,10 @@ export class RunContext implements Context {
   }
 }
 
-type Questions = typeof import("./questions.ts");
+type Questions = typeof import("./lazy-parts.ts");
 
 /** What handlers need that ask or run steps. */
-export const lazyQuestions: Lazy<Questions> = lazy(() => import("./questions.ts"));
+export const lazyQuestions: Lazy<Questions> = lazy(() => import("./lazy-parts.ts"));
 
 /**
  * Puts a question, or runs a step. What that takes is loaded for the first one.
@@ -240,15 +240,14 @@ function refuseLog(): never {
 }
 
 /**
- * Who calls, for a handler that is of no use to nobody in particular. Throws
- * `forbidden` where nobody has found out: over HTTP that is a 401, so that clients
- * can sign in.
+ * Who calls, for a handler that needs to know. Throws `unauthorized` where no
+ * caller was authenticated: over HTTP that is a 401, so that clients can sign in.
  *
  * @example
  * run: (_, ctx) => ordersOf(requireAuth(ctx).claims.tenant)
  */
 export function requireAuth({ auth }: Pick<Context, "auth">): Auth {
-  if (auth === undefined) throw new McpError("forbidden", "this is only for those who have said who they are");
+  if (auth === undefined) throw callerMissing();
   return auth;
 }
 

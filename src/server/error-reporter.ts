@@ -1,5 +1,5 @@
 import type { Json } from "../json/json.ts";
-import { type ErrorCode, type Failure, McpError, toFailure } from "../model/errors.ts";
+import { type ErrorCode, type Failure, isCallerMissing, McpError, toFailure } from "../model/errors.ts";
 import { toBase64Url } from "../std/base64.ts";
 
 /** Where an internal error happened. */
@@ -33,13 +33,14 @@ const tellable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "application",
   "timeout",
   "forbidden",
+  "denied",
 ]);
 
 /** With `exposed`, what the peer is told ends with the error and its stack. */
 export function createFaults(hook: FaultHook = report, exposed = false): Faults {
   return {
     failureOf(error, method, name) {
-      if (error instanceof McpError && tellable.has(error.code)) return toFailure(error);
+      if (error instanceof McpError && (tellable.has(error.code) || isCallerMissing(error))) return toFailure(error);
       if (error instanceof McpError && isForReader(error)) return { ...toFailure(error), code: "internal" };
       const id = toBase64Url(crypto.getRandomValues(new Uint8Array(9)));
       tell(hook, error, { id, method, ...(name !== undefined && { name }) });

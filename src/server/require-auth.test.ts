@@ -22,7 +22,11 @@ it("a handler that takes somebody runs for whoever is known", async () => {
 it("a handler that takes somebody fails for nobody, as what was not allowed", async () => {
   expect(await send(server, "tools/call", { name: "mine" })).toMatchObject({
     kind: "failed",
-    failure: { code: "forbidden", message: "this is only for those who have said who they are" },
+    failure: {
+      code: "unauthorized",
+      message: "this needs an authenticated caller: sign in first",
+      data: { reason: "no-caller" },
+    },
   });
 });
 

@@ -5,12 +5,12 @@ import { revisions } from "../model/revision.ts";
 import { bare, type Call, type CallOf, type Outcome, type OutcomeOf, type Service } from "../model/service.ts";
 import { tasksExtension } from "../model/task.ts";
 import type { ToolTypes, Typed } from "../model/tool.ts";
+import type { Awaitable } from "../std/awaitable.ts";
 import { systemClock } from "../std/clock.ts";
 import { createDeadlines } from "../std/deadlines.ts";
 import { defined } from "../std/defined.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import type { Store } from "../store/store.ts";
-import type { Background } from "./background.ts";
 import { type Changes, createChanges, type ListKind } from "./changes.ts";
 import { noCompletion } from "./completion.ts";
 import { findFlaw, kit, type Provable } from "./definition.ts";
@@ -23,6 +23,7 @@ import { createPromptBook, type PromptBook } from "./prompts.ts";
 import type { ResourceDefinition } from "./resource.ts";
 import { createResourceShelf, type ResourceShelf } from "./resources.ts";
 import { createRunner } from "./runs/runner.ts";
+import type { TaskManager } from "./tasks/task-manager.ts";
 import type { ToolDefinition, Tools } from "./tool.ts";
 import { createToolBox, type ToolBox } from "./tools.ts";
 
@@ -114,18 +115,17 @@ export function createServer<const T extends Tools = Record<never, never>>(
     return { kind: "complete", result: peer.auth && tools.hasTasks() ? withTaskList(describe()) : describe() };
   };
   const capabilities = () => describe().capabilities;
-  const background: Lazy<Background> = lazy(
-    () => import("./background.ts"),
-    ({ createBackground }) =>
-      createBackground({ env, limits: options.tasks, tool: tools.get, hasTasks: tools.hasTasks }),
+  const manager: Lazy<TaskManager> = lazy(
+    () => import("./tasks/task-manager.ts"),
+    ({ createTaskManager }) => createTaskManager({ env, limits: options.tasks, tool: tools.get }),
   );
-  const changes = createChanges({ env, capabilities, background: background.load });
+  const changes = createChanges({ env, capabilities, hasTasks: () => tools.hasTasks(), tasks: manager.load });
   let isOpen = false;
   const changed = (kind: ListKind) => (): void => {
     known = undefined;
     if (isOpen) changes.listChanged(kind);
   };
-  const tools = createToolBox({ env, background: background.load, onChange: changed("tools") });
+  const tools = createToolBox({ env, tasks: manager.load, onChange: changed("tools") });
   const prompts = createPromptBook(env, changed("prompts"));
   const resources = createResourceShelf(env, changed("resources"));
   const offers = { tools, prompts, resources };
@@ -134,7 +134,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
   for (const definition of options.resources ?? []) resources.define(definition);
   isOpen = true;
 
-  const tasks: Service = async (call) => (await background.load()).answer(call as Call) as never;
+  const tasks: Service = async (call) => (await manager.load()).answer(call as Call) as never;
   const handlers: Handlers = {
     "server/discover": discover,
     "tools/list": tools.list,
@@ -176,8 +176,12 @@ export function createServer<const T extends Tools = Record<never, never>>(
     completeElicitation: env.completeElicitation,
     store: env.isShared ? env.store.load : undefined,
     [bare]: core,
-    close: async () => (await background.settled())?.close(),
+    close: () => closeAll([manager.settled(), changes]),
   });
+}
+
+async function closeAll(parts: readonly Awaitable<{ close(): Promise<void> } | undefined>[]): Promise<void> {
+  await Promise.allSettled(parts.map(async (part) => (await part)?.close()));
 }
 
 /** Tasks can be listed to who is known by name: whose they are, nobody could tell to anybody else. */
@@ -199,7 +203,7 @@ function createEnvironment(
   const store: Lazy<Store> = isShared
     ? lazy(() => Promise.resolve(given))
     : lazy(
-        () => import("./questions.ts"),
+        () => import("./lazy-parts.ts"),
         ({ memoryStore }) => memoryStore({ clock }),
       );
   return {

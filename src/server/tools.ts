@@ -8,7 +8,7 @@ import { newest } from "../model/revision.ts";
 import { hasScopes, isScope } from "../model/scopes.ts";
 import type { Call, Outcome } from "../model/service.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-import { lazyCompiler } from "../schema/engine.ts";
+import { lazyCompiler } from "../schema/to-validator.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
@@ -68,10 +68,10 @@ interface ToolBoxOptions {
   readonly env: Environment;
   onChange(): void;
   /** Loaded for the first call that may become a task. */
-  background(): Promise<ToolTasks>;
+  tasks(): Promise<ToolTasks>;
 }
 
-export function createToolBox({ env, onChange, background }: ToolBoxOptions): ToolBox {
+export function createToolBox({ env, onChange, tasks }: ToolBoxOptions): ToolBox {
   let hasTasks = false;
   const registry = createRegistry<ReadyTool, Result<"tools/list">>({
     noun: "tool",
@@ -84,7 +84,7 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
     if (!checked.ok) return refuse(tool, checked.issues, env);
     const job = new ToolJob(tool, checked.value, env);
     if (tool.task === "never" || call.tasks === undefined) return env.runner.run(call, job) as Outcome<"tools/call">;
-    return background().then((it) => it.callTask(call, tool, job));
+    return tasks().then((it) => it.callTask(call, tool, job));
   };
 
   const check = (tool: ReadyTool, call: Call<"tools/call">, input: JsonObject) => {
@@ -102,7 +102,7 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
       registry.add(name, tool);
       if (tool.task === "never") return;
       hasTasks = true;
-      if (env.isShared) void background().then((it) => it.begin());
+      if (env.isShared) void tasks().then((it) => it.begin());
     },
     call(call) {
       const { name, arguments: input = {} } = call.params;
@@ -112,7 +112,7 @@ export function createToolBox({ env, onChange, background }: ToolBoxOptions): To
       if (scopes !== undefined && !hasScopes(call.peer.auth, scopes)) return forbidden(tool.name, scopes);
       const { repeated, task } = tool;
       if (hasTasks && (task === "never" ? call.tasks?.wanted : task === "required" && call.tasks === undefined)) {
-        return background().then((it) => it.refuseTerms(call, tool));
+        return tasks().then((it) => it.refuseTerms(call, tool));
       }
       if (repeated !== undefined && call.http !== undefined && call.peer.revision === newest) {
         return repeated

@@ -1,17 +1,8 @@
-/** Bytes that belong together and come in parts. */
-export interface ByteBuffer {
-  readonly size: number;
-  append(part: Uint8Array): void;
-  bytes(): Uint8Array;
-  clear(): void;
-}
-
-/** Up to `maxBytes` in one piece that grows by doubling, so that tiny parts cost neither time nor memory each. */
-export function createByteBuffer(maxBytes: number): ByteBuffer {
-  return new GrowingBuffer(maxBytes);
-}
-
-class GrowingBuffer implements ByteBuffer {
+/**
+ * Bytes that belong together and come in parts: up to `maxBytes`, in one piece that grows by doubling, so that tiny parts
+ * cost neither time nor memory each.
+ */
+export class ByteBuffer {
   size = 0;
   readonly #maxBytes: number;
   #store = nothing;

@@ -1,4 +1,4 @@
-import { createByteBuffer } from "./byte-buffer.ts";
+import { ByteBuffer } from "./byte-buffer.ts";
 
 /** One line of text without its line end, or why there is none. */
 export type Line = string | LineFault;
@@ -33,7 +33,7 @@ export const defaultMaxLineBytes = 16_777_216;
  */
 export function createLineSplitter(options: LineOptions = {}): LineSplitter {
   const maxBytes = Math.min(options.maxBytes ?? defaultMaxLineBytes, longestString) || longestString;
-  const open = createByteBuffer(maxBytes);
+  const open = new ByteBuffer(maxBytes);
   let dropping = false;
   let atStart = true;
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { redact } from "./redact.ts";
-import { isSecretName } from "./secret-name.ts";
+import { isSecretName, redact } from "./redact.ts";
 
 const hidden = "[REDACTED]";
 

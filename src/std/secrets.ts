@@ -1,4 +1,4 @@
-import { isSecretName } from "./secret-name.ts";
+import { isSecretName } from "./redact.ts";
 
 /** What stands where a secret was. */
 export const hidden = "***";

@@ -1,4 +1,4 @@
-import { createByteBuffer } from "./byte-buffer.ts";
+import { ByteBuffer } from "./byte-buffer.ts";
 
 /** One event to write. */
 export interface SseFrame {
@@ -82,7 +82,7 @@ export const defaultMaxEventBytes = 16_777_216;
  */
 export function createSseParser(options: SseOptions = {}): SseParser {
   const maxBytes = Math.min(options.maxEventBytes ?? defaultMaxEventBytes, longestString) || longestString;
-  const open = createByteBuffer(maxBytes);
+  const open = new ByteBuffer(maxBytes);
   const toLineFeeds = createLineEndings();
   /** The byte before the chunk. A blank line is a line feed behind a line feed, or at the start. */
   let before = LF;

@@ -2,15 +2,13 @@ import type { Clock } from "../std/clock.ts";
 
 /** Things by name, each until its time. What is due is not there, whether its memory was given back yet or not. */
 export interface ExpiringMap<T> {
-  /** How many there are, with those that are due and whose memory was not given back yet. */
-  readonly size: number;
+  /** When each is due, also of those that are and whose memory was not given back yet. */
+  readonly slots: ReadonlyMap<string, { readonly due: number }>;
   get(name: string): T | undefined;
   /** Keeps it until the clock shows `due`. */
   set(name: string, item: T, due: number): void;
   /** What was there. */
   delete(name: string): T | undefined;
-  /** The names of those that are due first, at most `count`. Looks at all of them. */
-  soonest(count: number): readonly string[];
 }
 
 /** Makes maps that share one timer. */
@@ -136,9 +134,7 @@ function createMap<T>({ now, watch, unwatch, forget }: MapParts<T>): ExpiringMap
   };
 
   return {
-    get size() {
-      return slots.size;
-    },
+    slots,
     get,
     set(name, item, due) {
       remove(name);
@@ -147,9 +143,5 @@ function createMap<T>({ now, watch, unwatch, forget }: MapParts<T>): ExpiringMap
       watch(slot);
     },
     delete: remove,
-    soonest(count) {
-      const byDue = [...slots].sort(([, a], [, b]) => a.due - b.due);
-      return byDue.slice(0, count).map(([name]) => name);
-    },
   };
 }

@@ -1,26 +1,26 @@
 import { type Clock, systemClock } from "../std/clock.ts";
 import { checkName } from "./check.ts";
-import { createExpiry } from "./expiring-map.ts";
+import { createExpiry, type Expiry } from "./expiring-map.ts";
 import { memoryLeases } from "./memory-leases.ts";
 import { memoryStreams } from "./memory-streams.ts";
-import { memoryValues, type ValueLimits } from "./memory-values.ts";
+import { type MakeRoom, memoryValues } from "./memory-values.ts";
 import { type Store, StoreError, type Topics } from "./store.ts";
 import { createInbox, type Inbox } from "./subscription-queue.ts";
 
-export interface MemoryStoreOptions extends ValueLimits {
+export interface MemoryStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-/**
- * A store in the memory of this process, for one process. What it keeps is gone when it is closed, and with `maxValues`
- * what expires first when it is full.
- */
-export function memoryStore({ clock = systemClock, ...limits }: MemoryStoreOptions = {}): Store {
+/** A store in the memory of this process, for one process. What it keeps is gone when it is closed. */
+export function memoryStore({ clock = systemClock }: MemoryStoreOptions = {}): Store {
+  return createMemoryStore(createExpiry(clock));
+}
+
+export function createMemoryStore(expiry: Expiry, makeRoom?: MakeRoom): Store {
   let closed = false;
   const ensureOpen = (): void => {
     if (closed) throw new StoreError("closed", "the store is closed");
   };
-  const expiry = createExpiry(clock);
   const leases = memoryLeases(expiry, ensureOpen);
   const topics = memoryTopics(ensureOpen);
 
@@ -32,7 +32,7 @@ export function memoryStore({ clock = systemClock, ...limits }: MemoryStoreOptio
   };
 
   return {
-    values: memoryValues({ expiry, leases, ensureOpen }, limits),
+    values: memoryValues({ expiry, leases, ensureOpen }, makeRoom),
     streams: memoryStreams({ expiry, leases, ensureOpen }),
     topics,
     leases: { acquire: leases.acquire, held: leases.held },

@@ -1,17 +1,10 @@
-import { checkAmount, checkCount, checkList, checkName, checkPut, checkTtl } from "./check.ts";
+import { checkAmount, checkList, checkName, checkPut, checkTtl } from "./check.ts";
 import type { ExpiringMap } from "./expiring-map.ts";
 import type { MemoryParts } from "./memory-streams.ts";
-import { type Conditions, type NamedValue, StoreError, type Value, type Values } from "./store.ts";
+import type { Conditions, NamedValue, Value, Values } from "./store.ts";
 
-export interface ValueLimits {
-  /** How many values are kept. No bound when left out. */
-  readonly maxValues?: number | undefined;
-  /**
-   * What happens to a new value when there are that many. `drop`: values that expire first are forgotten early.
-   * `refuse`: the put rejects with `unavailable`. Default `drop`.
-   */
-  readonly whenFull?: "drop" | "refuse" | undefined;
-}
+/** Called before a value is added. Drops some, or throws, where there are too many. */
+export type MakeRoom = (values: ExpiringMap<unknown>, drop: (name: string) => void) => void;
 
 interface Stored extends Value {
   readonly group: string | undefined;
@@ -19,12 +12,7 @@ interface Stored extends Value {
 
 const LIST_MAX = 100;
 
-/** Of the values that are kept, one in so many is dropped to make room: finding those that expire first takes a sort. */
-const DROP_SHARE = 16;
-
-export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, limits: ValueLimits = {}): Values {
-  const { maxValues = Number.POSITIVE_INFINITY, whenFull = "drop" } = limits;
-  checkCount("maxValues", limits.maxValues, 1);
+export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRoom?: MakeRoom): Values {
   const groups = memoryGroups();
   const values = expiry.newMap<Stored>((name, { group }) => groups.leave(group, name));
   let lastVersion = 0;
@@ -36,14 +24,6 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, limits
     const value = values.delete(name);
     groups.leave(value?.group, name);
     return value !== undefined;
-  };
-
-  const makeRoom = (): void => {
-    if (values.size < maxValues) return;
-    expiry.sweep();
-    if (values.size < maxValues) return;
-    if (whenFull === "refuse") throw new StoreError("unavailable", `the store is full: it holds ${maxValues} values`);
-    for (const name of values.soonest(Math.ceil(maxValues / DROP_SHARE))) remove(name);
   };
 
   return {
@@ -58,7 +38,7 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, limits
       checkPut(name, options);
       if (!isMet(name, options)) return undefined;
       const before = values.get(name);
-      if (before === undefined) makeRoom();
+      if (before === undefined) makeRoom?.(values, remove);
       if (before?.group !== options.group) groups.leave(before?.group, name);
       lastVersion++;
       const version = String(lastVersion);

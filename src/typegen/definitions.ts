@@ -1,14 +1,7 @@
 import { isObject, type Json } from "../json/json.ts";
+import { referenceKeys } from "../schema/json-pointer.ts";
 import { entries } from "../schema/vocabulary.ts";
-import {
-  createDocument,
-  keysOf,
-  type Reading,
-  referencesOf,
-  type SchemaDocument,
-  tooLarge,
-  top,
-} from "./read-schema.ts";
+import { createDocument, referencesOf, type SchemaDocument, type TypeReader, tooLarge, top } from "./read-schema.ts";
 import { toType } from "./to-type.ts";
 import { docOf } from "./type-text.ts";
 import { beyond, type Doc, type Type, unknown } from "./type-tree.ts";
@@ -78,10 +71,10 @@ export function createDefinitions(names: Names, limits: TypeLimits): Definitions
       return type;
     };
 
-    const reading = createReading(document, limits, refer);
-    const type = reading.read(root, top);
+    const reader = createTypeReader(document, limits, refer);
+    const type = reader.read(root, top);
     for (const [name, target] of open) {
-      const body = reading.spend(1) ? reading.read(target, top) : tooLarge;
+      const body = reader.spend(1) ? reader.read(target, top) : tooLarge;
       declared.set(name, { name, type: body, doc: docOf(target), prefix: owner.prefix });
     }
     return named.get("#") ?? type;
@@ -94,11 +87,15 @@ export function createDefinitions(names: Names, limits: TypeLimits): Definitions
   };
 }
 
-function createReading(document: SchemaDocument, limits: TypeLimits, refer: (reference: string) => Type): Reading {
+function createTypeReader(
+  document: SchemaDocument,
+  limits: TypeLimits,
+  refer: (reference: string) => Type,
+): TypeReader {
   let left = limits.maxSubschemas;
-  const reading: Reading = {
+  const reader: TypeReader = {
     maxDepth: limits.maxDepth,
-    read: (schema, place) => toType(schema, reading, place),
+    read: (schema, nesting) => toType(schema, reader, nesting),
     refer,
     combinations: document.combinations,
     property: document.property,
@@ -108,12 +105,12 @@ function createReading(document: SchemaDocument, limits: TypeLimits, refer: (ref
       return true;
     },
   };
-  return reading;
+  return reader;
 }
 
 /** `Server` and the last words of the reference. A number alone says too little, so what is before it comes along. */
 function wantedName(reference: string, { prefix, name }: Owner): string {
-  const keys = keysOf(reference);
+  const keys = referenceKeys(reference);
   if (reference === "#") return name;
   if (keys.length === 0) return prefix + pascalCase(reference, "Type");
   const isNumber = /^\d+$/.test(keys.at(-1) ?? "");

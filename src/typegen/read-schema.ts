@@ -1,5 +1,5 @@
-import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
-import { pointerKeys } from "../schema/pointer-keys.ts";
+import { isObject, type Json, type JsonObject } from "../json/json.ts";
+import { own, referenceKeys } from "../schema/json-pointer.ts";
 import { entries } from "../schema/vocabulary.ts";
 import { beyond, type Type } from "./type-tree.ts";
 
@@ -32,7 +32,8 @@ export function createDocument(root: Json): SchemaDocument {
   let anchors: ReadonlyMap<string, Json> | undefined;
 
   const find = (reference: string): Json | undefined => {
-    if (reference === "#" || reference.startsWith("#/")) return keysOf(reference).reduce(memberOf, root);
+    if (reference === "#" || reference.startsWith("#/"))
+      return referenceKeys(reference).reduce<Json | undefined>(own, root);
     anchors ??= anchorsOf(root);
     return anchors.get(reference);
   };
@@ -88,7 +89,7 @@ export function createDocument(root: Json): SchemaDocument {
     const joined = new Set<Json>([schema]);
     for (const one of joined) {
       if (!isObject(one)) continue;
-      const found = memberOf(one.properties, name);
+      const found = own(one.properties, name);
       if (found !== undefined) return found;
       const others = [...referencesOf(one).map((reference) => resolve(reference) ?? true), ...listOf(one.allOf)];
       for (const other of others.slice(0, Math.max(0, maxJoined - joined.size))) joined.add(other);
@@ -139,19 +140,6 @@ function appliedReferences(schema: Json, depth = 0): readonly string[] {
     .flatMap((part) => (typeof part === "string" ? [part] : appliedReferences(part, depth + 1)));
 }
 
-/** The keys that a reference leads through. */
-export function keysOf(reference: string): readonly string[] {
-  try {
-    return pointerKeys(decodeURIComponent(reference));
-  } catch {
-    return pointerKeys(reference);
-  }
-}
-
-function memberOf(value: Json | undefined, key: string): Json | undefined {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? asJson(value)[key] : undefined;
-}
-
 /** Schemas with a name of their own, by the reference to it. The first of a name has it. */
 function anchorsOf(schema: Json, found = new Map<string, Json>(), depth = 0): ReadonlyMap<string, Json> {
   if (isObject(schema)) {
@@ -168,10 +156,10 @@ function anchorsOf(schema: Json, found = new Map<string, Json>(), depth = 0): Re
 const maxAnchorDepth = 192;
 
 /** What the types of one schema are made with. */
-export interface Reading {
+export interface TypeReader {
   readonly maxDepth: number;
   /** The type of what a schema describes that is somewhere in this one. */
-  read(schema: Json | undefined, place: Place): Type;
+  read(schema: Json | undefined, nesting: Nesting): Type;
   /** The type that a reference leads to. */
   refer(reference: string): Type;
   /** What a schema says of a member by its name: itself, or another that must hold, too. */
@@ -183,16 +171,16 @@ export interface Reading {
 }
 
 /** Where in a schema something is read. */
-export interface Place {
+export interface Nesting {
   readonly depth: number;
   /** In a branch of `allOf`, `anyOf` or `oneOf`, which says only what is new: the schemas that it belongs to. */
   readonly around: readonly JsonObject[];
 }
 
-export const top: Place = { depth: 0, around: [] };
+export const top: Nesting = { depth: 0, around: [] };
 
 /** Where something is read that is in the value: a member, or an item. */
-export function inside({ depth }: Place): Place {
+export function inside({ depth }: Nesting): Nesting {
   return { depth: depth + 1, around: [] };
 }
 

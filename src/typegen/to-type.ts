@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { entries } from "../schema/vocabulary.ts";
-import { inside, isComposed, type Place, type Reading, referencesOf, tooLarge } from "./read-schema.ts";
+import { inside, isComposed, type Nesting, referencesOf, type TypeReader, tooLarge } from "./read-schema.ts";
 import { docOf, literalType, sizeOf, typeText } from "./type-text.ts";
 import {
   anyObject,
@@ -24,33 +24,33 @@ const maxCombinations = 10_000;
  *
  * Nothing in a schema is an error: what makes no sense is `unknown`.
  */
-export function toType(schema: Json | undefined, reading: Reading, place: Place): Type {
+export function toType(schema: Json | undefined, reader: TypeReader, nesting: Nesting): Type {
   if (schema === false) return never;
   if (!isObject(schema)) return unknown;
-  if (place.depth > reading.maxDepth) return beyond(`nested deeper than ${reading.maxDepth} levels`);
-  const type = described(schema, reading, place);
+  if (nesting.depth > reader.maxDepth) return beyond(`nested deeper than ${reader.maxDepth} levels`);
+  const type = described(schema, reader, nesting);
   return schema.nullable === true ? union([type, word("null")]) : type;
 }
 
-function described(schema: JsonObject, reading: Reading, place: Place): Type {
+function described(schema: JsonObject, reader: TypeReader, nesting: Nesting): Type {
   const { const: value, enum: values, not } = schema;
-  if (value !== undefined) return choice([value], reading);
-  if (Array.isArray(values)) return choice(values, reading);
+  if (value !== undefined) return choice([value], reader);
+  if (Array.isArray(values)) return choice(values, reader);
   if (not === true || (isObject(not) && Object.keys(not).length === 0)) return never;
-  if (!isComposed(schema)) return ownType(schema, reading, place);
-  if (reading.combinations(schema) > maxCombinations) return beyond("has too many combinations");
-  const branch = { depth: place.depth + 1, around: [schema, ...place.around] };
-  const read = (part: Json): Type => reading.read(part, branch);
+  if (!isComposed(schema)) return ownType(schema, reader, nesting);
+  if (reader.combinations(schema) > maxCombinations) return beyond("has too many combinations");
+  const branch = { depth: nesting.depth + 1, around: [schema, ...nesting.around] };
+  const read = (part: Json): Type => reader.read(part, branch);
   const parts = branchesOf(schema);
-  if (!reading.spend(parts.flat().length)) return tooLarge;
+  if (!reader.spend(parts.flat().length)) return tooLarge;
   return intersect([
-    ownType(schema, reading, place),
-    ...referencesOf(schema).map(reading.refer),
+    ownType(schema, reader, nesting),
+    ...referencesOf(schema).map(reader.refer),
     ...parts.map((branches) => union(branches.map(read))),
   ]);
 }
 
-function choice(values: readonly Json[], { spend }: Reading): Type {
+function choice(values: readonly Json[], { spend }: TypeReader): Type {
   const size = values.reduce<number>((sum, value) => sum + sizeOf(value), 0);
   return spend(size) ? union(values.map((value) => literalType(value))) : tooLarge;
 }
@@ -62,16 +62,16 @@ function branchesOf({ allOf, anyOf, oneOf }: JsonObject): readonly (readonly Jso
 }
 
 /** What a schema says without its branches. */
-function ownType(schema: JsonObject, reading: Reading, place: Place): Type {
+function ownType(schema: JsonObject, reader: TypeReader, nesting: Nesting): Type {
   const { type = impliedType(schema) } = schema;
   if (type === undefined) return unknown;
   const names: readonly Json[] = Array.isArray(type) ? type : [type];
-  return union(names.map((name) => ofType(schema, name, reading, place)));
+  return union(names.map((name) => ofType(schema, name, reader, nesting)));
 }
 
-function ofType(schema: JsonObject, name: Json, reading: Reading, place: Place): Type {
-  if (name === "object") return objectType(schema, reading, place);
-  if (name === "array") return arrayType(schema, reading, place);
+function ofType(schema: JsonObject, name: Json, reader: TypeReader, nesting: Nesting): Type {
+  if (name === "object") return objectType(schema, reader, nesting);
+  if (name === "array") return arrayType(schema, reader, nesting);
   const scalar = scalars.get(name);
   return scalar === undefined ? unknown : word(scalar);
 }
@@ -96,11 +96,11 @@ function impliedType(schema: JsonObject): "object" | "array" | undefined {
 }
 
 /** The type of arrays that a schema describes: a list, or a tuple where items are told by their place. */
-function arrayType(schema: JsonObject, reading: Reading, place: Place): Type {
+function arrayType(schema: JsonObject, reader: TypeReader, nesting: Nesting): Type {
   const { prefix, items } = itemsOf(schema);
-  const within = inside(place);
-  const read = (item: Json | undefined): Type => reading.read(item, within);
-  if (!reading.spend((prefix?.length ?? 0) + 1)) return tooLarge;
+  const within = inside(nesting);
+  const read = (item: Json | undefined): Type => reader.read(item, within);
+  if (!reader.spend((prefix?.length ?? 0) + 1)) return tooLarge;
   if (prefix === undefined) return { kind: "array", item: items === undefined ? unknown : read(items) };
   const { minItems, maxItems } = schema;
   const listed = typeof maxItems === "number" ? prefix.slice(0, Math.max(0, maxItems)) : prefix;
@@ -126,15 +126,15 @@ function itemsOf({ prefixItems, items, additionalItems }: JsonObject): Items {
 }
 
 /** The type of objects that a schema describes. Members that it does not name are told only where it speaks of them. */
-function objectType(schema: JsonObject, reading: Reading, place: Place): Type {
-  const named = namedMembers(schema, place);
+function objectType(schema: JsonObject, reader: TypeReader, nesting: Nesting): Type {
+  const named = namedMembers(schema, nesting);
   const others = otherMembers(schema);
-  if (!reading.spend(cost(named) + others.length)) return tooLarge;
-  const within = inside(place);
-  const read = (member: Json): Type => reading.read(member, within);
+  if (!reader.spend(cost(named) + others.length)) return tooLarge;
+  const within = inside(nesting);
+  const read = (member: Json): Type => reader.read(member, within);
   const members = named.map((member) => ({
     name: member.name,
-    type: memberType(member, reading, place),
+    type: memberType(member, reader, nesting),
     isOptional: member.isOptional,
     doc: docOf(member.schema),
   }));
@@ -148,11 +148,11 @@ function objectType(schema: JsonObject, reading: Reading, place: Place): Type {
  * A branch may want a member that is described elsewhere. It is told again, since
  * `{ a?: string } & { a: unknown }` could still be without it.
  */
-function memberType({ name, schema, isOptional }: NamedMember, reading: Reading, place: Place): Type {
-  const type = reading.read(schema, inside(place));
+function memberType({ name, schema, isOptional }: NamedMember, reader: TypeReader, nesting: Nesting): Type {
+  const type = reader.read(schema, inside(nesting));
   if (isOptional || !isUnknown(type)) return type;
-  const told = place.around.map((outer) => reading.property(outer, name)).find((found) => found !== undefined);
-  return told === undefined ? type : reading.read(told, inside(place));
+  const told = nesting.around.map((outer) => reader.property(outer, name)).find((found) => found !== undefined);
+  return told === undefined ? type : reader.read(told, inside(nesting));
 }
 
 interface NamedMember {
@@ -161,7 +161,7 @@ interface NamedMember {
   readonly isOptional: boolean;
 }
 
-function namedMembers(schema: JsonObject, { around }: Place): readonly NamedMember[] {
+function namedMembers(schema: JsonObject, { around }: Nesting): readonly NamedMember[] {
   const { properties, required } = schema;
   const needed = new Set(Array.isArray(required) ? required.filter((name) => typeof name === "string") : []);
   const told = isObject(properties) ? entries(properties) : listedNames(schema);

@@ -94,7 +94,7 @@ describe("a token", () => {
     expect(keys.length).toBeGreaterThan(0);
     for (const key of keys) recordSecret("private key", key);
     await expect(connect(server.url, { headers: { authorization: `Bearer ${token}` } })).rejects.toMatchObject({
-      code: "http-error",
+      code: "unauthorized",
       data: { status: 401 },
     });
   });
@@ -144,7 +144,7 @@ describe("an authorization header of the user", () => {
   it("C135: is sent instead, and nobody signs in", async () => {
     const { user, auth } = signingIn();
     const failed = connect(server.url, { auth, headers: { authorization: "Bearer mine" } });
-    await expect(failed).rejects.toMatchObject({ code: "http-error", data: { status: 401 } });
+    await expect(failed).rejects.toMatchObject({ code: "unauthorized", data: { status: 401 } });
     expect(user.pages).toBe(0);
   });
 });

@@ -123,7 +123,7 @@ describe("a host with a lockfile", () => {
     );
     await other.settled();
     expect(await other.tools()).toEqual([]);
-    await expect(other.callTool("shop:pid")).rejects.toMatchObject({ code: "forbidden" });
+    await expect(other.callTool("shop:pid")).rejects.toMatchObject({ code: "denied" });
     await expect(openHost(before, { lock: at("none.lock") })).rejects.toMatchObject({ code: "invalid-config" });
   });
 });

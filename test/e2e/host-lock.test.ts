@@ -32,8 +32,8 @@ async function tried(lock: Lock, target: Command, name = "shop"): Promise<string
   await using host = await openHost({ [name]: target }, { lock });
   const [status] = await host.settled();
   if (status?.state === "ready") return "ready";
-  expect(status?.reason?.code).toBe("forbidden");
-  await expect(host.callTool(`${name}:look`)).rejects.toMatchObject({ code: "forbidden" });
+  expect(status?.reason?.code).toBe("denied");
+  await expect(host.callTool(`${name}:look`)).rejects.toMatchObject({ code: "denied" });
   return status?.reason?.message ?? "";
 }
 
@@ -119,9 +119,9 @@ describe("a host with a lock", () => {
     const states = new Map<string, string>();
     for await (const event of events) {
       if (event.kind === "state") states.set(event.server, event.status.reason?.code ?? event.status.state);
-      if (states.get("one") === "forbidden" && states.get("two") === "ready") break;
+      if (states.get("one") === "denied" && states.get("two") === "ready") break;
     }
-    await expect(host.callTool("one:look")).rejects.toMatchObject({ code: "forbidden" });
+    await expect(host.callTool("one:look")).rejects.toMatchObject({ code: "denied" });
     await expect(host.callTool("two:look")).resolves.toBeDefined();
   });
 });

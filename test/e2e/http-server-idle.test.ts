@@ -99,7 +99,7 @@ async function listen(): Promise<Listener> {
     socket.on("data", (text) => {
       listener.heard += String(text).split("notifications/tools/list_changed").length - 1;
       // The id that a stream opens with says that it is there.
-      if (String(text).includes("id: 1-0")) resolve();
+      if (String(text).includes("id: n-0-0-")) resolve();
     });
   });
   return listener;

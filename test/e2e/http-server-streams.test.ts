@@ -172,9 +172,10 @@ describe("C108: resumption", () => {
   it("with an id of another session gives nothing of it", async () => {
     const { client } = await serve();
     const [one, other] = [await openRawSession(client), await openRawSession(client)];
-    const { messages } = await one.post(callOf(1, "count", { n: 5 }));
-    expect(messages).toHaveLength(6);
-    const stream = await other.get("1-1");
+    const call = await one.call(callOf(1, "count", { n: 5 }));
+    expect(await call.over).toBe("ended");
+    expect(call.messages.items).toHaveLength(6);
+    const stream = await other.get(call.blocks.items[1]?.id);
     expect(await stream.messages.count(1)).toMatchObject([{ method: truncated }]);
     await other.post(callOf(2, "echo", { text: "x" }));
     expect(stream.messages.items).toHaveLength(1);
@@ -186,7 +187,7 @@ describe("C108: resumption", () => {
     const session = await openRawSession(client);
     const first = await session.call(callOf(1, "count", { n: 100 }));
     expect(await first.over).toBe("ended");
-    const second = await session.get("1-1");
+    const second = await session.get(first.blocks.items[1]?.id);
     expect(await second.over).toBe("ended");
     expect(second.messages.items[0]).toMatchObject({ method: truncated });
     const left = positionsIn(second.messages.items);
@@ -206,7 +207,7 @@ describe("C108: resumption", () => {
     const session = await openRawSession(client, { capabilities: { elicitation: {} } });
     const first = await session.call(callOf(1, "ask", { text: "who" }));
     const [question] = await first.messages.count(1);
-    const second = await session.get("1-0");
+    const second = await session.get(first.blocks.items[0]?.id);
     expect(await first.over).toBe("ended");
     expect(await second.messages.count(1)).toEqual([question]);
     await session.post({ jsonrpc: "2.0", id: question?.id, result: { action: "decline" } });
@@ -323,7 +324,10 @@ it("makes a long call a stream, so that it can be kept alive and resumed", async
   const stream = await session.call(callOf(1, "hold"));
   await holding(1);
   await stream.blocks.count(2);
-  expect(stream.blocks.items.slice(0, 2)).toEqual([{ id: "1-0", retry: 1_000 }, { comment: "" }]);
+  expect(stream.blocks.items.slice(0, 2)).toEqual([
+    { id: expect.stringMatching(/^[\w-]{16}-0$/), retry: 1_000 },
+    { comment: "" },
+  ]);
   stream.destroy();
   await stream.over;
   release();

@@ -93,7 +93,7 @@ describe("a server that answers 401", () => {
   it("has an error that says how to sign in (X16)", async () => {
     answer = "401";
     await expect(connect(url())).rejects.toMatchObject({
-      code: "http-error",
+      code: "unauthorized",
       message: expect.stringContaining("connect(url, { auth: oauth() })"),
       data: { status: 401 },
     });

@@ -44,7 +44,7 @@ describe.skipIf(process.platform === "win32")("the hint for a program that canno
   it("is about the lock that refuses it (X17)", async () => {
     await using host = await openHost({ one: { command: "sh" } }, { lock: await createLock([]) });
     const [status] = await host.settled();
-    expect(status?.reason).toMatchObject({ code: "forbidden", data: { by: "lock" } });
+    expect(status?.reason).toMatchObject({ code: "denied", data: { by: "lock" } });
     expect(status?.hint).toMatch(/approveServer/);
   });
 });

@@ -1,7 +1,7 @@
 // A process on the file of another one. Does what each line says, and answers with a line of JSON.
 import { createInterface } from "node:readline";
 import { setImmediate as turn } from "node:timers/promises";
-import { openStore } from "../../src/store/node/open-store.ts";
+import { openStore } from "../../src/store/node/index.ts";
 
 const [path = "", mode = "serve"] = process.argv.slice(2);
 const store = await openStore(`sqlite:${path}`);

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../src/store/node/open-store.ts";
+import { openStore } from "../../src/store/node/index.ts";
 import { root } from "../e2e/support/places.ts";
 import { run } from "../e2e/support/run.ts";
 import { storeContract } from "./contract.ts";

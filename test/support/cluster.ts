@@ -1,7 +1,7 @@
 import { beforeAll } from "vitest";
 import type { Json, JsonObject } from "../../src/json/json.ts";
 import type { Outcome } from "../../src/model/service.ts";
-import { loadCompiler } from "../../src/schema/engine.ts";
+import { loadCompiler } from "../../src/schema/to-validator.ts";
 import type { Context } from "../../src/server/context.ts";
 import type { ServerOptions } from "../../src/server/options.ts";
 import { createServer } from "../../src/server/server.ts";

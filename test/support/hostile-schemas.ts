@@ -33,7 +33,7 @@ const conditional = (depth: number): JsonObject =>
 const unevaluated = (depth: number): JsonObject =>
   depth === 0 ? {} : { allOf: [unevaluated(depth - 1)], unevaluatedItems: true };
 
-/** Some with so many subschemas as are allowed, others small enough that code is generated for them. */
+/** Some with as many subschemas as are allowed, others small. */
 const table: Readonly<Record<string, readonly [schema: JsonObject, value: Json]>> = {
   "anyOf, for each item": [{ items: { anyOf: many(5_000, (i) => ({ const: `x${i}` })) } }, zeros],
   "anyOf, few": [{ items: { anyOf: many(300, (i) => ({ const: `x${i}` })) } }, zeros],

@@ -4,7 +4,7 @@ import type { Result } from "../../src/model/methods.ts";
 import type { Peer } from "../../src/model/peer.ts";
 import type { Outcome } from "../../src/model/service.ts";
 import type { DetailedTask, Task } from "../../src/model/task.ts";
-import { loadCompiler } from "../../src/schema/engine.ts";
+import { loadCompiler } from "../../src/schema/to-validator.ts";
 import { type Context, lazyQuestions } from "../../src/server/context.ts";
 import type { ServerOptions } from "../../src/server/options.ts";
 import { createServer, type Server } from "../../src/server/server.ts";
@@ -144,12 +144,7 @@ export function resultText(text: string): JsonObject {
 export const never = (): Promise<never> => new Promise(() => {});
 
 beforeAll(async () => {
-  const parts = [
-    import("../../src/server/background.ts"),
-    import("../../src/server/tasks/task-manager.ts"),
-    lazyQuestions.load(),
-  ];
-  await Promise.all([...parts, loadCompiler()]);
+  await Promise.all([import("../../src/server/tasks/task-manager.ts"), lazyQuestions.load(), loadCompiler()]);
 });
 
 /** A store as one process sees it, which may die; what it hears then reaches nobody. */

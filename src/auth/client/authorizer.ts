@@ -205,7 +205,8 @@ function notTaken({ origin }: URL, challenge: TokenChallenge): McpError {
 
 function notEnough({ origin }: URL, { scope }: TokenChallenge): McpError {
   const data = scope === undefined ? {} : { scope };
-  return new McpError("forbidden", `${origin} wants a token that reaches further`, { data });
+  const lacks = scope === undefined ? "a scope" : `scope "${scope}"`;
+  return new McpError("forbidden", `the access token for ${origin} lacks ${lacks}; sign in again with it`, { data });
 }
 
 /** Lets one task after the other run. */

@@ -15,35 +15,7 @@ import {
 import { loopback } from "./loopback.ts";
 import { nodeHop } from "./node-hop.ts";
 
-export type {
-  AssertionContext,
-  AuthEvent,
-  AuthMethod,
-  AuthOptions,
-  Authorize,
-  AuthorizeContext,
-  AuthorizedAnswer,
-  AuthorizedRequest,
-  Authorizer,
-  AuthProblem,
-  ClientCredentialsOptions,
-  ClientKey,
-  ConfidentialClient,
-  EnterpriseManagedOptions,
-  IdentityProvider,
-  JwtBearerOptions,
-  OAuthOptions,
-  OpenRedirect,
-  PublicClient,
-  Redirect,
-  RegisteredClient,
-  StoreTokensOptions,
-  SubjectToken,
-  SubjectTokenType,
-  TokenAuthorizer,
-  TokenExchangeOptions,
-  TokenStore,
-} from "../client/index.ts";
+export type * from "../client/index.ts";
 export { memoryTokens, storeTokens } from "../client/token-store.ts";
 export { fileTokens } from "./file-tokens.ts";
 export { type KeychainTokensOptions, keychainTokens } from "./keychain-tokens.ts";

@@ -1,7 +1,8 @@
-import { chmod, mkdir, open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { chmod, mkdir, open, readFile, rm, stat, utimes } from "node:fs/promises";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { McpError } from "../../model/errors.ts";
+import { replaceFile } from "../../std/node/replace-file.ts";
 import type { TokenStore } from "../client/token-store.ts";
 
 /**
@@ -31,7 +32,7 @@ export function fileTokens(folder: string): Required<TokenStore> {
     },
     async set(name, text) {
       await prepare();
-      await replace(`${fileOf(name)}.json`, text);
+      await replaceFile(`${fileOf(name)}.json`, text, 0o600);
     },
     async delete(name) {
       await rm(`${fileOf(name)}.json`, { force: true });
@@ -46,24 +47,6 @@ export function fileTokens(folder: string): Required<TokenStore> {
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
-}
-
-/** Readers see the old text or the new one, never a part. */
-async function replace(file: string, text: string): Promise<void> {
-  const draft = `${file}.${crypto.randomUUID()}.tmp`;
-  try {
-    const handle = await open(draft, "wx", 0o600);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
 }
 
 /** A lock is taken for abandoned when nobody has touched it for so long. */

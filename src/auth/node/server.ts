@@ -5,28 +5,7 @@ import { createIntrospection, type IntrospectionOptions, introspectionFetch } fr
 import { createJwt, type JwtOptions, jwtFetch } from "../server/jwt.ts";
 import { nodeHop } from "./node-hop.ts";
 
-export type {
-  ApiKeyOptions,
-  Auth,
-  AuthClaims,
-  Authentication,
-  Authenticator,
-  AuthRefusal,
-  AuthScheme,
-  BasicOptions,
-  CheckedAuth,
-  DpopOptions,
-  HttpFacts,
-  IntrospectionOptions,
-  JwtOptions,
-  KnownClaims,
-  KnownSecret,
-  Login,
-  NeededAuth,
-  ResourceMetadata,
-  TokenOptions,
-  VerifyBearer,
-} from "../server/index.ts";
+export type * from "../server/index.ts";
 export { apiKey, basic, bearer, firstOf, hashApiKey, hashPassword, none } from "../server/index.ts";
 
 /**

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { httpWith, withToken } from "../../../test/support/tokens.ts";
 import { firstOf, none } from "./any-of.ts";
 import { apiKey } from "./api-key.ts";
-import { bearer } from "./bearer.ts";
 import { createRecent } from "./dpop.ts";
+import { bearer } from "./tokens.ts";
 
 const ann = bearer((token) => (token === "ann" ? { principal: "ann", scopes: ["read"] } : undefined), {
   metadata: { authorization_servers: ["https://login.example"] },

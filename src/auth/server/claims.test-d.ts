@@ -12,7 +12,7 @@ import { introspection, jwt } from "../node/server.ts";
 import { firstOf, none } from "./any-of.ts";
 import { apiKey } from "./api-key.ts";
 import { basic } from "./basic.ts";
-import { bearer } from "./bearer.ts";
+import { bearer } from "./tokens.ts";
 
 // A program that has not extended AuthClaims. One that has is in test/package/auth-claims.test.ts.
 

@@ -16,9 +16,9 @@ import type { StandardSchema } from "../../schema/standard-schema.ts";
 import { firstOf } from "./any-of.ts";
 import { apiKey, hashApiKey } from "./api-key.ts";
 import { basic } from "./basic.ts";
-import { bearer } from "./bearer.ts";
 import { createIntrospection } from "./introspection.ts";
 import { createJwt } from "./jwt.ts";
+import { bearer } from "./tokens.ts";
 
 const nothing = createFakeFetch({}).fetch;
 

@@ -4,7 +4,7 @@ import type { AuthRefusal } from "../../model/authenticator.ts";
 import { toBase64Url } from "../../std/base64.ts";
 import { systemClock } from "../../std/clock.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
-import { memoryStore } from "../../store/memory-store.ts";
+import { boundedMemoryStore } from "../../store/bounded-memory.ts";
 import type { Store } from "../../store/store.ts";
 import { equalsInConstantTime, nameOf, sha256 } from "../client/dpop.ts";
 import { urlsOf } from "./authorization.ts";
@@ -185,7 +185,7 @@ export async function claimProof({ values }: Store, name: string, ttlMs: number)
 
 /** Where one process keeps its proofs. When too many could be used again, no further one is taken. */
 export function memoryProofs(now: () => number, maxValues = 100_000): Store {
-  return memoryStore({ clock: { ...systemClock, now }, maxValues, whenFull: "refuse" });
+  return boundedMemoryStore({ clock: { ...systemClock, now }, maxValues, whenFull: "refuse" });
 }
 
 /** Things to be remembered for a while, within bounds: the oldest go first. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../json/json.ts";
 import type { Authenticator, AuthRefusal, AuthScheme, ResourceMetadata } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import type { OptionNames } from "../../model/option-names.ts";
-import type { Auth } from "../../model/peer.ts";
+import type { Auth, KnownClaims } from "../../model/peer.ts";
 import { defined } from "../../std/defined.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import { admit, readAuthorization } from "./authorization.ts";
@@ -11,6 +11,7 @@ import {
   type ClaimsSchema,
   checkScopes,
   createClaimsCheck,
+  type GivenClaims,
   type ImpliedScopes,
   withImplied,
 } from "./claims.ts";
@@ -130,4 +131,32 @@ function metadataOf({
 function checkResource(resource: string): void {
   const isUrl = URL.canParse(resource) && /^https?:$/.test(new URL(resource).protocol) && !resource.includes("#");
   if (!isUrl) throw new McpError("invalid-definition", "resource must be the URL of this server, without fragment");
+}
+
+/** Says who a token stands for. Undefined when it stands for nobody. Throws when it cannot tell. */
+export type VerifyBearer<C = KnownClaims> = (
+  token: string,
+  http: HttpFacts,
+) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
+
+/**
+ * Takes bearer tokens that you check yourself. Compare secrets in constant time,
+ * and take only tokens that were made for this server.
+ *
+ * @example
+ * serveHttp(shop, { auth: bearer((token) => sessions.find(token)) });
+ */
+export function bearer<const S extends ClaimsSchema = undefined>(
+  verify: VerifyBearer<GivenClaims<S>>,
+  options: TokenOptions<S> = {},
+): Authenticator<CheckedAuth<S, KnownClaims>> {
+  const parts: TokenParts = {
+    name: "bearer",
+    now: Date.now,
+    async verify(token, http) {
+      const auth = await verify(token, http);
+      return auth === undefined ? { ok: false, description: "the token is not known" } : { ok: true, auth };
+    },
+  };
+  return tokenAuthenticator(parts, options);
 }

@@ -1,6 +1,6 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { CreateMessageResult, SamplingContent, ToolResultContent } from "../../model/input.ts";
-import { createKeepsakes, type Keepsakes, type Offers } from "../offers.ts";
+import { createProviderMetadata, type Offers, type ProviderMetadata } from "../offers.ts";
 import { answerOf, namesOfResults, type RawCall, type Turn, toolUse } from "../read-call.ts";
 import type {
   AiSdkFile,
@@ -19,7 +19,7 @@ interface Traces {
   readonly options?: ProviderOptions;
 }
 
-const traces: Keepsakes<Traces> = createKeepsakes();
+const traces: ProviderMetadata<Traces> = createProviderMetadata();
 
 /** A conversation for the AI SDK. Results are messages of their own. */
 export function toModelMessages(turns: readonly Turn[], aliasOf: (name: string) => string): AiSdkMessage[] {

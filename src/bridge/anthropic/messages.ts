@@ -1,6 +1,6 @@
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
 import type { CreateMessageResult, SamplingContent, ToolResultContent } from "../../model/input.ts";
-import { createKeepsakes, type Keepsakes, type Offers } from "../offers.ts";
+import { createProviderMetadata, type Offers, type ProviderMetadata } from "../offers.ts";
 import { answerOf, type RawCall, safeId, type Turn, toolUse } from "../read-call.ts";
 import { describeMedia, type MediaPart, type Part, toParts } from "../result-parts.ts";
 import type {
@@ -16,7 +16,7 @@ import type {
 } from "./format.ts";
 
 /** The thoughts that came before a block. They have to be there when it goes back. */
-const thoughts: Keepsakes<readonly AnthropicThought[]> = createKeepsakes();
+const thoughts: ProviderMetadata<readonly AnthropicThought[]> = createProviderMetadata();
 
 /** A conversation for the Messages API. Messages of which nothing can be shown are left out. */
 export function toMessages(turns: readonly Turn[], aliasOf: (name: string) => string): AnthropicMessage[] {

@@ -3,13 +3,13 @@ import { asJson, isObject, type JsonObject } from "../../json/json.ts";
 import { McpError } from "../../model/errors.ts";
 import type { CreateMessageResult, SamplingContent, ToolResultContent, ToolUseContent } from "../../model/input.ts";
 import { shortHash } from "../alias.ts";
-import { createKeepsakes, type Keepsakes, type Offers } from "../offers.ts";
+import { createProviderMetadata, type Offers, type ProviderMetadata } from "../offers.ts";
 import { answerOf, namesOfResults, type RawCall, type Turn, toolUse } from "../read-call.ts";
 import { type MediaPart, type Part, textOf, textPart, toParts } from "../result-parts.ts";
 import type { GeminiContent, GeminiPart, GeminiReply } from "./format.ts";
 
 /** The signature of the thoughts that led to a part. Newer models refuse a call without its signature. */
-const signatures: Keepsakes<string> = createKeepsakes();
+const signatures: ProviderMetadata<string> = createProviderMetadata();
 
 interface ContentsOptions {
   aliasOf(name: string): string;

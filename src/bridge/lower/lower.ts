@@ -1,20 +1,19 @@
 import type { JsonObject } from "../../json/json.ts";
 import { inspectSchema } from "../../schema/inspect.ts";
+import { own } from "../../schema/json-pointer.ts";
 import { resolveSchema } from "../../schema/resolve.ts";
 import { entries } from "../../schema/vocabulary.ts";
 import type { NameRule } from "../alias.ts";
 import { emitJsonSchema } from "./emit-json-schema.ts";
 import { emitOpenApi, type OpenApiSchema } from "./emit-openapi.ts";
-import { emitStrict, strictObstacle } from "./emit-strict.ts";
 import { createNotes, type Note, type Notes } from "./notes.ts";
-import { lowerPlain } from "./plain.ts";
 import { createRenames, renameOption, renameRoot, unrename } from "./rename.ts";
-import { liftStrict } from "./restore-strict.ts";
-import type { PlainDialect } from "./rewrite.ts";
-import { maxWork, own, type Source } from "./schema-place.ts";
+import { lowerPlain, type PlainDialect } from "./rewrite.ts";
 import type { ObjectOption } from "./shape.ts";
+import { emitStrict, liftStrict, strictObstacle } from "./strict.ts";
 import { toOutline } from "./to-shape.ts";
 import { shallowly, unroll } from "./unroll.ts";
+import { maxWork, type Source } from "./variants.ts";
 
 /**
  * The arguments of a tool as a provider is told of them, and the way back.

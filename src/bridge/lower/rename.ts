@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
+import { own } from "../../schema/json-pointer.ts";
 import { entries, vocabulary } from "../../schema/vocabulary.ts";
 import { createAliases, type NameRule } from "../alias.ts";
 import { describe, type Notes } from "./notes.ts";
-import { own } from "./schema-place.ts";
 import type { ObjectOption } from "./shape.ts";
 
 /** Other names for the arguments whose names a provider refuses. */

@@ -1,7 +1,132 @@
+import { canonicalText } from "../../json/canonical.ts";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
+import { own } from "../../schema/json-pointer.ts";
 import { entries, isReference, token, vocabulary } from "../../schema/vocabulary.ts";
-import { describe, hintsFor, type Notes } from "./notes.ts";
-import { type DefinitionNames, own, type Source } from "./schema-place.ts";
+import { createNotes, describe, hintsFor, type Notes } from "./notes.ts";
+import { typesOf } from "./shape-options.ts";
+import { createDefinitionNames, type DefinitionNames, oneForAll, toOutline } from "./to-shape.ts";
+import { type LocatedSchema, type Source, type Variant, variantsOf } from "./variants.ts";
+
+/**
+ * A schema for arguments as an object at the root, without composition there, and
+ * otherwise nearly as it is. Undefined when no object can be valid.
+ */
+export function lowerPlain(source: Source, dialect: PlainDialect): JsonObject | undefined {
+  const names = createDefinitionNames(source.targets);
+  const context: RewriteContext = { ...createExactness(source, dialect), dialect, names, notes: source.notes };
+  const root = lowerRoot(source, context);
+  if (root === undefined) return undefined;
+  const $defs: [string, Json][] = [];
+  // Grows while it is read: what is referred to may refer to more.
+  for (const [target, { name, at }] of context.names.known) $defs.push([name, rewrite(target, at, context)]);
+  return $defs.length === 0 ? root : { ...root, $defs: Object.fromEntries($defs) };
+}
+
+const composition = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf"];
+
+/** Keywords that providers refuse at the root. */
+const refused = [...composition, "not", "enum", "const"];
+
+function lowerRoot(source: Source, context: RewriteContext): JsonObject | undefined {
+  const { root, notes } = source;
+  const variants = variantsOf([{ schema: root, at: "" }], source).filter(({ schemas }) => allowsObject(schemas));
+  const [only] = variants;
+  if (only === undefined) return undefined;
+  if (variants.length > 1 || only.schemas.length > 1) return flatten(variants, source, context);
+  const kept = entries(root).filter(([keyword]) => !refused.includes(keyword));
+  for (const keyword of ["not", "enum", "const"]) {
+    if (own(root, keyword) !== undefined) notes.add("", keyword, "left out");
+  }
+  const lowered = rewrite(Object.fromEntries(kept), "", context);
+  const said = typeof lowered.description === "string" ? { description: lowered.description } : {};
+  return { ...lowered, ...describe({ ...said, hints: only.hints }), type: "object" };
+}
+
+function allowsObject(schemas: readonly LocatedSchema[]): boolean {
+  return (typesOf(schemas) ?? ["object"]).includes("object");
+}
+
+/** One object for all variants: with all properties, requiring what all of them do. */
+function flatten(variants: readonly Variant[], source: Source, context: RewriteContext): JsonObject {
+  const keys = new Set(variants.flatMap(keysOf));
+  const properties = [...keys].map((key) => [key, propertyOf(key, variants, context)] as const);
+  const needed = variants.map(requiredOf);
+  const required = [...(needed[0] ?? [])].filter((key) => needed.every((one) => one.has(key)));
+  if (variants.length > 1) source.notes.add("", "anyOf", oneForAll);
+  for (const { schemas } of variants) noteOthers(schemas, source);
+  return {
+    type: "object",
+    ...summary(source),
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required }),
+    ...(variants.every(isClosed) && { additionalProperties: false }),
+  };
+}
+
+/** Keywords that {@link flatten} looks at, or that say nothing. */
+const handled: ReadonlySet<string> = new Set([
+  ...[...composition, "type", "properties", "required", "additionalProperties", "title", "description"],
+  ...["$schema", "$id", "$anchor", "$dynamicAnchor", "$comment", "$defs", "definitions", "default", "examples"],
+]);
+
+function noteOthers(schemas: readonly LocatedSchema[], { notes }: Source): void {
+  for (const { schema, at } of schemas) {
+    for (const [keyword] of entries(schema)) if (!handled.has(keyword)) notes.add(at, keyword, "left out");
+  }
+}
+
+/** The description of the whole, with a word about its variants. */
+function summary(source: Source): { readonly description?: string } {
+  const outline = toOutline({ ...source, notes: createNotes() });
+  return outline === undefined ? {} : describe(outline.root);
+}
+
+function keysOf({ schemas }: Variant): readonly string[] {
+  return schemas.flatMap(({ schema }) => entries(own(schema, "properties")).map(([key]) => key));
+}
+
+function requiredOf({ schemas }: Variant): ReadonlySet<string> {
+  return new Set(schemas.flatMap(({ schema }) => [own(schema, "required") ?? []].flat().map(String)));
+}
+
+function isClosed({ schemas }: Variant): boolean {
+  return schemas.some(
+    ({ schema }) => own(schema, "additionalProperties") === false && own(schema, "patternProperties") === undefined,
+  );
+}
+
+/** A property as any of the variants has it. Those without it say nothing about it. */
+function propertyOf(key: string, variants: readonly Variant[], context: RewriteContext): JsonObject {
+  const found = variants.flatMap(({ schemas }) => {
+    const all = schemas.flatMap(({ schema, at }) => {
+      const properties = own(schema, "properties");
+      const property = isObject(properties) ? own(properties, key) : undefined;
+      return property === undefined ? [] : [rewrite(property, `${at}/properties${token(key)}`, context)];
+    });
+    const [only] = all;
+    if (only === undefined) return [];
+    return [all.length === 1 ? only : { allOf: all }];
+  });
+  const distinct = [...new Map(found.map((schema) => [canonicalText(schema), schema])).values()];
+  const [only] = distinct;
+  return distinct.length === 1 && only !== undefined ? only : (joinedLists(distinct) ?? { anyOf: distinct });
+}
+
+/** The tags of variants as one list. Undefined when that is not all there is to them. */
+function joinedLists(schemas: readonly JsonObject[]): JsonObject | undefined {
+  const lists = schemas.map(({ type = "string", const: constant, enum: list, ...more }) => {
+    const values: readonly Json[] = constant === undefined ? (Array.isArray(list) ? list : []) : [constant];
+    const isList = type === "string" && values.length > 0 && values.every((value) => typeof value === "string");
+    return isList && Object.keys(more).every((key) => key === "description" || key === "title") ? values : undefined;
+  });
+  if (lists.some((list) => list === undefined)) return undefined;
+  const description = schemas.find((schema) => typeof schema.description === "string")?.description;
+  return {
+    type: "string",
+    enum: [...new Set(lists.flatMap((list) => list ?? []))],
+    ...(description !== undefined && { description }),
+  };
+}
 
 /** What a provider wants of schemas that it takes nearly as they are. */
 export interface PlainDialect {
@@ -11,7 +136,7 @@ export interface PlainDialect {
   readonly itemsRequired: boolean;
 }
 
-export interface RewriteContext extends Exactness {
+interface RewriteContext extends Exactness {
   readonly dialect: PlainDialect;
   readonly names: DefinitionNames;
   readonly notes: Notes;
@@ -23,7 +148,7 @@ export interface RewriteContext extends Exactness {
  * References all lead to `$defs` of the root. What cannot be said is left out, and
  * with it what would mean something else then.
  */
-export function rewrite(schema: Json, at: string, context: RewriteContext): JsonObject {
+function rewrite(schema: Json, at: string, context: RewriteContext): JsonObject {
   if (!isObject(schema)) return schema === false ? { not: {} } : {};
   const members = entries(schema).flatMap(([keyword, value]) =>
     (rewrites.get(keyword) ?? unchanged)({ schema, keyword, value, at }, context),
@@ -71,9 +196,9 @@ function unchanged(use: Use, context: RewriteContext): Members {
   const { keyword, value, at } = use;
   const [first] = vocabulary.get(keyword)?.subschemas(value) ?? [];
   if (first === undefined) return [[keyword, value]];
-  const place = at + token(keyword);
-  if (first[0] === "") return [[keyword, rewrite(value, place, context)]];
-  const inside = entries(value).map(([key, member]) => [key, rewrite(member, place + token(key), context)] as const);
+  const pointer = at + token(keyword);
+  if (first[0] === "") return [[keyword, rewrite(value, pointer, context)]];
+  const inside = entries(value).map(([key, member]) => [key, rewrite(member, pointer + token(key), context)] as const);
   return [[keyword, Array.isArray(value) ? inside.map(([, member]) => member) : Object.fromEntries(inside)]];
 }
 
@@ -186,7 +311,7 @@ interface Exactness {
   isExact(schema: Json): boolean;
 }
 
-export function createExactness({ root, targets }: Source, dialect: PlainDialect): Exactness {
+function createExactness({ root, targets }: Source, dialect: PlainDialect): Exactness {
   const isSaid = (keyword: string, value: Json): boolean => !isForeign(keyword, value, dialect);
   if (createLook(targets, isSaid)(root)) return { exact: true, isExact: () => true };
   const isKept = (keyword: string, value: Json): boolean =>

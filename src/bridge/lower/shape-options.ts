@@ -1,8 +1,8 @@
 import { canonicalText } from "../../json/canonical.ts";
 import { isObject, type Json } from "../../json/json.ts";
+import { own } from "../../schema/json-pointer.ts";
 import { entries, token } from "../../schema/vocabulary.ts";
 import { hintOf, type Notes } from "./notes.ts";
-import { first, greatest, least, own, type Place, placesOf, type Source, type Variant } from "./schema-place.ts";
 import type {
   ArrayOption,
   Choice,
@@ -14,17 +14,18 @@ import type {
   Shape,
   StringOption,
 } from "./shape.ts";
+import { first, greatest, type LocatedSchema, least, locatedSchemas, type Source, type Variant } from "./variants.ts";
 
 /** The types that a variant allows, each with what applies to it. */
 export function optionsOf(
   variant: Variant,
   maker: OptionMaker,
 ): Pick<Choice, "options" | "nullable" | "description"> | "anything" {
-  const { places } = variant;
-  const types = typesOf(places);
-  const values = valuesOf(places, types);
-  const hints = [...variant.hints, ...leaveOut(places, generalKeywords, maker.notes)];
-  if (values === undefined && types === undefined && !places.some(isTelling)) return "anything";
+  const { schemas } = variant;
+  const types = typesOf(schemas);
+  const values = valuesOf(schemas, types);
+  const hints = [...variant.hints, ...leaveOut(schemas, generalKeywords, maker.notes)];
+  if (values === undefined && types === undefined && !schemas.some(isTelling)) return "anything";
   const typed: Variant = { ...variant, hints };
   const kinds = types ?? everyType;
   const options =
@@ -32,7 +33,7 @@ export function optionsOf(
   return {
     options,
     nullable: values === undefined ? kinds.includes("null") : values.includes(null),
-    ...described(places),
+    ...described(schemas),
   };
 }
 
@@ -42,7 +43,7 @@ export const generalKeywords: readonly string[] = ["not", "if", "then", "else"];
 const everyType: readonly JsonType[] = ["object", "array", "string", "number", "boolean", "null"];
 
 /** True if something is said about one of the types. */
-function isTelling({ schema }: Place): boolean {
+function isTelling({ schema }: LocatedSchema): boolean {
   return telling.some((keyword) => own(schema, keyword) !== undefined);
 }
 
@@ -52,9 +53,9 @@ const telling = [
   ...["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
 ];
 
-/** The last place is the branch; what comes before is said about the whole. */
-function described(places: readonly Place[]): { readonly description?: string } {
-  const last = places.length > 1 ? places.at(-1) : undefined;
+/** The last schema is the branch; what comes before is said about the whole. */
+function described(schemas: readonly LocatedSchema[]): { readonly description?: string } {
+  const last = schemas.length > 1 ? schemas.at(-1) : undefined;
   const description = last === undefined ? undefined : own(last.schema, "description");
   return typeof description === "string" ? { description } : {};
 }
@@ -77,32 +78,32 @@ function typedOption(type: JsonType, variant: Variant, maker: OptionMaker): read
   }
 }
 
-function placed({ places, hints }: Variant): { readonly at: string; readonly hints: readonly string[] } {
-  return { at: places.at(-1)?.at ?? "", hints };
+function placed({ schemas, hints }: Variant): { readonly at: string; readonly hints: readonly string[] } {
+  return { at: schemas.at(-1)?.at ?? "", hints };
 }
 
 function stringOption(variant: Variant, { notes }: OptionMaker): StringOption {
-  const { places } = variant;
+  const { schemas } = variant;
   return {
     kind: "string",
     ...placed(variant),
-    ...greatest(places, "minLength"),
-    ...least(places, "maxLength"),
-    ...first<"pattern", string>(places, "pattern", notes),
-    ...first<"format", string>(places, "format", notes),
+    ...greatest(schemas, "minLength"),
+    ...least(schemas, "maxLength"),
+    ...first<"pattern", string>(schemas, "pattern", notes),
+    ...first<"format", string>(schemas, "format", notes),
   };
 }
 
 function numberOption(kind: "number" | "integer", variant: Variant, { notes }: OptionMaker): NumberOption {
-  const { places } = variant;
+  const { schemas } = variant;
   return {
     kind,
     ...placed(variant),
-    ...greatest(places, "minimum"),
-    ...least(places, "maximum"),
-    ...greatest(places, "exclusiveMinimum"),
-    ...least(places, "exclusiveMaximum"),
-    ...first<"multipleOf", number>(places, "multipleOf", notes),
+    ...greatest(schemas, "minimum"),
+    ...least(schemas, "maximum"),
+    ...greatest(schemas, "exclusiveMinimum"),
+    ...least(schemas, "exclusiveMaximum"),
+    ...first<"multipleOf", number>(schemas, "multipleOf", notes),
   };
 }
 
@@ -128,8 +129,8 @@ function listed(values: readonly Json[], variant: Variant, maker: OptionMaker): 
   ];
 }
 
-function objectOf({ places, hints }: Variant, values: readonly Json[]): Option {
-  const at = places.at(-1)?.at ?? "";
+function objectOf({ schemas, hints }: Variant, values: readonly Json[]): Option {
+  const at = schemas.at(-1)?.at ?? "";
   return {
     kind: "object",
     at,
@@ -140,8 +141,8 @@ function objectOf({ places, hints }: Variant, values: readonly Json[]): Option {
   };
 }
 
-function arrayOf({ places, hints }: Variant, values: readonly Json[]): Option {
-  const at = places.at(-1)?.at ?? "";
+function arrayOf({ schemas, hints }: Variant, values: readonly Json[]): Option {
+  const at = schemas.at(-1)?.at ?? "";
   const items: Shape = { kind: "anything", at, hints: [] };
   return { kind: "array", at, hints: [...hints, ...listHint(values)], prefix: [], items };
 }
@@ -153,62 +154,62 @@ function listHint(values: readonly Json[]): readonly string[] {
 
 /** What a variant says about arrays. */
 function arrayOption(variant: Variant, maker: OptionMaker): ArrayOption {
-  const { places } = variant;
-  const hints = leaveOut(places, unsaid, maker.notes);
-  const tuples = places.filter(({ schema }) => tupleOf(schema) !== undefined);
+  const { schemas } = variant;
+  const hints = leaveOut(schemas, unsaid, maker.notes);
+  const tuples = schemas.filter(({ schema }) => tupleOf(schema) !== undefined);
   const [tuple, ...others] = tuples;
   for (const { at } of others) maker.notes.add(at, "prefixItems", "left out: only one can be said");
-  const at = places.at(-1)?.at ?? "";
+  const at = schemas.at(-1)?.at ?? "";
   return {
     kind: "array",
     at,
     hints: [...variant.hints, ...hints],
     prefix: tuple === undefined ? [] : prefixOf(tuple, maker),
-    items: itemsOf(tuple === undefined ? places : [tuple], at, maker),
-    ...greatest(places, "minItems"),
-    ...least(places, "maxItems"),
+    items: itemsOf(tuple === undefined ? schemas : [tuple], at, maker),
+    ...greatest(schemas, "minItems"),
+    ...least(schemas, "maxItems"),
   };
 }
 
 const unsaid = ["uniqueItems", "contains", "minContains", "maxContains", "unevaluatedItems"];
 
 /** Where the tuple of a schema is: draft 7 has it in `items`. */
-function tupleOf(schema: Place["schema"]): "prefixItems" | "items" | undefined {
+function tupleOf(schema: LocatedSchema["schema"]): "prefixItems" | "items" | undefined {
   if (own(schema, "prefixItems") !== undefined) return "prefixItems";
   return Array.isArray(own(schema, "items")) ? "items" : undefined;
 }
 
-function prefixOf({ schema, at }: Place, maker: OptionMaker): readonly Shape[] {
+function prefixOf({ schema, at }: LocatedSchema, maker: OptionMaker): readonly Shape[] {
   const keyword = tupleOf(schema) ?? "prefixItems";
   return entries(own(schema, keyword)).map(([index, item]) => {
-    const place = `${at}/${keyword}${token(index)}`;
-    const places = placesOf([[place, item]]);
-    return places === undefined ? { kind: "anything", at: place, hints: [] } : maker.shapeOf(places);
+    const pointer = `${at}/${keyword}${token(index)}`;
+    const schemas = locatedSchemas([[pointer, item]]);
+    return schemas === undefined ? { kind: "anything", at: pointer, hints: [] } : maker.shapeOf(schemas);
   });
 }
 
 /** The shape of all items, or of those after a tuple. Undefined when there may be none. */
-function itemsOf(places: readonly Place[], at: string, maker: OptionMaker): Shape | undefined {
-  const found = places.flatMap(({ schema, at: place }) => {
+function itemsOf(schemas: readonly LocatedSchema[], at: string, maker: OptionMaker): Shape | undefined {
+  const found = schemas.flatMap(({ schema, at: pointer }) => {
     const keyword = tupleOf(schema) === "items" ? "additionalItems" : "items";
     const items = own(schema, keyword);
-    return items === undefined ? [] : [[`${place}/${keyword}`, items] as const];
+    return items === undefined ? [] : [[`${pointer}/${keyword}`, items] as const];
   });
-  const inside = placesOf(found);
+  const inside = locatedSchemas(found);
   if (inside === undefined) return undefined;
   return inside.length === 0 ? { kind: "anything", at, hints: [] } : maker.shapeOf(inside);
 }
 
 /** What a variant says about objects. Undefined when it allows none. */
 export function objectOption(variant: Variant, maker: OptionMaker): ObjectOption | undefined {
-  const { places } = variant;
-  if (!(typesOf(places) ?? ["object"]).includes("object")) return undefined;
-  const required = new Set(places.flatMap(({ schema }) => [own(schema, "required") ?? []].flat().map(String)));
-  const properties = propertiesOf(places, required, maker);
-  const hints = leaveOut(places, unsaidOfObject, maker.notes);
+  const { schemas } = variant;
+  if (!(typesOf(schemas) ?? ["object"]).includes("object")) return undefined;
+  const required = new Set(schemas.flatMap(({ schema }) => [own(schema, "required") ?? []].flat().map(String)));
+  const properties = propertiesOf(schemas, required, maker);
+  const hints = leaveOut(schemas, unsaidOfObject, maker.notes);
   return {
     kind: "object",
-    at: places.at(-1)?.at ?? "",
+    at: schemas.at(-1)?.at ?? "",
     hints: [...variant.hints, ...hints],
     properties,
     further: furtherOf(variant, maker),
@@ -225,50 +226,57 @@ const unsaidOfObject = [
 const sources = ["patternProperties", "then", "else", "dependentSchemas", "dependencies"];
 
 function propertiesOf(
-  places: readonly Place[],
+  schemas: readonly LocatedSchema[],
   required: ReadonlySet<string>,
   maker: OptionMaker,
 ): ReadonlyMap<string, Property> {
-  const keys = new Set(places.flatMap(({ schema }) => entries(own(schema, "properties")).map(([key]) => key)));
+  const keys = new Set(schemas.flatMap(({ schema }) => entries(own(schema, "properties")).map(([key]) => key)));
   const found = [...keys].flatMap((key): readonly (readonly [string, Property])[] => {
-    const inside = placesOf(places.flatMap((place) => declared(place, key)));
+    const inside = locatedSchemas(schemas.flatMap((located) => declared(located, key)));
     if (inside !== undefined) {
       const [{ at } = { at: "" }] = inside;
       const shape = inside.length === 0 ? { kind: "anything" as const, at, hints: [] } : maker.shapeOf(inside);
       return [[key, { shape, required: required.has(key) }]];
     }
-    maker.notes.add(places.at(-1)?.at ?? "", "properties", `left out: nothing is valid for ${JSON.stringify(key)}`);
+    maker.notes.add(schemas.at(-1)?.at ?? "", "properties", `left out: nothing is valid for ${JSON.stringify(key)}`);
     return [];
   });
   return new Map(found);
 }
 
-function declared({ schema, at }: Place, key: string): readonly (readonly [string, Place["schema"] | boolean])[] {
+function declared(
+  { schema, at }: LocatedSchema,
+  key: string,
+): readonly (readonly [string, LocatedSchema["schema"] | boolean])[] {
   const properties = own(schema, "properties");
   const property = isObject(properties) ? own(properties, key) : undefined;
   if (!isObject(property) && typeof property !== "boolean") return [];
   return [[`${at}/properties${token(key)}`, property]];
 }
 
-function furtherOf({ places, isPartial }: Variant, maker: OptionMaker): Further {
-  const has = (keywords: readonly string[]) => (place: Place) =>
-    keywords.some((keyword) => own(place.schema, keyword) !== undefined);
-  const closes = ({ schema }: Place): boolean => own(schema, "additionalProperties") === false;
-  if (places.some((place) => closes(place) && !has(["patternProperties"])(place))) return "none";
-  if (isPartial || places.some(has(sources))) return "some";
-  if (places.some(({ schema }) => own(schema, "unevaluatedProperties") === false)) return "none";
-  const said = places.flatMap(({ schema, at }) => {
+function furtherOf({ schemas, isPartial }: Variant, maker: OptionMaker): Further {
+  const has = (keywords: readonly string[]) => (located: LocatedSchema) =>
+    keywords.some((keyword) => own(located.schema, keyword) !== undefined);
+  const closes = ({ schema }: LocatedSchema): boolean => own(schema, "additionalProperties") === false;
+  if (schemas.some((located) => closes(located) && !has(["patternProperties"])(located))) return "none";
+  if (isPartial || schemas.some(has(sources))) return "some";
+  if (schemas.some(({ schema }) => own(schema, "unevaluatedProperties") === false)) return "none";
+  const said = schemas.flatMap(({ schema, at }) => {
     const value = own(schema, "additionalProperties");
     return value === undefined ? [] : [[`${at}/additionalProperties`, value] as const];
   });
   if (said.length === 0) return "unsaid";
-  const inside = placesOf(said) ?? [];
+  const inside = locatedSchemas(said) ?? [];
   return inside.length === 0 ? "some" : maker.shapeOf(inside);
 }
 
 /** Notes the keywords that are left out, and gives hints in their place. Those that say nothing do not count. */
-export function leaveOut(places: readonly Place[], keywords: readonly string[], notes: Notes): readonly string[] {
-  return places.flatMap(({ schema, at }) =>
+export function leaveOut(
+  schemas: readonly LocatedSchema[],
+  keywords: readonly string[],
+  notes: Notes,
+): readonly string[] {
+  return schemas.flatMap(({ schema, at }) =>
     keywords.flatMap((keyword) => {
       const value = own(schema, keyword);
       if (value === undefined || value === (keyword !== "uniqueItems")) return [];
@@ -280,14 +288,14 @@ export function leaveOut(places: readonly Place[], keywords: readonly string[], 
 
 /** Makes shapes of what is inside of an option. */
 export interface OptionMaker extends Source {
-  shapeOf(places: readonly Place[]): Shape;
+  shapeOf(schemas: readonly LocatedSchema[]): Shape;
 }
 
 type JsonType = "object" | "array" | "string" | "number" | "integer" | "boolean" | "null";
 
-/** The types that all places allow, in the order of the first that says some. Undefined when none does. */
-export function typesOf(places: readonly Place[]): readonly JsonType[] | undefined {
-  const lists = places.flatMap(({ schema }) => {
+/** The types that all schemas allow, in the order of the first that says some. Undefined when none does. */
+export function typesOf(schemas: readonly LocatedSchema[]): readonly JsonType[] | undefined {
+  const lists = schemas.flatMap(({ schema }) => {
     const type = own(schema, "type");
     return type === undefined ? [] : [[type].flat() as readonly JsonType[]];
   });
@@ -306,9 +314,12 @@ function intersection(a: readonly JsonType[], b: readonly JsonType[]): readonly 
   });
 }
 
-/** The values that all places list, of the given types. Undefined when none lists any. */
-function valuesOf(places: readonly Place[], types: readonly JsonType[] | undefined): readonly Json[] | undefined {
-  const lists = places.flatMap(({ schema }) => {
+/** The values that all schemas list, of the given types. Undefined when none lists any. */
+function valuesOf(
+  schemas: readonly LocatedSchema[],
+  types: readonly JsonType[] | undefined,
+): readonly Json[] | undefined {
+  const lists = schemas.flatMap(({ schema }) => {
     const constant = own(schema, "const");
     const list = own(schema, "enum");
     return [...(constant === undefined ? [] : [[constant]]), ...(Array.isArray(list) ? [list as readonly Json[]] : [])];

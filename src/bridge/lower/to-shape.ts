@@ -1,6 +1,7 @@
+import type { Json } from "../../json/json.ts";
+import { own, pointerKeys } from "../../schema/json-pointer.ts";
 import { entries } from "../../schema/vocabulary.ts";
 import { hintOf } from "./notes.ts";
-import { createDefinitionNames, own, type Place, placesOf, type Source, variantsOf } from "./schema-place.ts";
 import {
   type Choice,
   type Described,
@@ -11,6 +12,7 @@ import {
   unite,
 } from "./shape.ts";
 import { generalKeywords, leaveOut, type OptionMaker, objectOption, optionsOf } from "./shape-options.ts";
+import { type LocatedSchema, locatedSchemas, type Source, variantsOf } from "./variants.ts";
 
 /** More shapes than this are not made of one schema, nor deeper ones; what is left then counts as anything. */
 const maxShapes = 3000;
@@ -25,11 +27,11 @@ export function toOutline(source: Source): Outline | undefined {
   const making = new Map<string, string | undefined>();
   let made = 0;
 
-  const shapeOf = (places: readonly Place[]): Shape => {
-    const [{ at } = { at: "" }] = places;
-    const lone = loneReference(places, names.refer);
+  const shapeOf = (schemas: readonly LocatedSchema[]): Shape => {
+    const [{ at } = { at: "" }] = schemas;
+    const lone = loneReference(schemas, names.refer);
     if (lone !== undefined) return lone;
-    const key = keyOf(places);
+    const key = keyOf(schemas);
     if (making.has(key)) {
       const name = making.get(key) ?? names.invent();
       making.set(key, name);
@@ -40,7 +42,7 @@ export function toOutline(source: Source): Outline | undefined {
       return { kind: "anything", at, hints: [] };
     }
     making.set(key, undefined);
-    const shape = composed(places, maker);
+    const shape = composed(schemas, maker);
     const name = making.get(key);
     making.delete(key);
     if (name !== undefined) definitions.set(name, shape);
@@ -53,30 +55,30 @@ export function toOutline(source: Source): Outline | undefined {
   if (root === undefined) return undefined;
   // Grows while it is read: what is referred to may refer to more.
   for (const [target, { name, at }] of names.known) {
-    const places = placesOf([[at, target]]);
-    definitions.set(name, places === undefined ? { kind: "anything", at, hints: [] } : shapeOf(places));
+    const schemas = locatedSchemas([[at, target]]);
+    definitions.set(name, schemas === undefined ? { kind: "anything", at, hints: [] } : shapeOf(schemas));
   }
   return { root, variants, definitions };
 }
 
 /** The same text for the same schemas, whatever their order. */
-function createKeys(): (places: readonly Place[]) => string {
-  const numbers = new Map<Place["schema"], number>();
-  const numberOf = (schema: Place["schema"]): number => {
+function createKeys(): (schemas: readonly LocatedSchema[]) => string {
+  const numbers = new Map<LocatedSchema["schema"], number>();
+  const numberOf = (schema: LocatedSchema["schema"]): number => {
     const number = numbers.get(schema) ?? numbers.size;
     numbers.set(schema, number);
     return number;
   };
-  return (places) => [...new Set(places.map(({ schema }) => numberOf(schema)))].toSorted((a, b) => a - b).join();
+  return (schemas) => [...new Set(schemas.map(({ schema }) => numberOf(schema)))].toSorted((a, b) => a - b).join();
 }
 
 function referenceTo(name: string, at: string): Choice {
   return { kind: "choice", at, hints: [], options: [{ kind: "reference", name, at, hints: [] }], nullable: false };
 }
 
-function composed(places: readonly Place[], maker: OptionMaker): Shape {
-  const about = aboutOf(places);
-  const found = variantsOf(places, maker).map((variant) => optionsOf(variant, maker));
+function composed(schemas: readonly LocatedSchema[], maker: OptionMaker): Shape {
+  const about = aboutOf(schemas);
+  const found = variantsOf(schemas, maker).map((variant) => optionsOf(variant, maker));
   const choices = found.flatMap((made) => (made === "anything" || isEmpty(made) ? [] : [made]));
   if (found.includes("anything")) return { ...about, kind: "anything" };
   if (choices.length === 0) {
@@ -95,14 +97,14 @@ function isEmpty({ options, nullable }: Pick<Choice, "options" | "nullable">): b
 }
 
 /** A schema that is nothing but a reference stays one. */
-function loneReference(places: readonly Place[], refer: (reference: string) => string): Shape | undefined {
-  const [place] = places;
-  if (place === undefined || places.length > 1) return undefined;
-  const reference = own(place.schema, "$ref") ?? own(place.schema, "$dynamicRef");
+function loneReference(schemas: readonly LocatedSchema[], refer: (reference: string) => string): Shape | undefined {
+  const [located] = schemas;
+  if (located === undefined || schemas.length > 1) return undefined;
+  const reference = own(located.schema, "$ref") ?? own(located.schema, "$dynamicRef");
   if (typeof reference !== "string") return undefined;
-  if (entries(place.schema).some(([keyword]) => !annotations.has(keyword))) return undefined;
-  const about = aboutOf(places);
-  return { ...referenceTo(refer(reference), place.at), ...about };
+  if (entries(located.schema).some(([keyword]) => !annotations.has(keyword))) return undefined;
+  const about = aboutOf(schemas);
+  return { ...referenceTo(refer(reference), located.at), ...about };
 }
 
 const annotations: ReadonlySet<string> = new Set([
@@ -111,14 +113,14 @@ const annotations: ReadonlySet<string> = new Set([
 ]);
 
 /** What is said about a schema for people to read. A title stands in for a description. */
-function aboutOf(places: readonly Place[]): Described {
-  const [first] = places;
+function aboutOf(schemas: readonly LocatedSchema[]): Described {
+  const [first] = schemas;
   const said = (keyword: string): string | undefined => {
-    const texts = places.map(({ schema }) => own(schema, keyword));
+    const texts = schemas.map(({ schema }) => own(schema, keyword));
     return texts.find((text) => typeof text === "string" && text !== "") as string | undefined;
   };
   const description = said("description") ?? said("title");
-  const defaults = places.flatMap(({ schema }) => {
+  const defaults = schemas.flatMap(({ schema }) => {
     const value = own(schema, "default");
     return value === undefined ? [] : hintOf("default", value);
   });
@@ -128,12 +130,12 @@ function aboutOf(places: readonly Place[]): Described {
 /** The objects that arguments can be. */
 function rootVariants(maker: OptionMaker): readonly ObjectOption[] {
   return variantsOf(wholeOf(maker), maker).flatMap((variant) => {
-    const hints = leaveOut(variant.places, [...generalKeywords, "enum", "const"], maker.notes);
+    const hints = leaveOut(variant.schemas, [...generalKeywords, "enum", "const"], maker.notes);
     return objectOption({ ...variant, hints: [...variant.hints, ...hints] }, maker) ?? [];
   });
 }
 
-function wholeOf({ root }: Source): readonly Place[] {
+function wholeOf({ root }: Source): readonly LocatedSchema[] {
   return [{ schema: root, at: "" }];
 }
 
@@ -198,4 +200,50 @@ function tagOf(shape: Shape): string {
   const [option] = shape.kind === "choice" ? shape.options : [];
   const values = option !== undefined && "values" in option ? option.values : undefined;
   return values?.length === 1 ? ` ${JSON.stringify(values[0])}` : "";
+}
+
+/** Names for what references lead to, under which they are all put in one place. */
+export interface DefinitionNames {
+  /** The name of what a reference leads to. */
+  refer(reference: string): string;
+  /** A name for something that no reference leads to. */
+  invent(): string;
+  /** Everything that was referred to so far. Grows while it is read. */
+  readonly known: ReadonlyMap<Json, Definition>;
+}
+
+interface Definition {
+  readonly name: string;
+  /** JSON Pointer to where it is; where that is not written down, the reference itself. */
+  readonly at: string;
+}
+
+export function createDefinitionNames(targets: ReadonlyMap<string, Json>): DefinitionNames {
+  const known = new Map<Json, Definition>();
+  const taken = new Set<string>();
+  const take = (reference: string): string => {
+    const name = freeName(reference, taken);
+    taken.add(name);
+    return name;
+  };
+  return {
+    known,
+    refer(reference) {
+      const target = targets.get(reference) ?? false;
+      const definition = known.get(target) ?? { name: take(reference), at: reference.replace(/^#(?=\/|$)/, "") };
+      known.set(target, definition);
+      return definition.name;
+    },
+    invent: () => take("#"),
+  };
+}
+
+/** The name that a definition has, made fit for a pointer, and different from all others. */
+function freeName(reference: string, taken: ReadonlySet<string>): string {
+  const last = pointerKeys(reference).at(-1) ?? reference;
+  const base = last.replace(/[^A-Za-z0-9_-]/g, "_").replace(/^_+$/, "") || "schema";
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? base.slice(0, 60) : `${base.slice(0, 55)}_${count}`;
+    if (!taken.has(name)) return name;
+  }
 }

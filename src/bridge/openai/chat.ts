@@ -9,7 +9,7 @@ import type {
 } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { Toolkit } from "../bridge.ts";
-import { createOffers, type Offer, type Offers } from "../offers.ts";
+import type { Offer, Offers } from "../offers.ts";
 import { answerOf, type RawCall, safeId, type Turn, toolUse } from "../read-call.ts";
 import { describeMedia, type MediaPart, type Part, textOf, textPart, toParts } from "../result-parts.ts";
 import { createToolkit } from "../run-tool-calls.ts";
@@ -22,16 +22,12 @@ import type {
   OpenAiChatRequest,
   OpenAiChatTool,
 } from "./chat-format.ts";
-import { audioFormat, errorText, imageUrl, loweringFor, maxTools, type OpenAiOptions } from "./media.ts";
+import { audioFormat, errorText, imageUrl, type OpenAiOptions, offersOf } from "./media.ts";
 
 /** Tools for the Chat Completions API of OpenAI, and for the many others that speak it. */
 export function openaiChat(tools: readonly Tool[], options: OpenAiOptions = {}): Toolkit<OpenAiChatFormat> {
-  const { validate = true, strict = false, ...limits } = options;
-  const offers = createOffers(tools, {
-    ...limits,
-    maxTools: limits.maxTools ?? maxTools,
-    lowering: loweringFor(strict),
-  });
+  const { validate = true, strict = false } = options;
+  const offers = offersOf(tools, options);
   const definitions = offers.list.map((offer) => toTool(offer, strict));
   const messagesOf = (turns: readonly Turn[]): OpenAiChatMessage[] => toChatMessages(turns, offers.aliasOf);
   return createToolkit({

@@ -1,8 +1,10 @@
 import type { JsonObject } from "../../json/json.ts";
 import type { ToolResultContent } from "../../model/input.ts";
+import type { Tool } from "../../model/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { ToolkitOptions } from "../bridge.ts";
 import { type Lowering, plainLowering, strictLowering } from "../lower/lower.ts";
+import { createOffers, type Offers } from "../offers.ts";
 import type { MediaPart } from "../result-parts.ts";
 
 /** A picture as a URL that holds it. Undefined for what is no picture that OpenAI takes. */
@@ -50,7 +52,7 @@ export interface OpenAiOptions extends ToolkitOptions {
 }
 
 /** OpenAI takes no more. */
-export const maxTools = 128;
+const maxTools = 128;
 
 const argumentNames: NameRule = { safe: /^[A-Za-z0-9_.-]{1,64}$/, unsafe: /[^A-Za-z0-9_.-]/g, maxLength: 64 };
 
@@ -58,6 +60,12 @@ const plain: Lowering<JsonObject> = plainLowering({ portablePatterns: true, item
 
 const strictly: Lowering<JsonObject> = strictLowering(plain, argumentNames);
 
-export function loweringFor(strict: boolean): Lowering<JsonObject> {
-  return strict ? strictly : plain;
+/** The tools as both APIs take them. */
+export function offersOf(tools: readonly Tool[], options: OpenAiOptions): Offers<JsonObject> {
+  const { validate: _, strict = false, ...limits } = options;
+  return createOffers(tools, {
+    ...limits,
+    maxTools: limits.maxTools ?? maxTools,
+    lowering: strict ? strictly : plain,
+  });
 }

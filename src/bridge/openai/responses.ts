@@ -8,11 +8,11 @@ import type {
 } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
 import type { Toolkit } from "../bridge.ts";
-import { createKeepsakes, createOffers, type Keepsakes, type Offer, type Offers } from "../offers.ts";
+import { createProviderMetadata, type Offer, type Offers, type ProviderMetadata } from "../offers.ts";
 import { answerOf, type RawCall, safeId, type Turn, toolUse } from "../read-call.ts";
 import { describeMedia, type Part, textOf, textPart, toParts } from "../result-parts.ts";
 import { createToolkit } from "../run-tool-calls.ts";
-import { errorText, imageUrl, loweringFor, maxTools, type OpenAiOptions } from "./media.ts";
+import { errorText, imageUrl, type OpenAiOptions, offersOf } from "./media.ts";
 import type {
   OpenAiResponsesFormat,
   OpenAiResponsesItem,
@@ -25,12 +25,8 @@ import type {
 
 /** Tools for the Responses API of OpenAI. */
 export function openaiResponses(tools: readonly Tool[], options: OpenAiOptions = {}): Toolkit<OpenAiResponsesFormat> {
-  const { validate = true, strict = false, ...limits } = options;
-  const offers = createOffers(tools, {
-    ...limits,
-    maxTools: limits.maxTools ?? maxTools,
-    lowering: loweringFor(strict),
-  });
+  const { validate = true } = options;
+  const offers = offersOf(tools, options);
   const definitions = offers.list.map(toTool);
   const itemsOf = (turns: readonly Turn[]): OpenAiResponsesItem[] => toItems(turns, offers.aliasOf);
   return createToolkit({
@@ -141,7 +137,7 @@ interface Traces {
   readonly id?: string;
 }
 
-const traces: Keepsakes<Traces> = createKeepsakes();
+const traces: ProviderMetadata<Traces> = createProviderMetadata();
 
 /** A conversation as items for the Responses API. There is no sound in it: sounds are described. */
 function toItems(turns: readonly Turn[], aliasOf: (name: string) => string): OpenAiResponsesItem[] {

@@ -3,7 +3,7 @@ import { asyncQueue } from "../../std/async-queue.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { type Message, type Store, StoreError } from "../../store/store.ts";
 import { createManualClock } from "../../testing/clock.ts";
-import { createNode, type Relayed, type Telling } from "./cluster.ts";
+import { type ClusterEvent, createNode, type Relayed } from "./cluster.ts";
 
 const away = new StoreError("unavailable", "the store is away");
 
@@ -14,10 +14,10 @@ function create({
   clock?: ReturnType<typeof createManualClock>;
   store?: Store;
 } = {}) {
-  const told: Telling[] = [];
+  const told: ClusterEvent[] = [];
   const answered: Relayed[] = [];
   const missed = vi.fn();
-  const hear = vi.fn((telling: Telling) => void told.push(telling));
+  const hear = vi.fn((telling: ClusterEvent) => void told.push(telling));
   const node = createNode({ store, clock, told: hear, answered: (relayed) => answered.push(relayed), missed });
   return { node, clock, store, told, answered, missed, hear, settled: () => clock.advanceAsync(0) };
 }

@@ -6,7 +6,7 @@ import { itemsOf } from "./post-response.ts";
 import { randomName } from "./session-store.ts";
 
 /** What one process tells all others of a session, and hears itself. */
-export type Telling = { readonly session: string } & (
+export type ClusterEvent = { readonly session: string } & (
   | { readonly kind: "closed" }
   /** The client cancelled a request. Not heard by who tells it. */
   | { readonly kind: "cancelled"; readonly params: JsonObject; readonly by: string }
@@ -29,7 +29,7 @@ export interface Relayed {
 }
 
 interface NodeHandlers {
-  told(telling: Telling): void;
+  told(event: ClusterEvent): void;
   answered(relayed: Relayed): void;
   /** Something was told that this process did not hear. */
   missed(): void;
@@ -39,10 +39,13 @@ interface NodeHandlers {
 export interface Node {
   /** Nobody can guess it. */
   readonly id: string;
-  /** Resolves when this process hears the others, and they know that it lives. Rejects when the store is away. */
-  join(): Promise<void>;
+  /**
+   * Resolves when this process hears the others, and they know that it lives. Rejects when the store is away.
+   * Undefined once that is so.
+   */
+  join(): Promise<void> | undefined;
   /** Resolves when all will hear it. */
-  tell(telling: Telling): Promise<void>;
+  tell(event: ClusterEvent): Promise<void>;
   /** Hands an answer to the process that waits for it. */
   relay(node: string, relayed: Relayed): Promise<void>;
   isAlive(node: string): Promise<boolean>;
@@ -71,7 +74,8 @@ export function createNode({ store, clock, told, answered, missed }: NodeOptions
   const name = nameOf(id);
   let lease: Lease | undefined;
   const subscriptions: Subscription[] = [];
-  let joined: Promise<void> | undefined;
+  let joining: Promise<void> | undefined;
+  let joined = false;
   let left = false;
   let disarm = (): void => {};
   /** When the store was last away, as far as this process knows: it knows nothing of the time before it began. */
@@ -124,14 +128,20 @@ export function createNode({ store, clock, told, answered, missed }: NodeOptions
   return {
     id,
     join() {
-      joined ??= start().catch(async (error) => {
-        joined = undefined;
-        await end();
-        throw error;
-      });
-      return joined;
+      if (joined) return undefined;
+      joining ??= start().then(
+        () => {
+          joined = true;
+        },
+        async (error) => {
+          joining = undefined;
+          await end();
+          throw error;
+        },
+      );
+      return joining;
     },
-    tell: async (telling) => store.topics.publish(ALL, JSON.stringify(telling)),
+    tell: async (event) => store.topics.publish(ALL, JSON.stringify(event)),
     relay: async (node, relayed) => store.topics.publish(nameOf(node), JSON.stringify(relayed)),
     isAlive: async (node) => node === id || store.leases.held(nameOf(node)),
     get isSteady() {
@@ -151,22 +161,47 @@ function nameOf(node: string): string {
   return `node:${node}`;
 }
 
-/** Hands on what may concern another process. Resolves when that will hear it. */
-export async function relay(posted: Parsed, session: string, node: Node): Promise<void> {
-  await Promise.all(
-    itemsOf(posted).map((item) => (item.kind === "malformed" ? undefined : relayOne(item, session, node))),
-  );
+/** A process that has its store for itself. */
+export function createLoneNode(told: NodeHandlers["told"]): Node {
+  const id = randomName();
+  let left = false;
+
+  return {
+    id,
+    join: () => undefined,
+    tell: async (event) => told(event),
+    relay: async () => {},
+    isAlive: async (node) => node === id,
+    isSteady: true,
+    async leave() {
+      left = true;
+    },
+    get left() {
+      return left;
+    },
+  };
 }
 
-async function relayOne(message: Message, session: string, node: Node): Promise<void> {
+/** Hands on what may concern another process. The promise, if there is something, resolves when that will hear it. */
+export function relay(posted: Parsed, session: string, node: Node): Promise<unknown> | undefined {
+  const relayed = itemsOf(posted).map((item) =>
+    item.kind === "malformed" ? undefined : relayOne(item, session, node),
+  );
+  return relayed.some((each) => each !== undefined) ? Promise.all(relayed) : undefined;
+}
+
+function relayOne(message: Message, session: string, node: Node): Promise<void> | undefined {
   if (message.kind === "notification" && message.method === "notifications/cancelled") {
     return node.tell({ kind: "cancelled", session, params: message.params, by: node.id });
   }
-  if (message.kind !== "success" && message.kind !== "failure") return;
+  if (message.kind !== "success" && message.kind !== "failure") return undefined;
   const asker = askerOf(message.id);
-  // An answer to a process that is gone is an answer to nobody.
-  if (asker === undefined || asker === node.id || !(await node.isAlive(asker))) return;
-  await node.relay(asker, { session, text: encodeMessage(message) });
+  return asker === undefined || asker === node.id ? undefined : relayTo(asker, session, message, node);
+}
+
+/** A response to a process that is gone is a response to nobody. */
+async function relayTo(asker: string, session: string, message: Message, node: Node): Promise<void> {
+  if (await node.isAlive(asker)) await node.relay(asker, { session, text: encodeMessage(message) });
 }
 
 /** The process that asked a question, by the id of the question. */

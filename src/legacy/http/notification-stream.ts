@@ -1,41 +1,47 @@
-import type { JsonObject } from "../../json/json.ts";
-import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { Auth } from "../../model/peer.ts";
-import { isLegacy, newestLegacy } from "../../model/revision.ts";
-import { elicitationComplete, honoured } from "../../model/subscription.ts";
+import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
+import type { StreamEvent } from "../../store/store.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";
 import type { Beating } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
-import type { LegacyServerCodec } from "../codec/codec.ts";
-import { legacyServer } from "../codec/server-codec.ts";
-import { allLists, createPages, type Listening, listenFrom, type News } from "../session/change-feed.ts";
-import { createFollowing, type Following } from "../session/follow-task.ts";
-import { messageFrame, primeFrame, truncatedFrame } from "./event-stream.ts";
-import { ASIDE, type SharedRules } from "./session-rules.ts";
-import { type KeptSession, partName, type Waits } from "./session-store.ts";
+import type { ChangeNotification } from "../session/change-feed.ts";
+import { messageFrame, primeFrame, truncatedFrame } from "./event-frames.ts";
+import { type ChangesReader, SessionChanges } from "./session-changes.ts";
+import type { SessionRules } from "./session-rules.ts";
+import { ASIDE, type KeptSession, NOTIFICATIONS, partName, randomName } from "./session-store.ts";
 
-interface NewsOptions {
-  readonly session: string;
-  /** Unlike any other; begins with the id of the process, and a dot. */
-  readonly owner: string;
+/** What the GETs of a session need of it. */
+export interface ReadersHome {
+  readonly id: string;
+  readonly rules: SessionRules;
   readonly primes: boolean;
-  readonly rules: SharedRules;
+  /** What is known of the session now. */
+  readonly record: KeptSession;
+  /** Hears that one of them is over. */
+  readerLeft(): void;
+}
+
+interface NotificationStreamOptions {
+  readonly home: ReadersHome;
   /** Where the client stopped, if it knows. */
-  readonly last: NewsPlace | undefined;
+  readonly last: NotificationPlace | undefined;
+  /** True when it stopped somewhere else: then it has lost something. */
+  readonly lost: boolean;
   /** On whose behalf it is read. */
   readonly auth: Auth | undefined;
-  /** What is known of the session now. */
-  kept(): KeptSession;
-  /** Hears that it is over. */
-  left(news: NewsStream): void;
+}
+
+/** Hears that a stream is over. */
+interface StreamsHome {
+  left(stream: NotificationStream): void;
 }
 
 /** The id of an event that belongs to no call: all that a process needs to go on where another stopped. */
-function newsId({ position, aside, tag }: NewsPlace): string {
+function notificationId({ position, aside, tag }: NotificationPlace): string {
   return `n-${position}-${aside}-${tag}`;
 }
 
-export function readNewsId(text: string): NewsPlace | undefined {
+export function readNotificationId(text: string): NotificationPlace | undefined {
   const [, position, aside, tag] = /^n-(\d{1,15})-(\d{1,15})-([0-9a-f]{8})$/.exec(text) ?? [];
   return tag === undefined ? undefined : { position: Number(position), aside: Number(aside), tag };
 }
@@ -47,51 +53,51 @@ export function readNewsId(text: string): NewsPlace | undefined {
  * of what the service remembers. While another stream of the session has the
  * news, this one waits for its turn.
  */
-export class NewsStream implements SinkUser, Beating {
+export class NotificationStream implements SinkUser, Beating, ChangesReader {
   previous: Beating | undefined = undefined;
   next: Beating | undefined = undefined;
+  /** Unlike any other; begins with the id of the process, and a dot. */
   readonly owner: string;
-  readonly #options: NewsOptions;
-  readonly #claim: NewsClaim;
+  readonly #options: NotificationStreamOptions;
+  readonly #streams: StreamsHome;
   #sink: EventSink | undefined;
-  /** How far it has told; undefined while another tells the news. */
-  #place: NewsPlace | undefined;
+  /** How far it has told; undefined while another tells the client. */
+  #place: NotificationPlace | undefined;
   #lost: boolean;
-  /** True while the client was not ready when the news were taken: then they begin with that. */
+  /** True while the client was not ready when this began to tell it: then it begins with that. */
   #early = false;
   #over = false;
-  #listening: Listening | undefined;
-  /** Counts who wants to listen: the last one does. */
-  #turn = 0;
-  readonly #tasks: Following;
-  readonly #completed = createPages();
-  #readingAsides: Promise<void> | undefined;
+  #changes: SessionChanges | undefined;
+  #isReadingAsides = false;
   #moreAsides = false;
 
-  constructor(options: NewsOptions, lost: boolean) {
-    const { rules, session, owner, kept } = options;
-    this.owner = owner;
+  constructor(options: NotificationStreamOptions, streams: StreamsHome) {
+    const { home, lost } = options;
+    this.#streams = streams;
+    this.owner = `${home.rules.node.id}.${randomName()}`;
     this.#options = options;
     this.#lost = lost;
-    this.#early = !kept().ready;
-    this.#claim = createNewsClaim(rules, session, owner, kept().since);
-    this.#tasks = createFollowing((taskId) => void rules.waits.dropTask(session, taskId).catch(() => {}));
+    this.#early = !home.record.ready;
   }
 
-  /** Takes the news, if they are to be had. */
-  async take(): Promise<void> {
+  get #rules(): SessionRules {
+    return this.#options.home.rules;
+  }
+
+  get #claim(): NotificationClaim {
+    return new NotificationClaim(this.#options.home, this.owner);
+  }
+
+  /** Takes the notifications of the session, if they are to be had. */
+  take(): Awaitable<void> {
     if (this.#place !== undefined || this.#over) return;
-    const taken = await this.#claim.take(this.#options.last);
-    if (taken === undefined || this.#place !== undefined) return;
-    this.#place = taken;
-    if (this.#over) await this.#claim.release(taken);
-    else if (this.#sink !== undefined) this.#begin(this.#sink, taken);
+    return chain(this.#claim.take(this.#options.last), (taken) => this.#taken(taken));
   }
 
   attach(sink: EventSink): void {
     if (this.#over) return void sink.end();
     this.#sink = sink;
-    this.#options.rules.looks.add(this);
+    this.#rules.looks.add(this);
     if (this.#place !== undefined) this.#begin(sink, this.#place);
     else if (this.#lost) sink.write(truncatedFrame);
   }
@@ -109,7 +115,7 @@ export class NewsStream implements SinkUser, Beating {
   /** Another stream tells the news now. */
   moved(): void {
     this.#place = undefined;
-    this.#tasks.stop();
+    this.#changes?.close();
     void this.end();
   }
 
@@ -121,22 +127,25 @@ export class NewsStream implements SinkUser, Beating {
   /** There is more that belongs to no call. */
   asides(): void {
     this.#moreAsides = true;
-    this.#readingAsides ??= this.#readAsides()
-      .catch(() => {})
-      .finally(() => {
-        this.#readingAsides = undefined;
-      });
+    if (!this.#isReadingAsides) void this.#readAsides();
   }
 
   beat(): void {
-    if (this.#place === undefined) void this.take().catch(() => {});
-    else if (this.#listening === undefined) this.refresh();
+    if (this.#place === undefined) void promised(() => this.take()).catch(() => {});
+    else if (this.#changes?.isListening !== true) this.refresh();
     if (this.#moreAsides) this.asides();
   }
 
-  #begin(sink: EventSink, place: NewsPlace): void {
-    const { primes, rules } = this.#options;
-    if (primes) sink.write(primeFrame(newsId(place), rules.retryMs));
+  #taken(taken: NotificationPlace | undefined): Awaitable<void> {
+    if (taken === undefined || this.#place !== undefined) return;
+    this.#place = taken;
+    if (this.#over) return this.#claim.release(taken);
+    if (this.#sink !== undefined) this.#begin(this.#sink, taken);
+  }
+
+  #begin(sink: EventSink, place: NotificationPlace): void {
+    const { primes, rules } = this.#options.home;
+    if (primes) sink.write(primeFrame(notificationId(place), rules.retryMs));
     if (this.#lost) sink.write(truncatedFrame);
     this.#lost = false;
     this.asides();
@@ -147,135 +156,101 @@ export class NewsStream implements SinkUser, Beating {
     if (this.#over) return;
     this.#over = true;
     this.#sink = undefined;
-    this.#turn++;
-    this.#listening?.stop();
-    this.#tasks.stop();
-    this.#options.rules.looks.delete(this);
-    this.#options.left(this);
+    this.#changes?.close();
+    this.#rules.looks.delete(this);
+    this.#streams.left(this);
     // If the store is away, who comes next goes on from where this one began, or from what the client says.
     if (this.#place !== undefined) await this.#claim.release(this.#place).catch(() => {});
   }
 
   /** Listens anew, from where it is. What it does not know of any more, the service says. */
   async #listen(): Promise<void> {
-    const { rules, session, auth, kept } = this.#options;
-    const turn = ++this.#turn;
-    this.#listening?.stop();
-    this.#listening = undefined;
-    const { ready, capabilities, since } = kept();
-    if (!ready || this.#place === undefined) return;
+    const { ready, since } = this.#options.home.record;
+    // What a lone process tells, it keeps for the session.
+    if (this.#rules.alone || !ready || this.#place === undefined) return void this.#changes?.stop();
     if (this.#early) this.#place = { ...this.#place, position: Math.max(this.#place.position, since) };
     this.#early = false;
-    const waits = await rules.waits.read(session).catch(() => undefined);
-    const uris = await rules.shelf.uris(session).catch(() => undefined);
-    if (turn !== this.#turn || this.#place === undefined || uris === undefined || waits === undefined) return;
-    for (const [taskId, task] of Object.entries(waits.tasks)) void this.#follow(taskId, task);
-    const filter = honoured({ ...allLists, resourceSubscriptions: uris, elicitationIds: waits.pages }, capabilities);
-    if (Object.keys(filter).length === 0) {
-      this.#listening = silence;
-      return;
-    }
-    const listening = listenFrom({
-      service: rules.service,
-      filter,
-      auth,
-      after: this.#place.position,
-      tell: (news) => this.#tell(news),
-      ended: () => {
-        if (turn === this.#turn) this.#listening = undefined;
-      },
-    });
-    if (turn === this.#turn) this.#listening = listening;
-    else listening.stop();
+    this.#changes ??= this.#createChanges();
+    await this.#changes.refresh(() => this.#place?.position);
   }
 
-  /** What was told before is not told again. Of progress, that is as far as it was when this stream began. */
-  async #follow(taskId: string, { token, isKnown = false }: Waits["tasks"][string]): Promise<void> {
-    const { rules, session, auth } = this.#options;
-    if (this.#tasks.has(taskId)) return;
-    if (!isKnown) await rules.waits.tellTask(session, taskId).catch(() => {});
-    if (this.#place === undefined || this.#over) return;
-    const send = (method: string, params: JsonObject): Promise<void> | undefined =>
-      this.#sink?.write(messageFrame(undefined, encodeMessage({ kind: "notification", method, params })));
-    const task = { taskId, progressToken: token, isKnown };
-    this.#tasks.follow(task, { service: rules.service, codec: this.#codec(), auth, send });
+  #createChanges(): SessionChanges {
+    const { home, auth } = this.#options;
+    return new SessionChanges({ session: home.id, rules: home.rules, auth, record: home.record }, this);
   }
 
-  #tell({ method, params, position, lost }: News): void {
-    if (this.#place === undefined || this.#sink === undefined) return;
+  send(text: string): Promise<void> | undefined {
+    return this.#sink?.write(messageFrame(undefined, text));
+  }
+
+  changed(change: ChangeNotification): void {
+    if (this.#place === undefined || this.#sink === undefined || this.#changes === undefined) return;
+    const { position, lost } = change;
     this.#place = { ...this.#place, position: position ?? this.#place.position };
     if (lost) this.#sink.write(truncatedFrame);
-    // Positions may count anew: when all of it is said, it begins again from there.
-    if (lost) queueMicrotask(() => this.#hush());
-    const text = this.#encode(method, params);
+    // Positions may count anew: when all of it is said, it begins again from there, at the next look.
+    if (lost) queueMicrotask(() => this.#changes?.stop());
+    const text = this.#changes.textOf(change);
     if (text === undefined) return;
-    if (method === elicitationComplete && !this.#complete(params.elicitationId)) return;
     // An id is for what can be told again, and all of it: what is lost is said by several messages.
-    const id = lost || position === undefined ? undefined : newsId(this.#place);
+    const id = lost || position === undefined ? undefined : notificationId(this.#place);
     const slow = this.#sink.write(messageFrame(id, text));
     if (slow !== undefined) void this.#pause(slow);
   }
 
-  /** Nothing more is said of a page. False when that was so before. */
-  #complete(id: unknown): boolean {
-    const { rules, session } = this.#options;
-    if (typeof id !== "string" || this.#completed.ids.includes(id)) return false;
-    this.#completed.add(id);
-    rules.waits.dropPage(session, id).catch(() => {});
-    return true;
-  }
-
-  #codec(): LegacyServerCodec {
-    const { revision } = this.#options.kept().peer;
-    return legacyServer(isLegacy(revision) ? revision : newestLegacy);
-  }
-
-  #encode(method: string, params: News["params"]): string | undefined {
-    const codec = this.#codec();
-    const encoded = codec.encodeNotification(method, params);
-    if (encoded === undefined) return undefined;
-    return encodeMessage({ kind: "notification", method: codec.notificationName(method), params: encoded });
-  }
-
-  /** Listens no more, until the next look. */
-  #hush(): void {
-    this.#turn++;
-    this.#listening?.stop();
-    this.#listening = undefined;
-  }
-
   /** What a slow client has yet to hear waits where it is kept anyway. */
   async #pause(slow: Promise<void>): Promise<void> {
-    const turn = ++this.#turn;
-    this.#listening?.stop();
-    this.#listening = silence;
+    const paused = this.#changes?.pause();
     await slow;
-    if (turn === this.#turn) await this.#listen();
+    if (paused?.() === true) await this.#listen();
+  }
+
+  /** A message was kept that belongs to no call. */
+  aside(position: number, text: string): Promise<void> | undefined {
+    if (this.#place === undefined) return undefined;
+    if (this.#sink === undefined || this.#isReadingAsides || this.#place.aside !== position - 1) {
+      return void this.asides();
+    }
+    this.#place = { ...this.#place, aside: position };
+    return this.#sink.write(messageFrame(notificationId(this.#place), text));
   }
 
   async #readAsides(): Promise<void> {
-    const { rules, session } = this.#options;
+    this.#isReadingAsides = true;
+    try {
+      while (this.#moreAsides && this.#place !== undefined && !this.#over) await this.#tellAsides();
+    } catch {
+      // The store is away: the next look tries again.
+      this.#moreAsides = true;
+    }
+    this.#isReadingAsides = false;
+  }
+
+  async #tellAsides(): Promise<void> {
+    const { id } = this.#options.home;
     while (this.#moreAsides && this.#place !== undefined && !this.#over) {
       this.#moreAsides = false;
-      const from = this.#place.aside;
-      const { events, last, lost } = await rules.store.streams.read(partName(session, ASIDE), from);
+      const reading = this.#rules.store.streams.read(partName(id, ASIDE), this.#place.aside);
+      const { events, last, lost } = reading instanceof Promise ? await reading : reading;
       if (lost) this.#sink?.write(truncatedFrame);
       if (lost && events.length === 0) this.#place = { ...this.#place, aside: last };
-      for (const { position, text } of events) {
-        if (this.#place === undefined || this.#over) return;
-        this.#place = { ...this.#place, aside: position };
-        this.#moreAsides = true;
-        await this.#sink?.write(messageFrame(newsId(this.#place), text));
+      for (const event of events) {
+        const slow = this.#tellAside(event);
+        if (slow !== undefined) await slow;
       }
     }
   }
+
+  #tellAside({ position, text }: StreamEvent): Promise<void> | undefined {
+    if (this.#place === undefined || this.#over) return undefined;
+    this.#place = { ...this.#place, aside: position };
+    this.#moreAsides = true;
+    return this.#sink?.write(messageFrame(notificationId(this.#place), text));
+  }
 }
 
-/** Stands for listening while there is nothing to listen to. */
-const silence: Listening = { begun: Promise.resolve(undefined), stop() {} };
-
 /** How far a client has come: among the changes of the service, and in what else belongs to no call. */
-export interface NewsPlace {
+export interface NotificationPlace {
   readonly position: number;
   readonly aside: number;
   /** The stream it has come so far on, over however many connections. */
@@ -283,66 +258,79 @@ export interface NewsPlace {
 }
 
 /** Who tells the client of the news, and where that began, or stopped. */
-interface Claim extends NewsPlace {
+interface Claim extends NotificationPlace {
   readonly owner: string | null;
 }
 
-/** Every message goes one way: however many streams wait for news, in whichever processes, one of them gets them. */
-interface NewsClaim {
+/**
+ * Who may tell the client. Every message goes one way: however many streams wait for messages, in whichever processes, one
+ * of them gets them.
+ */
+class NotificationClaim {
+  readonly #home: ReadersHome;
+  readonly #owner: string;
+
+  constructor(home: ReadersHome, owner: string) {
+    this.#home = home;
+    this.#owner = owner;
+  }
+
   /**
-   * Takes the news if nobody has them. Resolves to where to go on; undefined while another stream tells them. Who comes
-   * back to the stream that has them takes its place.
+   * Claims the client if nobody tells it. Where to go on; undefined while another stream tells it. Who comes back to the
+   * stream that tells it takes its place.
    */
-  take(last?: NewsPlace): Promise<NewsPlace | undefined>;
-  /** Gives them back: another goes on from this place. */
-  release(place: NewsPlace): Promise<void>;
-}
+  take(last: NotificationPlace | undefined): Awaitable<NotificationPlace | undefined> {
+    return chain(this.#home.rules.store.values.get(this.#name), (value) => {
+      const now = readClaim(value?.text) ?? this.#first(last);
+      const isBack = last?.tag === now.tag;
+      return chain(isBack ? false : this.#isHeld(now.owner), (isHeld) => {
+        if (isHeld) return undefined;
+        const { position, aside } = isBack ? (last as NotificationPlace) : now;
+        const place = { position, aside, tag: last?.tag ?? newTag() };
+        return chain(this.#put({ owner: this.#owner, ...place }, value?.version ?? null), (isTaken) => {
+          if (!isTaken) return this.take(last);
+          return chain(this.#moveFrom(now.owner), () => place);
+        });
+      });
+    });
+  }
 
-/** `owner` begins with the id of the process, and a dot. `since` is where the first begins. */
-function createNewsClaim(rules: SharedRules, session: string, owner: string, since: number): NewsClaim {
-  const { store, node, sessionTtlMs } = rules;
-  const name = partName(session, "news");
-  const ttl = sessionTtlMs > 0 ? { ttl: sessionTtlMs } : {};
+  /** Gives it back: another goes on from this place. */
+  async release(place: NotificationPlace): Promise<void> {
+    const { id, rules } = this.#home;
+    const getting = rules.store.values.get(this.#name);
+    const value = getting instanceof Promise ? await getting : getting;
+    if (value === undefined || readClaim(value.text)?.owner !== this.#owner) return;
+    const putting = this.#put({ owner: null, ...place }, value.version);
+    if (putting instanceof Promise ? await putting : putting) await rules.node.tell({ kind: "free", session: id });
+  }
 
-  const put = async (claim: Claim, version: string | null): Promise<boolean> =>
-    (await store.values.put(name, JSON.stringify(claim), { version, ...ttl })) !== undefined;
+  get #name(): string {
+    return partName(this.#home.id, NOTIFICATIONS);
+  }
 
-  const isTold = async ({ owner: now }: Claim): Promise<boolean> =>
-    now !== null && now !== owner && (await node.isAlive(nodeOf(now)));
+  #put(claim: Claim, version: string | null): Awaitable<boolean> {
+    const { store, sessionTtlMs: ttl } = this.#home.rules;
+    const put = store.values.put(this.#name, JSON.stringify(claim), { version, ...(ttl > 0 && { ttl }) });
+    return chain(put, (written) => written !== undefined);
+  }
+
+  #isHeld(owner: string | null): Awaitable<boolean> {
+    if (owner === null || owner === this.#owner) return false;
+    const { node } = this.#home.rules;
+    return nodeOf(owner) === node.id || node.isAlive(nodeOf(owner));
+  }
 
   /** Also who seems to be gone hears it: it may have been away. */
-  const moveFrom = async ({ owner: before }: Claim): Promise<void> => {
-    if (before !== null && before !== owner) await node.tell({ kind: "moved", session, owner: before });
-  };
+  #moveFrom(owner: string | null): Awaitable<void> {
+    if (owner === null || owner === this.#owner) return;
+    return this.#home.rules.node.tell({ kind: "moved", session: this.#home.id, owner });
+  }
 
-  /** Where nobody ever told them, a client that says where it stopped is believed. */
-  const first = (last: NewsPlace | undefined): Claim => ({
-    owner: null,
-    position: since,
-    aside: 0,
-    tag: last?.tag ?? newTag(),
-  });
-
-  return {
-    async take(last) {
-      for (;;) {
-        const value = await store.values.get(name);
-        const now = readClaim(value?.text) ?? first(last);
-        const isBack = last?.tag === now.tag;
-        if (!isBack && (await isTold(now))) return undefined;
-        const { position, aside } = isBack ? last : now;
-        const place = { position, aside, tag: last?.tag ?? newTag() };
-        if (!(await put({ owner, ...place }, value?.version ?? null))) continue;
-        await moveFrom(now);
-        return place;
-      }
-    },
-    async release(place) {
-      const value = await store.values.get(name);
-      if (value === undefined || readClaim(value.text)?.owner !== owner) return;
-      if (await put({ owner: null, ...place }, value.version)) await node.tell({ kind: "free", session });
-    },
-  };
+  /** Where nobody ever told the client, one that says where it stopped is believed. */
+  #first(last: NotificationPlace | undefined): Claim {
+    return { owner: null, position: this.#home.record.since, aside: 0, tag: last?.tag ?? newTag() };
+  }
 }
 
 function readClaim(text: string | undefined): Claim | undefined {

@@ -1,14 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { createFakeReply, createFakeSink, fakeHead } from "../../../test/support/fake-reply.ts";
+import { createFakeReply, fakeHead } from "../../../test/support/fake-reply.ts";
+import { createLoneSession } from "../../../test/support/lone-session.ts";
 import { messagesIn, readBlocks } from "../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Message, Parsed } from "../../jsonrpc/message.ts";
-import { createManualClock } from "../../testing/clock.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
 import { createPulse } from "../../transport/http/heartbeat.ts";
 import { jsonHeaders, streamHeaders } from "../../transport/http/http-message.ts";
-import { PostWay } from "./post-response.ts";
-import { createStreams } from "./session-streams.ts";
+import { PostResponse } from "./post-response.ts";
 
 const BEAT = 15_000;
 
@@ -20,22 +19,21 @@ interface Changes {
 }
 
 function post({ expected = 1, batch = false, alwaysStream = false, resumable = true }: Changes = {}) {
-  const clock = createManualClock();
+  const { clock, get, responses } = createLoneSession({}, resumable);
   const pulse = createPulse(clock, BEAT);
   const reply = createFakeReply();
   const aside: Message[] = [];
-  const options = { clock, retryMs: 1_000, replayEvents: 256, replayChars: 1_048_576, maxStreams: 4 };
-  const streams = createStreams(options, () => resumable);
   let done = 0;
   const http = fakeHead();
   const posted: Parsed = batch ? { kind: "batch", items: [] } : { kind: "request", id: 1, method: "x", params: {} };
-  const way = new PostWay(
+  const way = new PostResponse(
     { http, reply, posted, expected },
     {
       pulse,
       alwaysStream,
       resumable,
-      createStream: () => streams.create(),
+      createStream: (to) => responses.create(to, resumable),
+      whole: (texts) => responses.whole(texts, resumable),
       openSink: (to, headers) => openLiveSink(to, { pulse, maxQueuedBytes: 0, dropped: () => {} }, headers),
       aside: { send: (message) => void aside.push(message) },
       cancel: () => {},
@@ -44,11 +42,12 @@ function post({ expected = 1, batch = false, alwaysStream = false, resumable = t
       },
     },
   );
-  /** What a client gets that comes back for the rest. */
-  const resume = (lastEventId: string): readonly JsonObject[] => {
-    const sink = createFakeSink();
-    streams.find(lastEventId)?.attach(sink);
-    return messagesIn(sink.text);
+  /** What a client gets that comes back for what followed an event, counted from the first. */
+  const resume = async (number: number): Promise<readonly JsonObject[]> => {
+    const [first] = readBlocks(reply.sent?.body ?? reply.sink?.text ?? "");
+    const again = get((first?.id ?? "").replace(/\d+$/, `${number}`));
+    await clock.advanceAsync(0);
+    return messagesIn(again.sent?.body ?? again.sink?.text ?? "");
   };
   return { clock, way, reply, aside, resume, http, done: () => done };
 }
@@ -64,7 +63,8 @@ const wire = {
   note: { jsonrpc: "2.0", method: "notifications/progress", params: {} },
   question: { jsonrpc: "2.0", id: 9, method: "roots/list", params: {} },
 };
-const prime = { id: "1-0", retry: 1_000 };
+const idOf = (number: number) => expect.stringMatching(new RegExp(`^(w-)?[\\w-]{16}-${number}$`));
+const prime = { id: idOf(0), retry: 1_000 };
 
 describe("the answer to a POST", () => {
   it.each<readonly [string, Message, JsonObject]>([
@@ -108,9 +108,9 @@ describe("the answer to a POST", () => {
     way.send(success(1));
     expect(readBlocks(reply.sink?.text ?? "")).toEqual([
       prime,
-      { id: "1-1", message: wire.note },
-      { id: "1-2", message: wire.question },
-      { id: "1-3", message: wire.success(1) },
+      { id: idOf(1), message: wire.note },
+      { id: idOf(2), message: wire.question },
+      { id: idOf(3), message: wire.success(1) },
     ]);
     expect(reply.sink?.state).toBe("ended");
     expect(done()).toBe(1);
@@ -125,13 +125,13 @@ describe("the answer to a POST", () => {
     expect(reply.sink?.state).toBe("ended");
   });
 
-  it("C108: is a stream with ids where only streams are wanted", () => {
+  it("C108: is a stream with ids where only streams are wanted", async () => {
     const { way, reply, resume } = post({ alwaysStream: true });
     way.headers = { "mcp-session-id": "s" };
     way.send(success(1));
     expect(reply.sent).toMatchObject({ status: 200, headers: { ...streamHeaders, "mcp-session-id": "s" } });
-    expect(readBlocks(reply.sent?.body ?? "")).toEqual([prime, { id: "1-1", message: wire.success(1) }]);
-    expect(resume("1-0")).toEqual([wire.success(1)]);
+    expect(readBlocks(reply.sent?.body ?? "")).toEqual([prime, { id: idOf(1), message: wire.success(1) }]);
+    expect(await resume(0)).toEqual([wire.success(1)]);
   });
 
   it("becomes a stream when it takes more than a beat, so that it can be kept alive", () => {
@@ -204,7 +204,7 @@ describe("edge 12: a client that left", () => {
     expect(done()).toBe(1);
   });
 
-  it("finds everything, with the answer, when it comes back for its stream", () => {
+  it("finds everything, with the answer, when it comes back for its stream", async () => {
     const { way, reply, aside, resume, done } = post();
     way.send(note);
     reply.leave();
@@ -212,7 +212,7 @@ describe("edge 12: a client that left", () => {
     way.send(success(1));
     expect(aside).toEqual([]);
     expect(messagesIn(reply.sink?.text ?? "")).toEqual([wire.note]);
-    expect(resume("1-1")).toEqual([wire.question, wire.success(1)]);
+    expect(await resume(1)).toEqual([wire.question, wire.success(1)]);
     expect(done()).toBe(1);
   });
 
@@ -225,14 +225,14 @@ describe("edge 12: a client that left", () => {
 });
 
 describe("C114: hanging up", () => {
-  it("ends the connection with a hint, before and after there was something to say", () => {
+  it("ends the connection with a hint, before and after there was something to say", async () => {
     const { way, reply, resume } = post();
     way.hangUp(500);
     expect(readBlocks(reply.sink?.text ?? "")).toEqual([prime, { retry: 500 }]);
     expect(reply.sink?.state).toBe("ended");
     way.send(note);
     way.send(success(1));
-    expect(resume("1-0")).toEqual([wire.note, wire.success(1)]);
+    expect(await resume(0)).toEqual([wire.note, wire.success(1)]);
   });
 
   it("does nothing to clients that would not come back", () => {

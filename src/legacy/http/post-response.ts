@@ -10,6 +10,8 @@ import {
   type Response,
   rpcCodes,
 } from "../../jsonrpc/message.ts";
+import { isLogLevel } from "../../model/logging.ts";
+import type { Awaitable } from "../../std/awaitable.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
 import type { Beating, Pulse } from "../../transport/http/heartbeat.ts";
 import {
@@ -20,16 +22,16 @@ import {
   jsonHeaders,
   type PutOff,
   putOffBy,
+  refusal,
   sendAnswer,
   streamHeaders,
 } from "../../transport/http/http-message.ts";
+import type { KeptSession } from "./session-store.ts";
 
 /** The events that answer a POST. */
 export interface AnswerStream {
   /** Writes a message. A promise means that something is slow: it resolves in time. */
   write(text: string): Promise<void> | undefined;
-  /** The text of a stream with these messages and no others. It can be picked up where the connection breaks. */
-  whole(texts: readonly string[]): string | Promise<string>;
   attach(sink: EventSink): void;
   /** The connection broke. Of no effect if another has taken its place. */
   detach(sink: EventSink): void;
@@ -48,6 +50,8 @@ export interface PostRules {
   readonly resumable: boolean;
   /** A stream for the answers to what was posted. */
   createStream(posted: Parsed): AnswerStream;
+  /** The text of a stream with these messages and no others. It can be picked up where the connection breaks. */
+  whole(texts: readonly string[]): string;
   openSink(reply: HttpReply, headers: HttpHeaders): EventSink;
   /** Where what is no answer goes when the client has left the POST. */
   readonly aside: Sender;
@@ -73,7 +77,7 @@ interface Post {
  * the client can pick up again when its connection breaks. A broken connection
  * cancels nothing.
  */
-export class PostWay implements Sender, Beating {
+export class PostResponse implements Sender, Beating {
   previous: Beating | undefined = undefined;
   next: Beating | undefined = undefined;
   readonly http: HttpFacts;
@@ -173,10 +177,7 @@ export class PostWay implements Sender, Beating {
 
   /** A stream that is over when it begins goes out in one piece. Where that breaks off, it can be picked up. */
   #sendStream(): void {
-    const send = (events: string): void => this.#reply.send(200, this.#headersWith(streamHeaders), events);
-    const events = this.#rules.createStream(this.#posted).whole(this.#answers);
-    if (typeof events === "string") send(events);
-    else void events.then(send);
+    this.#reply.send(200, this.#headersWith(streamHeaders), this.#rules.whole(this.#answers));
   }
 
   #sendWhole({ status, headers }: Pick<HttpAnswer, "status" | "headers">): void {
@@ -241,4 +242,59 @@ export function goneError(safeToRetry: boolean): ErrorObject {
       : `${what}, and the request may have had effects; retry it only if doing it twice does no harm`,
     data: { reason: "connection-closed", safeToRetry },
   };
+}
+
+/** The response while the store is away: the session may well be there. */
+export const unavailable: HttpAnswer = refusal(503, "sessions cannot be reached now", { "retry-after": "1" });
+
+type Change = (session: KeptSession) => KeptSession;
+
+/** True when an answer to what was posted has to wait until something is kept. */
+export function changesSession(posted: Parsed): boolean {
+  if (posted.kind === "batch") return posted.items.some(changesSession);
+  return posted.kind === "request" && posted.method === "logging/setLevel";
+}
+
+/** The way back of a POST whose requests change the session: what they changed is kept before they are answered. */
+export class PersistingSender implements Sender {
+  readonly http: HttpFacts;
+  readonly #response: PostResponse;
+  readonly #posted: Parsed;
+  readonly #keep: (change: Change) => Awaitable<void>;
+
+  constructor(response: PostResponse, posted: Parsed, keep: (change: Change) => Awaitable<void>) {
+    this.http = response.http;
+    this.#response = response;
+    this.#posted = posted;
+    this.#keep = keep;
+  }
+
+  send(message: Message): Promise<void> | undefined {
+    const change = message.kind === "success" ? this.#changeOf(message.id) : undefined;
+    return change === undefined ? this.#response.send(message) : this.#keepFirst(change, message);
+  }
+
+  drop(id: Id): void {
+    this.#response.drop(id);
+  }
+
+  hangUp(retryMs?: number): void {
+    this.#response.hangUp(retryMs);
+  }
+
+  async #keepFirst(change: Change, message: Message): Promise<void> {
+    try {
+      await this.#keep(change);
+    } catch {
+      return this.#response.refuse(unavailable);
+    }
+    await this.#response.send(message);
+  }
+
+  #changeOf(id: Id): Change | undefined {
+    const request = requestIn(this.#posted, id);
+    if (request?.method !== "logging/setLevel") return undefined;
+    const { level } = request.params;
+    return isLogLevel(level) ? (session) => ({ ...session, logLevel: level }) : undefined;
+  }
 }

@@ -1,13 +1,15 @@
 import { encodeMessage, type Id, parseText } from "../../jsonrpc/message.ts";
+import { type Awaitable, chain } from "../../std/awaitable.ts";
 import type { Reading, StreamEvent, Subscription } from "../../store/store.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";
 import type { Beating } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
-import { messageFrame, primeFrame, truncatedFrame } from "./event-stream.ts";
+import { messageFrame, primeFrame, truncatedFrame, wholeId } from "./event-frames.ts";
 import { goneError } from "./post-response.ts";
 import { AFTERLIFE_MS, type StreamHead } from "./response-stream.ts";
-import { END, type SharedRules } from "./session-rules.ts";
-import { partName, randomName } from "./session-store.ts";
+import { isWholeMark, wholeMark } from "./session-replay.ts";
+import { END, type SessionRules } from "./session-rules.ts";
+import { partName, randomName, WHOLE } from "./session-store.ts";
 
 export interface ReaderOptions {
   readonly session: string;
@@ -15,9 +17,9 @@ export interface ReaderOptions {
   readonly stream: string;
   readonly after: number;
   readonly primes: boolean;
-  readonly rules: SharedRules;
+  readonly rules: SessionRules;
   /** Hears that it is over. */
-  left(reader: KeptReader): void;
+  left(reader: ReplayReader): void;
 }
 
 /** Events that are read at a time. */
@@ -30,13 +32,52 @@ const MISSES = 3;
 const AGAIN_MS = 750;
 
 /** What a GET reads that comes back for the events of a POST. Undefined when there are none; `over` when it has all. */
-export async function findKept(options: ReaderOptions): Promise<KeptReader | "over" | undefined> {
+export function findReplay(options: ReaderOptions): Awaitable<ReplayReader | "over" | undefined> {
   const { session, stream, after, rules } = options;
   const name = partName(session, stream);
-  const [head, first] = await Promise.all([rules.store.values.get(name), rules.store.streams.read(name, after, PAGE)]);
-  if (head === undefined && first.last === 0) return undefined;
-  if (first.events[0]?.text === END) return "over";
-  return new KeptReader(options, head === undefined ? undefined : JSON.parse(head.text), first);
+  const [getting, reading] = [rules.store.values.get(name), rules.store.streams.read(name, after, PAGE)];
+  return chain(getting, (head) =>
+    chain(reading, (first) => {
+      if (head === undefined && first.last === 0) return undefined;
+      if (first.events[0]?.text === END) return "over";
+      return new ReplayReader(options, head === undefined ? undefined : JSON.parse(head.text), first);
+    }),
+  );
+}
+
+/**
+ * The events that follow in a response that went out whole. Undefined when there is none, or it is kept no longer; `over`
+ * when the client has them all.
+ */
+export async function findWhole(
+  { session, primes, rules }: Pick<ReaderOptions, "session" | "primes" | "rules">,
+  { id, after }: { readonly id: string; readonly after: number },
+): Promise<string | "over" | undefined> {
+  const texts = await readWhole(rules, session, id);
+  if (texts === undefined || after > texts.length) return undefined;
+  if (after === texts.length) return "over";
+  const prime = primes ? primeFrame(wholeId(id, after), rules.retryMs) : "";
+  return (
+    prime +
+    texts
+      .map((text, index) => messageFrame(wholeId(id, index + 1), text))
+      .slice(after)
+      .join("")
+  );
+}
+
+async function readWhole(rules: SessionRules, session: string, id: string): Promise<readonly string[] | undefined> {
+  const texts: string[] = [];
+  for (let after = 0; ; ) {
+    const { events, last } = await rules.store.streams.read(partName(session, WHOLE), after);
+    texts.push(...events.map(({ text }) => text));
+    after = events.at(-1)?.position ?? last;
+    if (after >= last) break;
+  }
+  const start = texts.indexOf(wholeMark(id)) + 1;
+  if (start === 0) return undefined;
+  const end = texts.findIndex((text, index) => index >= start && isWholeMark(text));
+  return texts.slice(start, end < 0 ? undefined : end);
 }
 
 /**
@@ -45,7 +86,7 @@ export async function findKept(options: ReaderOptions): Promise<KeptReader | "ov
  * When that process is gone, the requests that wait are answered with an error,
  * in the stream, so that all who read it see the same.
  */
-export class KeptReader implements SinkUser, Beating {
+export class ReplayReader implements SinkUser, Beating {
   previous: Beating | undefined = undefined;
   next: Beating | undefined = undefined;
   readonly #options: ReaderOptions;
@@ -118,7 +159,8 @@ export class KeptReader implements SinkUser, Beating {
   async #run(): Promise<void> {
     while (!this.#over) {
       try {
-        await this.#tellAll();
+        const told = this.#tellAll();
+        if (told instanceof Promise) await told;
         if (!this.#over) await this.#follow();
       } catch {
         // The store is away: the next look tries again.
@@ -150,23 +192,35 @@ export class KeptReader implements SinkUser, Beating {
     for await (const _ of subscription) this.#wake();
   }
 
-  /** Writes what there is. */
-  async #tellAll(): Promise<void> {
-    while (this.#more && !this.#over) {
-      this.#more = false;
-      const reading = this.#first ?? (await this.#options.rules.store.streams.read(this.#name, this.#position, PAGE));
-      this.#first = undefined;
-      if (reading.lost) this.#sink?.write(truncatedFrame);
-      if (reading.lost && reading.events.length === 0) await this.#goBack(reading.last);
-      for (const event of reading.events) if (!this.#over) await this.#tell(event);
+  /** Writes what there is, at once as far as that is possible. */
+  #tellAll(): Awaitable<void> {
+    if (!this.#more || this.#over) return;
+    this.#more = false;
+    const reading = this.#first ?? this.#options.rules.store.streams.read(this.#name, this.#position, PAGE);
+    this.#first = undefined;
+    return chain(reading, (read) => chain(this.#tellPart(read), () => this.#tellAll()));
+  }
+
+  #tellPart({ events, last, lost }: Reading): Awaitable<void> {
+    if (lost) this.#sink?.write(truncatedFrame);
+    if (lost && events.length === 0) return this.#goBack(last);
+    for (const [index, event] of events.entries()) {
+      const slow = this.#over ? undefined : this.#tell(event);
+      if (slow !== undefined)
+        return slow.then(() => this.#tellPart({ events: events.slice(index + 1), last, lost: false }));
     }
   }
 
   /** Who has read further than there is reads on with what comes, if anything does. */
   async #goBack(last: number): Promise<void> {
     this.#position = last;
+    if (last === 0 && (await this.#isForgotten())) return this.end();
     const { events } = await this.#options.rules.store.streams.read(this.#name, Math.max(0, last - 1), 1);
     if (events[0]?.text === END) this.end();
+  }
+
+  async #isForgotten(): Promise<boolean> {
+    return (await this.#options.rules.store.values.get(this.#name)) === undefined;
   }
 
   #tell({ position, text }: StreamEvent): Promise<void> | undefined {

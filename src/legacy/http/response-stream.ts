@@ -1,11 +1,13 @@
 import type { Id, Parsed } from "../../jsonrpc/message.ts";
 import { onlyReads } from "../../model/methods.ts";
-import { promised } from "../../std/awaitable.ts";
+import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
+import type { Clock } from "../../std/clock.ts";
 import { isAway } from "../../store/store.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
-import { createWait, MAX_MISSED, messageFrame, primeFrame, retryFrame, type Wait } from "./event-stream.ts";
+import { loneId, messageFrame, primeFrame, retryFrame, wholeId } from "./event-frames.ts";
 import { type AnswerStream, itemsOf } from "./post-response.ts";
-import { END, LOOK_MS, type SharedRules } from "./session-rules.ts";
+import type { SessionReplay } from "./session-replay.ts";
+import { END, LOOK_MS, type SessionRules } from "./session-rules.ts";
 import { partName, randomName } from "./session-store.ts";
 
 /** Who writes a stream, and to which requests it is the answer. */
@@ -16,22 +18,27 @@ export interface StreamHead {
   readonly harmless?: readonly Id[];
 }
 
-interface KeptStreamOptions {
+interface ResponseStreamOptions {
   readonly session: string;
-  /** Unlike any other of the session. */
-  readonly id: string;
-  /** The requests that it is the answer to. */
-  readonly ids: readonly Id[];
-  readonly harmless: readonly Id[];
+  /** What was posted, with the requests that it is the answer to. */
+  readonly posted: Parsed;
   readonly primes: boolean;
-  readonly rules: SharedRules;
+  readonly rules: SessionRules;
+  readonly replay: SessionReplay;
+  /** Hears the id of the stream when it becomes one that clients may come back for. */
+  begun(id: string, stream: ResponseStream): void;
   /** Hears that all is kept, and nothing more will be written. */
-  over(): void;
+  over(id: string): void;
 }
 
 /** How long a stream is kept after its end: clients that come back do so within seconds. */
 export const AFTERLIFE_MS = 300_000;
 const DAY_MS = 86_400_000;
+
+/** Events that a client may miss before who writes more has to wait. */
+const MAX_MISSED = 128;
+/** How long that is. */
+const MAX_WAIT_MS = 30_000;
 
 interface Item {
   /** What to write; or else when the client should come back. */
@@ -46,11 +53,11 @@ interface Item {
  * Whoever comes back for them, to whichever process, finds what was written so
  * far and follows the rest. A store that is slow or away holds up who writes.
  */
-class KeptStream implements AnswerStream {
-  readonly #options: KeptStreamOptions;
-  readonly #name: string;
+class ResponseStream implements AnswerStream {
+  readonly #options: ResponseStreamOptions;
   readonly #queue: Item[] = [];
   readonly #sizes: number[] = [];
+  #id = "";
   #chars = 0;
   #position = 0;
   /** How far the client has come, as far as this process knows. */
@@ -67,15 +74,14 @@ class KeptStream implements AnswerStream {
   #wakeAgain = false;
   #waiting: Wait | undefined;
 
-  constructor(options: KeptStreamOptions) {
+  constructor(options: ResponseStreamOptions) {
     this.#options = options;
-    this.#name = partName(options.session, options.id);
   }
 
   attach(sink: EventSink): void {
     this.#sink = sink;
     this.#release();
-    void this.#pump();
+    this.#pump();
   }
 
   detach(sink: EventSink): void {
@@ -84,18 +90,22 @@ class KeptStream implements AnswerStream {
 
   write(text: string): Promise<void> | undefined {
     if (this.#ended) return undefined;
-    return new Promise((resolve) => {
-      this.#put({ text, done: (slow) => (slow === undefined ? resolve() : void slow.then(resolve)) });
+    let resolve: (() => void) | undefined;
+    let isDone = false;
+    let slow: Promise<void> | undefined;
+    this.#put({
+      text,
+      done(waits) {
+        isDone = true;
+        slow = waits;
+        if (waits === undefined) resolve?.();
+        else if (resolve !== undefined) void waits.then(resolve);
+      },
     });
-  }
-
-  async whole(texts: readonly string[]): Promise<string> {
-    this.#ended = true;
-    const kept = await this.#append([...texts, END], AFTERLIFE_MS);
-    this.#options.over();
-    const { primes, rules } = this.#options;
-    const prime = primes && kept ? primeFrame(this.#idOf(0), rules.retryMs) : "";
-    return prime + texts.map((text, index) => messageFrame(kept ? this.#idOf(index + 1) : undefined, text)).join("");
+    if (isDone) return slow;
+    return new Promise((settle) => {
+      resolve = settle;
+    });
   }
 
   hangUp(retryMs: number = this.#options.rules.retryMs): void {
@@ -116,37 +126,56 @@ class KeptStream implements AnswerStream {
     this.#wake();
   }
 
+  get #name(): string {
+    return partName(this.#options.session, this.#id);
+  }
+
   #idOf(position: number): string {
-    return `${this.#options.id}-${position}`;
+    return `${this.#id}-${position}`;
   }
 
   #put(item: Item): void {
     this.#queue.push(item);
-    void this.#pump();
+    this.#pump();
   }
 
-  async #pump(): Promise<void> {
+  /** Does what there is to do, as far as the store answers at once; the rest when it has answered. */
+  #pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;
-    if (!this.#begun) await this.#begin();
-    while (this.#queue.length > 0) {
-      const items = this.#takeTexts();
-      if (items.length > 0) await this.#writeAll(items);
-      else this.#breakOff(this.#queue.shift()?.retryMs ?? 0);
+    while (!this.#begun || this.#queue.length > 0) {
+      const step = this.#step();
+      if (step instanceof Promise) {
+        void step.then(() => {
+          this.#pumping = false;
+          this.#pump();
+        });
+        return;
+      }
     }
     this.#pumping = false;
   }
 
+  #step(): Awaitable<void> {
+    if (!this.#begun) return this.#begin();
+    const items = this.#takeTexts();
+    if (items.length > 0) return this.#writeAll(items);
+    this.#breakOff(this.#queue.shift()?.retryMs ?? 0);
+  }
+
   /** Nobody hears of a stream before it says who writes it. */
-  async #begin(): Promise<void> {
-    const { ids, harmless, primes, rules } = this.#options;
-    const head: StreamHead = { node: rules.node.id, ids, harmless };
-    this.#kept = await this.#retry(async () => {
-      await rules.store.values.put(this.#name, JSON.stringify(head), { ttl: this.#ttl() });
-      return true;
+  #begin(): Awaitable<void> {
+    const { posted, primes, rules } = this.#options;
+    this.#id = randomName();
+    this.#options.begun(this.#id, this);
+    const head = JSON.stringify(headOf(posted, rules.node.id));
+    const put = (): Awaitable<boolean> =>
+      chain(rules.store.values.put(this.#name, head, { ttl: this.#ttl() }), () => true);
+    return chain(this.#retry(put), (kept) => {
+      this.#kept = kept;
+      this.#begun = true;
+      if (primes && kept) this.#sink?.write(primeFrame(this.#idOf(0), rules.retryMs));
     });
-    this.#begun = true;
-    if (primes && this.#kept) this.#sink?.write(primeFrame(this.#idOf(0), rules.retryMs));
   }
 
   #takeTexts(): readonly Item[] {
@@ -154,19 +183,22 @@ class KeptStream implements AnswerStream {
     return this.#queue.splice(0, end < 0 ? this.#queue.length : end);
   }
 
-  async #writeAll(items: readonly Item[]): Promise<void> {
+  #writeAll(items: readonly Item[]): Awaitable<void> {
     const texts = items.map(({ text = END }) => text);
     const ends = texts.at(-1) === END;
-    if (this.#kept) this.#kept = await this.#append(texts, ends ? AFTERLIFE_MS : this.#ttl());
-    for (const { text = END, done } of items) {
-      this.#position++;
-      const slow = text === END ? undefined : this.#show(text);
-      done?.(slow ?? this.#comeBack());
-    }
-    if (this.#followed) this.#wake();
-    if (!ends) return;
-    this.#letGo();
-    this.#options.over();
+    const kept = this.#kept ? this.#append(texts, ends ? AFTERLIFE_MS : this.#ttl()) : false;
+    return chain(kept, (isKept) => {
+      this.#kept = isKept;
+      for (const item of items) this.#deliver(item);
+      if (this.#followed) this.#wake();
+      if (ends) this.#finish();
+    });
+  }
+
+  #deliver({ text = END, done }: Item): void {
+    this.#position++;
+    const slow = text === END ? undefined : this.#show(text);
+    done?.(slow ?? this.#comeBack());
   }
 
   #show(text: string): Promise<void> | undefined {
@@ -175,14 +207,21 @@ class KeptStream implements AnswerStream {
     return this.#sink.write(messageFrame(this.#kept ? this.#idOf(this.#position) : undefined, text));
   }
 
+  #finish(): void {
+    const { replay, over } = this.#options;
+    this.#letGo();
+    this.#release();
+    if (this.#kept) replay.addEnded(this.#name, this.#sizes.length, this.#chars);
+    over(this.#id);
+  }
+
   /** False when it is not in the store, or not where it should be. */
-  #append(texts: readonly string[], ttl: number): Promise<boolean> {
+  #append(texts: readonly string[], ttl: number): Awaitable<boolean> {
     const { streams } = this.#options.rules.store;
     const keep = this.#keep(texts);
-    return this.#retry(async (again) => {
-      if (again && (await this.#isThere(texts))) return true;
-      return (await streams.append(this.#name, texts, { ttl, keep })) === this.#position + texts.length;
-    });
+    const append = (): Awaitable<boolean> =>
+      chain(streams.append(this.#name, texts, { ttl, keep }), (position) => position === this.#position + texts.length);
+    return this.#retry(async () => (await this.#isThere(texts)) || append(), append);
   }
 
   /** An append that failed may have been carried out. */
@@ -191,17 +230,21 @@ class KeptStream implements AnswerStream {
     return events.length === texts.length && events.every(({ text }, index) => text === texts[index]);
   }
 
-  /** Tries until the store is there. */
-  async #retry(attempt: (again: boolean) => Promise<boolean>): Promise<boolean> {
-    for (let again = false; ; again = true) {
-      try {
-        return await attempt(again);
-      } catch (error) {
-        const { node, clock } = this.#options.rules;
-        if (!isAway(error) || node.left) return false;
-        await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
-      }
+  /** Tries until the store is there; `first` is what to try first. */
+  #retry(again: () => Awaitable<boolean>, first = again): Awaitable<boolean> {
+    try {
+      const done = first();
+      return done instanceof Promise ? done.catch((error) => this.#retryLater(error, again)) : done;
+    } catch (error) {
+      return this.#retryLater(error, again);
     }
+  }
+
+  async #retryLater(error: unknown, again: () => Awaitable<boolean>): Promise<boolean> {
+    const { node, clock } = this.#options.rules;
+    if (!isAway(error) || node.left) return false;
+    await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+    return this.#retry(again);
   }
 
   /** How many of the newest events are worth their room. */
@@ -211,7 +254,9 @@ class KeptStream implements AnswerStream {
       this.#sizes.push(length);
       this.#chars += length;
     }
-    while (this.#sizes.length > texts.length && this.#chars > replayChars) {
+    // The newest is kept however long it is: the end of a stream does not take its place.
+    const newest = texts.length + (texts.at(-1) === END ? 1 : 0);
+    while (this.#sizes.length > newest && this.#chars > replayChars) {
       this.#chars -= this.#sizes.shift() ?? 0;
     }
     return this.#sizes.length;
@@ -231,10 +276,15 @@ class KeptStream implements AnswerStream {
     this.#sink = undefined;
   }
 
-  /** Who writes much to a client that is away waits for it, for a while. */
+  /**
+   * Who writes much to a client that is away waits for it, for a while. Where a
+   * writer ends with its request, it cannot.
+   */
   #comeBack(): Promise<void> | undefined {
+    const { clock } = this.#options.rules;
     if (this.#sink !== undefined || this.#followed || this.#position - this.#seen <= MAX_MISSED) return undefined;
-    this.#waiting ??= createWait(this.#options.rules.clock, () => {
+    if (clock.requestBound === true) return undefined;
+    this.#waiting ??= createWait(clock, () => {
       this.#waiting = undefined;
     });
     return this.#waiting.back;
@@ -257,45 +307,92 @@ class KeptStream implements AnswerStream {
   }
 }
 
-/** The answers of one session that this process writes as events. */
-export class SessionWriters {
-  readonly #session: string;
-  readonly #rules: SharedRules;
-  readonly #streams = new Map<string, KeptStream>();
-  #check = (): void => {};
+function headOf(posted: Parsed, node: string): StreamHead {
+  const requests = itemsOf(posted).filter((item) => item.kind === "request");
+  const ids = requests.map((request) => request.id);
+  return { node, ids, harmless: requests.filter(({ method }) => onlyReads(method)).map((request) => request.id) };
+}
 
-  constructor(session: string, rules: SharedRules) {
+/** The time that a writer gives a client to come back. */
+interface Wait {
+  readonly back: Promise<void>;
+  release(): void;
+}
+
+/** `over` hears that the time is up. */
+function createWait(clock: Clock, over: () => void): Wait {
+  let release = (): void => {};
+  const back = new Promise<void>((resolve) => {
+    const stop = clock.after(MAX_WAIT_MS, () => {
+      over();
+      resolve();
+    });
+    release = () => {
+      stop();
+      resolve();
+    };
+  });
+  return { back, release };
+}
+
+/** The response streams of one session that this process writes. */
+export class ResponseStreams {
+  readonly #session: string;
+  readonly #rules: SessionRules;
+  readonly #replay: SessionReplay;
+  #streams: Map<string, ResponseStream> | undefined;
+  #check: (() => void) | undefined;
+
+  constructor(session: string, rules: SessionRules, replay: SessionReplay) {
     this.#session = session;
     this.#rules = rules;
+    this.#replay = replay;
   }
 
   get size(): number {
-    return this.#streams.size;
+    return this.#streams?.size ?? 0;
   }
 
   /** A stream for the answers to what was posted. */
   create(posted: Parsed, primes: boolean): AnswerStream {
+    return new ResponseStream({
+      session: this.#session,
+      posted,
+      primes,
+      rules: this.#rules,
+      replay: this.#replay,
+      begun: (id, stream) => {
+        this.#streams ??= new Map();
+        this.#streams.set(id, stream);
+      },
+      over: (id) => {
+        this.#streams?.delete(id);
+        this.#check?.();
+      },
+    });
+  }
+
+  /**
+   * The text of a response with these messages and no others. Where it breaks off, the client can come back for the rest.
+   * Nothing is kept of a single message for a client that knows no id before it: who has that has it all.
+   */
+  whole(texts: readonly string[], primes: boolean): string {
+    const { node, retryMs } = this.#rules;
+    if (!primes && texts.length === 1) return messageFrame(loneId(node.id), texts[0] as string);
     const id = randomName();
-    const requests = itemsOf(posted).filter((item) => item.kind === "request");
-    const ids = requests.map((request) => request.id);
-    const harmless = requests.filter(({ method }) => onlyReads(method)).map((request) => request.id);
-    const over = (): void => {
-      this.#streams.delete(id);
-      this.#check();
-    };
-    const stream = new KeptStream({ session: this.#session, id, ids, harmless, primes, rules: this.#rules, over });
-    this.#streams.set(id, stream);
-    return stream;
+    this.#replay.addWhole(id, texts);
+    const prime = primes ? primeFrame(wholeId(id, 0), retryMs) : "";
+    return prime + texts.map((text, index) => messageFrame(wholeId(id, index + 1), text)).join("");
   }
 
   /** Somebody reads a stream now. */
   taken(stream: string): void {
-    this.#streams.get(stream)?.taken();
+    this.#streams?.get(stream)?.taken();
   }
 
   /** Something else was answered. */
   answered(): void {
-    this.#check();
+    this.#check?.();
   }
 
   /** Resolves when all is kept and written, and nothing else waits for an answer; or when that takes too long. */

@@ -1,142 +1,330 @@
 import type { Parsed, Request } from "../../jsonrpc/message.ts";
 import { authOf } from "../../model/authenticator.ts";
-import type { Store } from "../../store/store.ts";
+import type { Awaitable } from "../../std/awaitable.ts";
+import { memoryStore } from "../../store/memory-store.ts";
+import { type Store, StoreError } from "../../store/store.ts";
 import { createPulse, type Pulse } from "../../transport/http/heartbeat.ts";
-import { type HttpHead, type HttpReply, sendAnswer } from "../../transport/http/http-message.ts";
-import { createNode } from "./cluster.ts";
-import { SharedSession } from "./session.ts";
-import { LOOK_MS, type SharedRules } from "./session-rules.ts";
-import { createSessionShelf, createSessionWaits } from "./session-store.ts";
-import { createSessionId, isHello, noStream, refusals, type SessionsOptions } from "./sessions.ts";
+import {
+  type HttpAnswer,
+  type HttpHead,
+  type HttpReply,
+  refusal,
+  sendAnswer,
+} from "../../transport/http/http-message.ts";
+import type { LegacyHandler, SessionHandlerOptions } from "../../transport/http/legacy-handlers.ts";
+import { createChangeHub } from "../session/change-feed.ts";
+import { createLoneNode, createNode } from "./cluster.ts";
+import { HeldSession, type HolderRules } from "./held-session.ts";
+import { unavailable } from "./post-response.ts";
+import { HttpSession, type SessionHost } from "./session.ts";
+import { LOOK_MS, type SessionRules } from "./session-rules.ts";
+import { createSessionId, createSessionStore, createSessionWaits, isSessionId, type Kept } from "./session-store.ts";
 
-export interface SharedSessionsOptions extends SessionsOptions {
-  readonly store: Store | Promise<Store>;
+/** Serves clients that open with `initialize`. Their sessions are in a store: every process that has it can go on with them. */
+export function createSessionHandler(options: SessionHandlerOptions): LegacyHandler {
+  const { store, clock } = options;
+  if (store === undefined) return new SessionHandler(options, memoryStore({ clock }), true);
+  return store instanceof Promise ? whenThere(store, options) : new SessionHandler(options, store, false);
+}
+
+/** Serves when the store is there. */
+function whenThere(store: Promise<Store>, options: SessionHandlerOptions): LegacyHandler {
+  let handler: SessionHandler | undefined;
+  let isAsked = false;
+  const opening = store.then((it) => {
+    handler = new SessionHandler(options, it, false);
+    return handler;
+  });
+  opening.catch(() => {});
+
+  const use = (reply: HttpReply, work: (handler: SessionHandler) => void): void => {
+    isAsked = true;
+    if (handler !== undefined) work(handler);
+    else opening.then(work, () => sendAnswer(reply, unavailable));
+  };
+
+  return {
+    post: (message, head, reply) => use(reply, (it) => it.post(message, head, reply)),
+    get: (head, reply) => use(reply, (it) => it.get(head, reply)),
+    delete: (head, reply) => use(reply, (it) => it.delete(head, reply)),
+    async drain() {
+      if (isAsked) await (await opening.catch(() => undefined))?.drain();
+    },
+  };
 }
 
 /** A process forgets a session when nothing was going on here for one to two of these. */
 const REST_MS = 5_000;
+/** The same where reading it again costs next to nothing. */
+const LONE_REST_MS = 100;
+/** How often sessions are looked at, as a part of their time to live. */
+const SWEEPS = 4;
 
-/** Like a door for sessions, once the store is there. What it returns rejects when the store is away. */
-export interface SharedDoor {
-  post(message: Parsed, head: HttpHead, reply: HttpReply): Promise<void>;
-  get(head: HttpHead, reply: HttpReply): Promise<void>;
-  delete(head: HttpHead, reply: HttpReply): Promise<void>;
-  /** Answers what is open. The sessions go on elsewhere. */
-  drain(): Promise<void>;
-}
-
-export function createSharedDoor(options: SharedSessionsOptions, store: Store): SharedDoor {
-  return new StoreDoor(options, store);
-}
-
-class StoreDoor implements SharedDoor {
-  readonly #options: SharedSessionsOptions;
-  readonly #rules: SharedRules;
-  readonly #rest: Pulse;
+class SessionHandler implements LegacyHandler {
+  readonly #options: SessionHandlerOptions;
+  readonly #rules: SessionRules;
+  readonly #host: SessionHost;
+  readonly #holder: HolderRules;
   /** The sessions in which something is going on here. */
-  readonly #here = new Map<string, SharedSession>();
+  readonly #here = new Map<string, HttpSession>();
+  /** The sessions that were opened here, until they end. */
+  readonly #held = new Map<string, HeldSession>();
   /** Sessions whose `initialize` is not answered yet. */
   #opening = 0;
+  /** Requests that wait for the store. */
+  readonly #entering = new Set<Promise<void>>();
+  #stopSweeping: (() => void) | undefined;
+  #swept: number;
 
-  constructor(options: SharedSessionsOptions, store: Store) {
-    const { clock, sessionTtlMs } = options;
-    const node = createNode({
+  /** `alone` when nobody else has the store. */
+  constructor(options: SessionHandlerOptions, store: Store, alone: boolean) {
+    const { clock, sessionTtlMs: ttl, service } = options;
+    this.#options = options;
+    this.#swept = clock.now();
+    // What nobody else has ends when this process finds that its time is over.
+    const storeTtl = alone ? 0 : ttl;
+    const longest = alone ? LONE_REST_MS : REST_MS;
+    const rest =
+      clock.requestBound === true ? noPulse : createPulse(clock, ttl > 0 ? Math.min(longest, ttl / 4) : longest);
+    this.#rules = {
+      ...options,
       store,
-      clock,
-      told: (telling) => this.#here.get(telling.session)?.told(telling),
+      alone,
+      node: this.#createNode(store, alone),
+      hub: createChangeHub(service),
+      sessionTtlMs: storeTtl,
+      sessions: createSessionStore(store, storeTtl),
+      waits: createSessionWaits(store, storeTtl),
+      looks: createPulse(clock, alone ? 0 : LOOK_MS),
+    };
+    this.#host = {
+      rules: this.#rules,
+      rest,
+      left: (session, isOver) => {
+        if (this.#here.get(session.id) === session) this.#here.delete(session.id);
+        if (isOver) this.#release(session.id);
+      },
+    };
+    this.#holder = {
+      rules: this.#rules,
+      deliver: (session, position, text) => this.#here.get(session)?.aside(position, text),
+    };
+  }
+
+  post(message: Parsed, head: HttpHead, reply: HttpReply): void {
+    try {
+      const joining = this.#rules.node.join();
+      const posted =
+        joining === undefined ? this.#post(message, head, reply) : joining.then(() => this.#post(message, head, reply));
+      if (posted !== undefined) this.#track(posted, reply);
+    } catch (error) {
+      this.#fail(reply, error);
+    }
+  }
+
+  get(head: HttpHead, reply: HttpReply): void {
+    this.#enter(reply, async () => {
+      const finding = this.#find(head, reply);
+      const session = finding instanceof Promise ? await finding : finding;
+      await session?.get(head, reply);
+    });
+  }
+
+  delete(head: HttpHead, reply: HttpReply): void {
+    this.#enter(reply, async () => {
+      const finding = this.#find(head, reply);
+      const session = finding instanceof Promise ? await finding : finding;
+      if (session === undefined) return;
+      const id = head.header("mcp-session-id") ?? "";
+      const deleting = this.#rules.sessions.delete(id);
+      if (!(deleting instanceof Promise ? await deleting : deleting)) return sendAnswer(reply, refusals.unknown);
+      session.close();
+      if (!this.#rules.alone) await this.#rules.node.tell({ kind: "closed", session: id });
+      reply.send(204, {}, "");
+    });
+  }
+
+  /** Answers what is open. The sessions go on elsewhere, if there are other processes. */
+  async drain(): Promise<void> {
+    const { alone, store, looks, node } = this.#rules;
+    await Promise.all(this.#entering);
+    this.#stopSweeping?.();
+    await Promise.all([...this.#here.values()].map((session) => session.drain()));
+    this.#host.rest.stop();
+    looks.stop();
+    await node.leave();
+    if (!alone) return;
+    for (const held of this.#held.values()) held.end();
+    this.#held.clear();
+    await store.close();
+  }
+
+  #createNode(store: Store, alone: boolean) {
+    const told = (event: Parameters<Parameters<typeof createLoneNode>[0]>[0]): void => {
+      if (event.kind === "closed") this.#release(event.session);
+      this.#here.get(event.session)?.told(event);
+    };
+    if (alone) return createLoneNode(told);
+    return createNode({
+      store,
+      clock: this.#options.clock,
+      told,
       answered: ({ session, text }) => this.#here.get(session)?.answered(text),
       missed: () => {
         for (const session of this.#here.values()) void session.look().catch(() => {});
       },
     });
-    this.#options = options;
-    this.#rest = createPulse(clock, sessionTtlMs > 0 ? Math.min(REST_MS, sessionTtlMs / 4) : REST_MS);
-    const shelf = createSessionShelf(store, sessionTtlMs);
-    const waits = createSessionWaits(store, sessionTtlMs);
-    this.#rules = { ...options, store, node, shelf, waits, looks: createPulse(clock, LOOK_MS) };
   }
 
-  async post(message: Parsed, head: HttpHead, reply: HttpReply): Promise<void> {
-    await this.#rules.node.join();
-    const id = head.header("mcp-session-id");
-    if (isHello(message) && id === undefined) return this.#open(message, head, reply);
-    const session = await this.#find(head, reply);
-    session?.post(message, { http: head, reply });
+  #enter(reply: HttpReply, work: () => Promise<void>): void {
+    const joining = this.#rules.node.join();
+    this.#track(joining === undefined ? work() : joining.then(work), reply);
   }
 
-  async get(head: HttpHead, reply: HttpReply): Promise<void> {
-    await this.#rules.node.join();
-    const session = await this.#find(head, reply);
-    const got = (await session?.get(head, reply)) ?? "opened";
-    if (got !== "opened") sendAnswer(reply, noStream[got]);
+  #track(entering: Promise<void>, reply: HttpReply): void {
+    const entry = entering
+      .catch((error) => this.#fail(reply, error))
+      // It was answered before it failed.
+      .catch(() => {})
+      .finally(() => this.#entering.delete(entry));
+    this.#entering.add(entry);
   }
 
-  async delete(head: HttpHead, reply: HttpReply): Promise<void> {
-    await this.#rules.node.join();
-    const session = await this.#find(head, reply);
-    if (session === undefined) return;
-    const id = head.header("mcp-session-id") ?? "";
-    if (!(await this.#rules.shelf.delete(id))) return sendAnswer(reply, refusals.unknown);
-    session.close();
-    await this.#rules.node.tell({ kind: "closed", session: id });
-    reply.send(204, {}, "");
+  #fail(reply: HttpReply, error: unknown): void {
+    if (!(error instanceof StoreError)) console.error("plugbay: a session failed:", error);
+    sendAnswer(reply, unavailable);
   }
 
-  async drain(): Promise<void> {
-    await Promise.all([...this.#here.values()].map((session) => session.drain()));
-    this.#rest.stop();
-    this.#rules.looks.stop();
-    await this.#rules.node.leave();
+  #post(message: Parsed, head: HttpHead, reply: HttpReply): Promise<void> | undefined {
+    if (this.#options.clock.requestBound === true) this.#sweepNow();
+    if (isHello(message) && head.header("mcp-session-id") === undefined) return void this.#open(message, head, reply);
+    const finding = this.#find(head, reply);
+    if (finding instanceof Promise) return finding.then((session) => session?.post(message, { http: head, reply }));
+    finding?.post(message, { http: head, reply });
+    return undefined;
   }
 
   /** The session a request names. Answers the request when there is none. */
-  async #find(head: HttpHead, reply: HttpReply): Promise<SharedSession | undefined> {
+  #find(head: HttpHead, reply: HttpReply): Awaitable<HttpSession | undefined> {
     const id = head.header("mcp-session-id");
     if (id === undefined) return void sendAnswer(reply, refusals.missing);
     const known = this.#here.get(id);
-    const kept = isSessionId(id) ? await this.#rules.shelf.find(id, known?.kept) : undefined;
-    if (kept === undefined) this.#here.get(id)?.close();
-    if (kept === undefined || kept.session.peer.auth?.principal !== authOf(head)?.principal) {
+    if (known === undefined && !isSessionId(id)) return void sendAnswer(reply, refusals.unknown);
+    const kept = this.#rules.sessions.find(id, known?.kept ?? this.#held.get(id)?.kept);
+    return kept instanceof Promise
+      ? kept.then((it) => this.#adopt(id, it, head, reply))
+      : this.#adopt(id, kept, head, reply);
+  }
+
+  #adopt(id: string, kept: Kept | undefined, head: HttpHead, reply: HttpReply): HttpSession | undefined {
+    const now = this.#options.clock.now();
+    const held = this.#held.get(id);
+    if (kept === undefined) this.#end(id);
+    const isThere = kept !== undefined && (held === undefined || !this.#isOver(held, now));
+    if (!isThere || kept.session.peer.auth?.principal !== authOf(head)?.principal) {
       return void sendAnswer(reply, refusals.unknown);
     }
-    const session = this.#here.get(id) ?? this.#keep(id);
+    if (held !== undefined) held.seen = now;
+    const session = this.#here.get(id) ?? this.#create(id, held);
     session.adopt(kept);
-    session.touch();
+    session.touch(now);
     return session;
   }
 
   #open(hello: Request, head: HttpHead, reply: HttpReply): void {
-    if (this.#here.size + this.#opening >= this.#options.maxSessions) return void sendAnswer(reply, refusals.tooMany);
-    const id = createSessionId();
-    const session = this.#create(id);
+    if (this.#held.size + this.#opening >= this.#options.maxSessions) return void sendAnswer(reply, refusals.tooMany);
+    const held = new HeldSession(createSessionId(), authOf(head), this.#holder);
+    const session = new HttpSession(held.id, this.#host, held);
     this.#opening++;
     session.open(hello, { http: head, reply }, (ok) => {
       this.#opening--;
-      if (ok) this.#here.set(id, session);
-      else session.close();
+      if (!ok) return session.close();
+      this.#here.set(held.id, session);
+      this.#hold(held);
     });
   }
 
-  #keep(id: string): SharedSession {
-    const session = this.#create(id);
+  #hold(held: HeldSession): void {
+    this.#held.set(held.id, held);
+    held.seen = this.#options.clock.now();
+    this.#sweepLater();
+  }
+
+  #create(id: string, held: HeldSession | undefined): HttpSession {
+    const session = new HttpSession(id, this.#host, held);
     this.#here.set(id, session);
     return session;
   }
 
-  #create(id: string): SharedSession {
-    const session: SharedSession = new SharedSession({
-      id,
-      rules: this.#rules,
-      rest: this.#rest,
-      left: () => {
-        if (this.#here.get(id) === session) this.#here.delete(id);
-      },
+  /** The session is not there any more. */
+  #end(id: string): void {
+    this.#here.get(id)?.close();
+    this.#release(id);
+  }
+
+  #release(id: string): void {
+    this.#held.get(id)?.end();
+    this.#held.delete(id);
+  }
+
+  /** True when nothing was heard of its client for too long, in the only process that could. */
+  #isOver({ id, seen }: HeldSession, now: number): boolean {
+    const { sessionTtlMs } = this.#options;
+    return this.#rules.alone && sessionTtlMs > 0 && now - seen >= sessionTtlMs && this.#here.get(id)?.busy !== true;
+  }
+
+  #sweepLater(): void {
+    const { clock, sessionTtlMs } = this.#options;
+    if (this.#stopSweeping !== undefined || sessionTtlMs <= 0 || clock.requestBound === true || this.#held.size === 0)
+      return;
+    this.#stopSweeping = clock.after(sessionTtlMs / SWEEPS, () => {
+      this.#stopSweeping = undefined;
+      this.#sweep();
+      this.#sweepLater();
     });
-    return session;
+  }
+
+  /** Where a timer ends with its request, requests look after what others have left behind. */
+  #sweepNow(): void {
+    const { clock, sessionTtlMs } = this.#options;
+    if (sessionTtlMs <= 0 || clock.now() - this.#swept < sessionTtlMs / SWEEPS) return;
+    this.#swept = clock.now();
+    this.#sweep();
+    for (const session of [...this.#here.values()]) session.beat();
+  }
+
+  #sweep(): void {
+    const { clock, sessionTtlMs } = this.#options;
+    const now = clock.now();
+    for (const held of [...this.#held.values()]) {
+      if (this.#here.get(held.id)?.busy === true) held.seen = now;
+      else if (this.#rules.alone || now - held.seen >= sessionTtlMs) void this.#look(held, now);
+    }
+  }
+
+  /** Lets go of a session that is over. While the store is away, nobody can tell. */
+  async #look(held: HeldSession, now: number): Promise<void> {
+    const { sessions } = this.#rules;
+    try {
+      if (this.#isOver(held, now)) void sessions.delete(held.id);
+      const finding = sessions.find(held.id);
+      if ((finding instanceof Promise ? await finding : finding) === undefined) this.#end(held.id);
+      else if (!this.#rules.alone) held.seen = now;
+    } catch {
+      // The next look tries again.
+    }
   }
 }
 
-/** Others were never given, and are not worth asking for. */
-function isSessionId(id: string): boolean {
-  return /^[\w-]{43}$/.test(id);
+/** Of sessions that rest when somebody looks. */
+const noPulse: Pulse = { intervalMs: 0, add() {}, delete() {}, stop() {} };
+
+const refusals: Readonly<Record<"missing" | "unknown" | "tooMany", HttpAnswer>> = {
+  missing: refusal(400, "header mcp-session-id is missing; open a session with initialize"),
+  unknown: refusal(404, "there is no such session; open another one with initialize"),
+  tooMany: refusal(429, "there are too many sessions", { "retry-after": "10" }),
+};
+
+function isHello(message: Parsed): message is Request {
+  return message.kind === "request" && message.method === "initialize";
 }

@@ -1,61 +1,80 @@
 import { authOf } from "../../model/authenticator.ts";
-import type { Auth } from "../../model/peer.ts";
+import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
-import type { HttpHead, HttpReply } from "../../transport/http/http-message.ts";
-import type { Telling } from "./cluster.ts";
-import { type NewsPlace, NewsStream, readNewsId } from "./notification-stream.ts";
-import { findKept, type KeptReader } from "./replay-reader.ts";
-import type { SharedRules } from "./session-rules.ts";
-import { type KeptSession, randomName } from "./session-store.ts";
+import {
+  type HttpAnswer,
+  type HttpHead,
+  type HttpReply,
+  refusal,
+  sendAnswer,
+  streamHeaders,
+} from "../../transport/http/http-message.ts";
+import type { ClusterEvent } from "./cluster.ts";
+import { isLoneId, readWholeId } from "./event-frames.ts";
+import { NotificationStream, type ReadersHome, readNotificationId } from "./notification-stream.ts";
+import { findReplay, findWhole, type ReplayReader } from "./replay-reader.ts";
 
-export interface SessionReadersOptions {
-  readonly session: string;
-  readonly rules: SharedRules;
-  readonly primes: boolean;
-  /** What is known of the session now. */
-  kept(): KeptSession;
-}
+const refusals: Readonly<Record<"too many" | "over", HttpAnswer>> = {
+  "too many": refusal(429, "too many streams of this session are open", { "retry-after": "1" }),
+  // Clients that wait for a response to a cancelled call would come back for ever; this they take for an end.
+  over: refusal(405, "nothing follows this event, and nothing will", { allow: "POST, DELETE, OPTIONS" }),
+};
 
 /** The GETs of one session that this process serves. */
 export class SessionReaders {
-  readonly #options: SessionReadersOptions;
-  readonly #answers = new Set<KeptReader>();
-  readonly #news = new Set<NewsStream>();
+  readonly #home: ReadersHome;
+  #answers: readonly ReplayReader[] = none;
+  #notifications: readonly NotificationStream[] = none;
   /** GETs that are not answered yet. */
   #opening = 0;
   #over = false;
 
-  constructor(options: SessionReadersOptions) {
-    this.#options = options;
+  constructor(home: ReadersHome) {
+    this.#home = home;
   }
 
   get size(): number {
-    return this.#opening + this.#answers.size + this.#news.size;
+    return this.#opening + this.#answers.length + this.#notifications.length;
   }
 
   /** Serves a GET: the rest of the answer to a POST, or what belongs to no call. */
-  async get(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
+  async get(head: HttpHead, reply: HttpReply): Promise<void> {
     this.#opening++;
     try {
-      return await this.#find(head, reply);
+      await this.#find(head, reply);
     } finally {
       this.#opening--;
     }
   }
 
-  told(telling: Telling): void {
-    if (telling.kind === "taken") {
-      for (const reader of this.#answers) reader.taken(telling.stream, telling.reader);
+  /** One of the streams that wait for messages is over. */
+  left(stream: NotificationStream): void {
+    this.#notifications = this.#notifications.filter((other) => other !== stream);
+    this.#home.readerLeft();
+  }
+
+  told(event: ClusterEvent): void {
+    if (event.kind === "taken") {
+      for (const reader of this.#answers) reader.taken(event.stream, event.reader);
     } else {
-      for (const news of this.#news) tellNews(news, telling);
+      for (const stream of this.#notifications) tellNotifications(stream, event);
     }
+  }
+
+  /** A message was kept that belongs to no call. A promise means that its client is slow. */
+  aside(position: number, text: string): Promise<void> | undefined {
+    for (const stream of this.#notifications) {
+      const slow = stream.aside(position, text);
+      if (slow !== undefined) return slow;
+    }
+    return undefined;
   }
 
   /** What the session hears of may be different, or more. */
   refresh(): void {
-    for (const news of this.#news) {
-      news.refresh();
-      news.asides();
+    for (const stream of this.#notifications) {
+      stream.refresh();
+      stream.asides();
     }
   }
 
@@ -63,53 +82,81 @@ export class SessionReaders {
   async endAll(): Promise<void> {
     this.#over = true;
     for (const reader of this.#answers) reader.end();
-    await Promise.all([...this.#news].map((news) => news.end()));
+    await Promise.all(this.#notifications.map((stream) => stream.end()));
   }
 
-  async #find(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
+  async #find(head: HttpHead, reply: HttpReply): Promise<void> {
     const lastEventId = head.header("last-event-id");
-    const last = lastEventId === undefined ? undefined : readNewsId(lastEventId);
+    const last = lastEventId === undefined ? undefined : readNotificationId(lastEventId);
     const resumes = lastEventId !== undefined && last === undefined;
-    const answers = resumes ? await this.#findAnswers(lastEventId) : undefined;
-    if (answers === "over") return "over";
-    if (answers !== undefined) return this.#open(reply, this.#answers, answers);
-    if (this.#news.size >= this.#options.rules.maxStreams) return "too many";
-    const news = this.#createNews(last, resumes, authOf(head));
-    this.#news.add(news);
+    const resumed = resumes ? this.#resume(lastEventId, reply) : undefined;
+    const isResumed = resumed instanceof Promise ? await resumed : resumed;
+    if (isResumed === true) return;
+    if (this.#notifications.length >= this.#home.rules.maxStreams) return sendAnswer(reply, refusals["too many"]);
+    const stream = new NotificationStream({ home: this.#home, last, lost: resumes, auth: authOf(head) }, this);
+    this.#notifications = this.#notifications.concat(stream);
     try {
-      await news.take();
+      const taking = stream.take();
+      if (taking !== undefined) await taking;
     } catch (error) {
-      await news.end();
+      await stream.end();
       throw error;
     }
-    return this.#open(reply, this.#news, news);
+    this.#open(reply, stream);
   }
 
-  #open<T extends KeptReader | NewsStream>(reply: HttpReply, among: Set<T>, reader: T): "opened" {
-    const { session, rules } = this.#options;
-    among.add(reader);
+  #open(reply: HttpReply, reader: ReplayReader | NotificationStream): void {
+    const { id, rules } = this.#home;
     // Who came too late comes again, and is told then.
     if (this.#over) void reader.end();
-    openLiveSink(reply, rules, { "mcp-session-id": session }, reader);
-    return "opened";
+    openLiveSink(reply, rules, { "mcp-session-id": id }, reader);
   }
 
-  async #findAnswers(lastEventId: string): Promise<KeptReader | "over" | undefined> {
+  /** Goes on with the response to a POST, if that is what the id stands for. */
+  #resume(lastEventId: string, reply: HttpReply): Awaitable<boolean> {
+    if (isLoneId(lastEventId)) return this.#refuse(reply);
+    const whole = readWholeId(lastEventId);
+    const { id: session, primes, rules } = this.#home;
+    if (whole !== undefined) {
+      return findWhole({ session, primes, rules }, whole).then((events) => this.#replay(reply, events));
+    }
+    return chain(this.#findAnswers(lastEventId), (answers) => {
+      if (answers === "over") return this.#refuse(reply);
+      if (answers === undefined) return false;
+      this.#answers = this.#answers.concat(answers);
+      this.#open(reply, answers);
+      return true;
+    });
+  }
+
+  #refuse(reply: HttpReply): boolean {
+    sendAnswer(reply, refusals.over);
+    return true;
+  }
+
+  #replay(reply: HttpReply, events: string | "over" | undefined): boolean {
+    if (events === "over") return this.#refuse(reply);
+    if (events === undefined) return false;
+    reply.send(200, { ...streamHeaders, "mcp-session-id": this.#home.id }, events);
+    return true;
+  }
+
+  #findAnswers(lastEventId: string): Awaitable<ReplayReader | "over" | undefined> {
     const [, stream, after] = /^([\w-]{16})-(\d{1,15})$/.exec(lastEventId) ?? [];
     if (stream === undefined) return undefined;
-    const left = (reader: KeptReader): void => void this.#answers.delete(reader);
-    return findKept({ ...this.#options, stream, after: Number(after), left });
-  }
-
-  #createNews(last: NewsPlace | undefined, lost: boolean, auth: Auth | undefined): NewsStream {
-    const owner = `${this.#options.rules.node.id}.${randomName()}`;
-    const left = (news: NewsStream): void => void this.#news.delete(news);
-    return new NewsStream({ ...this.#options, owner, last, auth, left }, lost);
+    const { id: session, rules, primes } = this.#home;
+    const left = (reader: ReplayReader): void => {
+      this.#answers = this.#answers.filter((other) => other !== reader);
+      this.#home.readerLeft();
+    };
+    return findReplay({ session, rules, primes, stream, after: Number(after), left });
   }
 }
 
-function tellNews(news: NewsStream, telling: Telling): void {
-  if (telling.kind === "aside") news.asides();
-  else if (telling.kind === "free") news.beat();
-  else if (telling.kind === "moved" && telling.owner === news.owner) news.moved();
+const none: readonly never[] = [];
+
+function tellNotifications(news: NotificationStream, event: ClusterEvent): void {
+  if (event.kind === "aside") news.asides();
+  else if (event.kind === "free") news.beat();
+  else if (event.kind === "moved" && event.owner === news.owner) news.moved();
 }

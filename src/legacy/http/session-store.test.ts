@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../store/memory-store.ts";
 import { createManualClock } from "../../testing/clock.ts";
-import { createSessionShelf, type KeptSession } from "./session-store.ts";
+import { createSessionStore, type KeptSession } from "./session-store.ts";
 
 const session: KeptSession = {
   peer: { revision: "2025-11-25", capabilities: { roots: {} } },
@@ -14,7 +14,7 @@ const session: KeptSession = {
 function create(ttlMs = 1_000_000) {
   const clock = createManualClock();
   const store = memoryStore({ clock });
-  return { clock, store, shelf: createSessionShelf(store, ttlMs), other: createSessionShelf(store, ttlMs) };
+  return { clock, store, shelf: createSessionStore(store, ttlMs), other: createSessionStore(store, ttlMs) };
 }
 
 describe("sessions in a store", () => {

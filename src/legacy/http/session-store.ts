@@ -1,7 +1,8 @@
 import type { Id } from "../../jsonrpc/message.ts";
 import type { Auth } from "../../model/peer.ts";
+import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { toBase64Url } from "../../std/base64.ts";
-import type { Store } from "../../store/store.ts";
+import type { Store, Value } from "../../store/store.ts";
 import type { BegunTask } from "../session/follow-task.ts";
 import type { SessionRecord } from "../session/server-session.ts";
 
@@ -29,28 +30,35 @@ export interface Kept {
  * Sessions in a store. Each is a value that is forgotten when nobody uses the
  * session; what it subscribed to is another one, so that the first stays small.
  */
-export interface SessionShelf {
-  open(id: string, session: KeptSession): Promise<Kept>;
+export interface SessionStore {
+  open(id: string, session: KeptSession): Awaitable<Kept>;
   /** `known` saves reading what has not changed since. */
-  find(id: string, known?: Kept): Promise<Kept | undefined>;
+  find(id: string, known?: Kept): Awaitable<Kept | undefined>;
   /** Changes what is there now. Undefined when there is no such session. */
-  change(id: string, change: (session: KeptSession) => KeptSession): Promise<Kept | undefined>;
+  change(id: string, change: (session: KeptSession) => KeptSession, known?: Kept): Awaitable<Kept | undefined>;
   /** Gives it another time to live. False when there is no such session. */
-  touch(id: string, session: KeptSession): Promise<boolean>;
+  touch(id: string, session: KeptSession): Awaitable<boolean>;
   /** False when there was none. */
-  delete(id: string): Promise<boolean>;
+  delete(id: string): Awaitable<boolean>;
   /** The resources that a session subscribed to. */
-  uris(id: string): Promise<readonly string[]>;
+  uris(id: string): Awaitable<readonly string[]>;
   subscribe(id: string, uri: string): Promise<void>;
   unsubscribe(id: string, uri: string): Promise<void>;
   /** The position of the last change of the service. */
-  lastChange(): Promise<number>;
+  lastChange(): Awaitable<number>;
 }
 
 /** How long a client has to say that it is ready. */
 const GREETING_MS = 60_000;
 /** Where servers keep what changed. */
 const CHANGES = "changes";
+
+/** The stream of what belongs to no call, of responses that went out whole; the value of who sends notifications. */
+export const ASIDE = "aside";
+export const WHOLE = "whole";
+export const NOTIFICATIONS = "notifications";
+const URIS = "uris";
+const WAITS = "waits";
 
 /** The name of a session in the store. */
 function sessionName(id: string): string {
@@ -63,7 +71,7 @@ export function partName(id: string, part: string): string {
 }
 
 /** Sessions live for `ttlMs` without use; 0 is for ever. */
-export function createSessionShelf({ values, streams }: Store, ttlMs: number): SessionShelf {
+export function createSessionStore({ values, streams }: Store, ttlMs: number): SessionStore {
   const ttlOf = ({ ready }: KeptSession): { readonly ttl?: number } => {
     if (ttlMs <= 0) return {};
     return { ttl: ready ? ttlMs : Math.min(ttlMs, GREETING_MS) };
@@ -71,7 +79,7 @@ export function createSessionShelf({ values, streams }: Store, ttlMs: number): S
   const partTtl = ttlMs > 0 ? { ttl: ttlMs } : {};
 
   const update = async (id: string, change: (uris: Set<string>) => unknown): Promise<void> => {
-    const name = partName(id, "uris");
+    const name = partName(id, URIS);
     for (;;) {
       const value = await values.get(name);
       const uris = new Set<string>(value === undefined ? [] : JSON.parse(value.text));
@@ -81,51 +89,53 @@ export function createSessionShelf({ values, streams }: Store, ttlMs: number): S
     }
   };
 
+  const find: SessionStore["find"] = (id, known) => {
+    const value = values.get(sessionName(id));
+    return value instanceof Promise ? value.then((it) => readKept(it, known)) : readKept(value, known);
+  };
+
+  const change: SessionStore["change"] = (id, changed, known) =>
+    chain(find(id, known), (kept) => {
+      if (kept === undefined) return undefined;
+      const session = changed(kept.session);
+      const put = values.put(sessionName(id), JSON.stringify(session), { version: kept.version, ...ttlOf(session) });
+      return chain(put, (version) => (version === undefined ? change(id, changed) : { session, version }));
+    });
+
   return {
-    async open(id, session) {
-      const version = await values.put(sessionName(id), JSON.stringify(session), ttlOf(session));
-      return { session, version: version ?? "" };
-    },
-    async find(id, known) {
-      const value = await values.get(sessionName(id));
-      if (value === undefined || value.version === known?.version) return value && known;
-      return { session: JSON.parse(value.text), version: value.version };
-    },
-    async change(id, change) {
-      const name = sessionName(id);
-      for (;;) {
-        const value = await values.get(name);
-        if (value === undefined) return undefined;
-        const session = change(JSON.parse(value.text));
-        const version = await values.put(name, JSON.stringify(session), { version: value.version, ...ttlOf(session) });
-        if (version !== undefined) return { session, version };
-      }
-    },
-    async touch(id, session) {
+    open: (id, session) =>
+      chain(values.put(sessionName(id), JSON.stringify(session), ttlOf(session)), (version) => ({
+        session,
+        version: version ?? "",
+      })),
+    find,
+    change,
+    touch(id, session) {
       const { ttl } = ttlOf(session);
-      if (ttl === undefined) return (await values.get(sessionName(id))) !== undefined;
-      const parts = ["uris", "news", "waits"].map((part) => values.touch(partName(id, part), ttlMs));
-      const [there] = await Promise.all([values.touch(sessionName(id), ttl), ...parts]);
-      return there === true;
+      if (ttl === undefined) return chain(values.get(sessionName(id)), (value) => value !== undefined);
+      const touched = values.touch(sessionName(id), ttl);
+      const parts = [URIS, NOTIFICATIONS, WAITS].map((part) => values.touch(partName(id, part), ttlMs));
+      return touched instanceof Promise ? Promise.all([touched, ...parts]).then(([there]) => there) : touched;
     },
-    async delete(id) {
-      const was = await values.delete(sessionName(id));
-      await Promise.all([
-        values.delete(partName(id, "uris")),
-        values.delete(partName(id, "news")),
-        values.delete(partName(id, "waits")),
-        streams.delete(partName(id, "aside")),
-      ]);
-      return was;
+    delete(id) {
+      const was = values.delete(sessionName(id));
+      const parts: readonly Awaitable<unknown>[] = [
+        ...[URIS, NOTIFICATIONS, WAITS].map((part) => values.delete(partName(id, part))),
+        ...[ASIDE, WHOLE].map((part) => streams.delete(partName(id, part))),
+      ];
+      return was instanceof Promise ? Promise.all([was, ...parts]).then(([it]) => it) : was;
     },
-    async uris(id) {
-      const value = await values.get(partName(id, "uris"));
-      return value === undefined ? [] : JSON.parse(value.text);
-    },
+    uris: (id) => chain(values.get(partName(id, URIS)), (value) => (value === undefined ? [] : JSON.parse(value.text))),
     subscribe: (id, uri) => update(id, (uris) => uris.add(uri)),
     unsubscribe: (id, uri) => update(id, (uris) => uris.delete(uri)),
-    lastChange: async () => (await streams.read(CHANGES, 0, 1)).last,
+    lastChange: () => chain(streams.read(CHANGES, 0, 1), ({ last }) => last),
   };
+}
+
+function readKept(value: Value | undefined, known: Kept | undefined): Kept | undefined {
+  if (value === undefined) return undefined;
+  if (value.version === known?.version) return known;
+  return { session: JSON.parse(value.text), version: value.version };
 }
 
 /** What the client of a session waits to hear of: by which token it hears of the progress of its tasks, and whether it may have. */
@@ -137,7 +147,7 @@ export interface Waits {
 
 /** What sessions wait for, in a store: any process may tell them. */
 export interface SessionWaits {
-  read(session: string): Promise<Waits>;
+  read(session: string): Awaitable<Waits>;
   addTask(session: string, task: BegunTask): Promise<void>;
   /** Says that the client hears of a task from now on. */
   tellTask(session: string, taskId: string): Promise<void>;
@@ -145,8 +155,6 @@ export interface SessionWaits {
   addPage(session: string, elicitationId: string): Promise<void>;
   dropPage(session: string, elicitationId: string): Promise<void>;
 }
-
-const WAITS = "waits";
 
 /** Of each kind. The oldest give way. */
 const MAX_WAITS = 100;
@@ -174,10 +182,8 @@ export function createSessionWaits({ values }: Store, ttlMs: number): SessionWai
   });
 
   return {
-    async read(session) {
-      const value = await values.get(partName(session, WAITS));
-      return value === undefined ? nothing : JSON.parse(value.text);
-    },
+    read: (session) =>
+      chain(values.get(partName(session, WAITS)), (value) => (value === undefined ? nothing : JSON.parse(value.text))),
     addTask: (session, { taskId, progressToken: token }) =>
       update(session, (waits) => withTasks(waits, [...Object.entries(waits.tasks), [taskId, { token }]])),
     tellTask: (session, taskId) =>
@@ -198,6 +204,16 @@ export function createSessionWaits({ values }: Store, ttlMs: number): SessionWai
         return pages.length === waits.pages.length ? waits : { ...waits, pages };
       }),
   };
+}
+
+/** 256 bits that nobody can guess, in characters that a header may have. */
+export function createSessionId(): string {
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** Others were never given, and are not worth asking for. */
+export function isSessionId(id: string): boolean {
+  return /^[\w-]{43}$/.test(id);
 }
 
 /** 96 bits that nobody can guess, in 16 characters that an id may have. */

@@ -1,27 +1,42 @@
 import { encodeMessage, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
 import { authOf } from "../../model/authenticator.ts";
+import type { Failure } from "../../model/errors.ts";
 import type { Auth } from "../../model/peer.ts";
 import { isSince } from "../../model/revision.ts";
+import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
+import { isAway } from "../../store/store.ts";
 import type { Beating, Pulse } from "../../transport/http/heartbeat.ts";
 import { type HttpHead, type HttpReply, refusal, sendAnswer } from "../../transport/http/http-message.ts";
 import type { Feed, FeedOptions } from "../session/change-feed.ts";
-import { relay, type Telling } from "./cluster.ts";
-import { ActiveSession, type SessionHome } from "./in-memory-session.ts";
-import { changesSession, KeepingWay } from "./kept-response.ts";
-import { type AnswerStream, answersOf, batchProblem, PostWay, saysReady } from "./post-response.ts";
-import { SessionWriters } from "./response-stream.ts";
+import { ActiveSession, type SessionHome } from "./active-session.ts";
+import { type ClusterEvent, relay } from "./cluster.ts";
+import type { HeldSession } from "./held-session.ts";
+import type { ReadersHome } from "./notification-stream.ts";
+import {
+  type AnswerStream,
+  answersOf,
+  batchProblem,
+  changesSession,
+  PersistingSender,
+  PostResponse,
+  saysReady,
+  unavailable,
+} from "./post-response.ts";
+import { ResponseStreams } from "./response-stream.ts";
+import { createSessionFeed } from "./session-changes.ts";
 import { SessionReaders } from "./session-readers.ts";
-import { type Asides, createAsides, createRecordFeed, type SharedRules, unavailable } from "./session-rules.ts";
+import { SessionReplay } from "./session-replay.ts";
+import type { SessionRules } from "./session-rules.ts";
 import { type Kept, type KeptSession, randomName, toKept } from "./session-store.ts";
 
-export interface SharedSessionOptions {
-  readonly id: string;
-  readonly rules: SharedRules;
+/** What all sessions of a process have in common. */
+export interface SessionHost {
+  readonly rules: SessionRules;
   /** Looks for sessions in which nothing is going on in this process any more. */
   readonly rest: Pulse;
-  /** Hears that this process has nothing to do with it any more. */
-  left(): void;
+  /** Hears that nothing is going on here any more; `isOver` when the session has ended. */
+  left(session: HttpSession, isOver: boolean): void;
 }
 
 interface Posting {
@@ -36,14 +51,16 @@ const LOOK_AGAIN_MS = 450_000;
  * What one process has of a session that several serve: calls that run here, and
  * connections that end here. The rest is in the store, and read for every request.
  */
-export class SharedSession implements SessionHome, Beating {
+export class HttpSession implements SessionHome, ReadersHome, Beating {
   previous: Beating | undefined = undefined;
   next: Beating | undefined = undefined;
   /** Each time something begins to go on, ids are others. */
   idPrefix = "";
-  readonly #options: SharedSessionOptions;
-  readonly #rules: SharedRules;
-  readonly #writers: SessionWriters;
+  readonly id: string;
+  readonly #host: SessionHost;
+  readonly #held: HeldSession | undefined;
+  readonly #replay: SessionReplay;
+  readonly #responses: ResponseStreams;
   #readers: SessionReaders | undefined;
   #active: ActiveSession | undefined;
   #kept: Kept | undefined;
@@ -51,13 +68,21 @@ export class SharedSession implements SessionHome, Beating {
   #touched = Number.NEGATIVE_INFINITY;
   #used = true;
   #over = false;
-  #asides: Asides | undefined;
+  /** What is kept before it is told to other processes. */
+  #keeping: Promise<void> | undefined;
 
-  constructor(options: SharedSessionOptions) {
-    this.#options = options;
-    this.#rules = options.rules;
-    this.#writers = new SessionWriters(options.id, options.rules);
-    options.rest.add(this);
+  /** `held` where this process opened the session. */
+  constructor(id: string, host: SessionHost, held: HeldSession | undefined) {
+    this.id = id;
+    this.#host = host;
+    this.#held = held;
+    this.#replay = held?.replay ?? new SessionReplay(id, host.rules);
+    this.#responses = new ResponseStreams(id, host.rules, this.#replay);
+    host.rest.add(this);
+  }
+
+  get rules(): SessionRules {
+    return this.#host.rules;
   }
 
   get kept(): Kept | undefined {
@@ -69,6 +94,7 @@ export class SharedSession implements SessionHome, Beating {
     this.#used = true;
     if (kept.version === this.#kept?.version) return;
     this.#kept = kept;
+    if (this.#held !== undefined) this.#held.kept = kept;
     this.#active?.session.adopt(kept.session);
   }
 
@@ -77,24 +103,21 @@ export class SharedSession implements SessionHome, Beating {
     const problem = message.kind === "batch" ? batchProblem(message, active.acceptsBatches()) : undefined;
     if (problem !== undefined) return void sendAnswer(posting.reply, refusal(400, problem));
     if (message.kind === "request") return void this.#call(message, posting, active);
-    const handedOn = this.#handOn(message);
+    // A client that says that it is ready, in a batch with requests, means them to be answered.
     if (answersOf(message) > 0) {
-      handedOn.catch(() => {});
+      void promised(() => this.#handOn(message)).catch(() => {});
       return void this.#call(message, posting, active);
     }
     void active.rpc.take(message, active.asideFor(posting.http));
-    handedOn.then(
-      () => posting.reply.send(202, {}, ""),
-      () => sendAnswer(posting.reply, unavailable),
-    );
+    this.#accept(message, posting);
   }
 
   /** Opens the session with `initialize`; `settled` hears once whether that went well. */
   open(hello: Request, posting: Posting, settled: (ok: boolean) => void): void {
     const active = this.#wake();
-    const way = this.#wayOf(hello, posting, active);
+    const way = this.#responseTo(hello, posting, active);
     // Its head says how it went, and so has to wait for that.
-    this.#rules.pulse.delete(way);
+    this.rules.pulse.delete(way);
     const refuse = (): void => {
       way.refuse(unavailable);
       settled(false);
@@ -106,11 +129,14 @@ export class SharedSession implements SessionHome, Beating {
           // What cannot be said must not be kept.
           encodeMessage(message);
           const welcome = (): void => {
-            way.headers = { "mcp-session-id": this.#options.id };
+            way.headers = { "mcp-session-id": this.id };
             void way.send(message);
             settled(true);
           };
-          return this.#begin(active, authOf(posting.http)).then(welcome, refuse);
+          const kept = this.#begin(active, authOf(posting.http));
+          if (kept instanceof Promise) return kept.then(welcome, refuse);
+          welcome();
+          return undefined;
         }
         const slow = way.send(message);
         settled(false);
@@ -119,28 +145,24 @@ export class SharedSession implements SessionHome, Beating {
     });
   }
 
-  get(head: HttpHead, reply: HttpReply): Promise<"opened" | "too many" | "over"> {
-    this.#readers ??= new SessionReaders({
-      session: this.#options.id,
-      rules: this.#rules,
-      primes: this.primes,
-      kept: () => this.#known(),
-    });
+  /** Serves a GET. Resolves when it is answered, if only with a stream that is open. */
+  get(head: HttpHead, reply: HttpReply): Promise<void> {
+    this.#readers ??= new SessionReaders(this);
     return this.#readers.get(head, reply);
   }
 
   /** Hears what another process, or this one, has told of it. */
-  told(telling: Telling): void {
-    if (telling.kind === "closed") return void this.close();
-    if (telling.kind === "changed") return void this.look().catch(() => {});
-    if (telling.kind === "cancelled") {
-      const { params } = telling;
+  told(event: ClusterEvent): void {
+    if (event.kind === "closed") return void this.close();
+    if (event.kind === "changed") return void this.look().catch(() => {});
+    if (event.kind === "cancelled") {
+      const { params } = event;
       const cancel: Notification = { kind: "notification", method: "notifications/cancelled", params };
-      if (telling.by !== this.#rules.node.id) this.#active?.rpc.take(cancel, this.#active);
+      if (event.by !== this.rules.node.id) this.#active?.rpc.take(cancel, this.#active);
       return;
     }
-    if (telling.kind === "taken") this.#writers.taken(telling.stream);
-    this.#readers?.told(telling);
+    if (event.kind === "taken") this.#responses.taken(event.stream);
+    this.#readers?.told(event);
   }
 
   /** An answer to a question that was asked here. */
@@ -151,7 +173,7 @@ export class SharedSession implements SessionHome, Beating {
   /** Sees what the store has to say. */
   async look(): Promise<void> {
     if (this.#kept === undefined) return;
-    const kept = await this.#rules.shelf.find(this.#options.id, this.#kept);
+    const kept = await this.rules.sessions.find(this.id, this.#kept);
     if (kept === undefined) return this.close();
     this.adopt(kept);
     this.#readers?.refresh();
@@ -160,7 +182,7 @@ export class SharedSession implements SessionHome, Beating {
   /** Ends everything that is here. Idempotent. */
   close(): void {
     if (this.#over) return;
-    this.#leave();
+    this.#leave(true);
     void this.#readers?.endAll();
     void this.#active?.rpc.close("the session is over");
   }
@@ -168,26 +190,31 @@ export class SharedSession implements SessionHome, Beating {
   /** Answers what is open, and leaves the session to other processes. */
   async drain(): Promise<void> {
     await Promise.all([this.#readers?.endAll(), this.#active?.rpc.drain()]);
-    await this.#writers.quiet(() => (this.#active?.calls ?? 0) > 0);
-    this.#leave();
+    await this.#responses.quiet(() => (this.#active?.calls ?? 0) > 0);
+    this.#leave(false);
+  }
+
+  /** True while a connection or a call is open here. */
+  get busy(): boolean {
+    return (this.#active?.calls ?? 0) > 0 || this.#responses.size > 0 || (this.#readers?.size ?? 0) > 0;
   }
 
   /** Keeps the session alive while something is going on; forgets it here when nothing is. */
   beat(): void {
-    if (!this.#used && this.#active?.busy === false) this.#active = undefined;
-    const busy = this.#active?.busy === true || this.#writers.size > 0 || (this.#readers?.size ?? 0) > 0;
-    if (busy) this.touch();
-    else if (!this.#used) this.#leave();
+    if (!this.#used && this.#active?.busy === false) this.#relax();
+    if (this.busy || this.#active?.busy === true) this.#goOn();
+    else if (!this.#used) this.#leave(false);
     this.#used = false;
   }
 
   /** Gives it another time to live, now and then. */
-  touch(): void {
-    const { clock, sessionTtlMs, shelf } = this.#rules;
+  touch(now: number): void {
+    const { sessionTtlMs, sessions } = this.rules;
     const interval = sessionTtlMs > 0 ? sessionTtlMs / 4 : LOOK_AGAIN_MS;
-    if (this.#kept === undefined || clock.now() - this.#touched < interval) return;
-    this.#touched = clock.now();
-    shelf.touch(this.#options.id, this.#kept.session).then(
+    if (this.rules.alone || this.#kept === undefined || now - this.#touched < interval) return;
+    const { session } = this.#kept;
+    this.#touched = now;
+    promised(() => sessions.touch(this.id, session)).then(
       (there) => (there ? undefined : this.close()),
       () => {
         this.#touched = Number.NEGATIVE_INFINITY;
@@ -196,7 +223,20 @@ export class SharedSession implements SessionHome, Beating {
   }
 
   createStream(posted: Parsed): AnswerStream {
-    return this.#writers.create(posted, this.primes);
+    return this.#responses.create(posted, this.primes);
+  }
+
+  whole(texts: readonly string[]): string {
+    return this.#responses.whole(texts, this.primes);
+  }
+
+  get record(): KeptSession {
+    if (this.#kept === undefined) throw new Error("the session is not open yet");
+    return this.#kept.session;
+  }
+
+  readerLeft(): void {
+    if (!this.#over) this.#host.rest.add(this);
   }
 
   get primes(): boolean {
@@ -209,83 +249,158 @@ export class SharedSession implements SessionHome, Beating {
   }
 
   createFeed({ capabilities }: Pick<FeedOptions, "capabilities">): Feed {
-    const auth = (): Auth | undefined => this.#kept?.session.peer.auth;
-    this.#feed = createRecordFeed({ session: this.#options.id, capabilities, auth, rules: this.#rules });
+    this.#feed = createSessionFeed({
+      session: this.id,
+      capabilities,
+      rules: this.rules,
+      auth: () => this.#kept?.session.peer.auth,
+      changed: () => this.#subscriptionsChanged(),
+    });
     return this.#feed;
   }
 
-  tell(text: string): Promise<void> {
-    this.#asides ??= createAsides(this.#rules, this.#options.id);
-    return this.#asides.tell(text);
+  tell(text: string): Promise<void> | undefined {
+    if (this.rules.alone) return this.#held?.send(text);
+    this.#keeping = (this.#keeping ?? Promise.resolve()).then(() => this.#keepAside(text));
+    return this.#keeping;
+  }
+
+  /** A message was kept that belongs to no call. */
+  aside(position: number, text: string): Promise<void> | undefined {
+    return this.#readers?.aside(position, text);
   }
 
   calmed(): void {
     this.#used = true;
-    this.#writers.answered();
+    this.#host.rest.add(this);
+    this.#responses.answered();
   }
 
   ended(): void {
     void this.#readers?.endAll();
   }
 
+  /** Where no other process could let go of the session, nobody needs to look while a connection is open. */
+  #goOn(): void {
+    const isOpen = (this.#active?.calls ?? 0) > 0 || (this.#active === undefined && this.busy);
+    if (this.rules.alone && isOpen) this.#host.rest.delete(this);
+    else this.touch(this.rules.clock.now());
+  }
+
+  /** What calls need is not needed now. */
+  #relax(): void {
+    this.#active = undefined;
+    this.#feed = undefined;
+    this.idPrefix = "";
+  }
+
   #wake(): ActiveSession {
     this.#used = true;
-    if (this.#active !== undefined) return this.#active;
+    return this.#active ?? this.#activate();
+  }
+
+  #activate(): ActiveSession {
     const session = this.#kept?.session;
-    this.idPrefix = `${this.#rules.node.id}.${randomName()}.`;
+    this.idPrefix = `${this.rules.node.id}.${randomName()}.`;
     if (session !== undefined) this.createFeed(session);
-    this.#active = new ActiveSession(this, this.#rules, session && { ...session, nextId: 1, subscriptions: [] });
+    this.#host.rest.add(this);
+    this.#active = new ActiveSession(this, this.rules, session && { ...session, nextId: 1, subscriptions: [] });
     if (this.#over) void this.#active.rpc.close("the session is over");
     return this.#active;
   }
 
-  #known(): KeptSession {
-    if (this.#kept === undefined) throw new Error("the session is not open yet");
-    return this.#kept.session;
-  }
-
-  #wayOf(posted: Parsed, { http, reply }: Posting, active: ActiveSession): PostWay {
+  #responseTo(posted: Parsed, { http, reply }: Posting, active: ActiveSession): PostResponse {
     active.calls++;
-    return new PostWay({ http, reply, posted, expected: answersOf(posted) }, active);
+    return new PostResponse({ http, reply, posted, expected: answersOf(posted) }, active);
   }
 
   #call(message: Parsed, posting: Posting, active: ActiveSession): void {
-    const way = this.#wayOf(message, posting, active);
-    const kept = changesSession(message) ? new KeepingWay(way, message, (change) => this.#change(change)) : way;
-    void active.rpc.take(message, kept);
+    const response = this.#responseTo(message, posting, active);
+    const via = changesSession(message)
+      ? new PersistingSender(response, message, (change) => this.#change(change))
+      : response;
+    void active.rpc.take(message, via);
   }
 
-  /** What is not for this process alone: kept, or told to others. */
-  async #handOn(message: Parsed): Promise<void> {
-    await relay(message, this.#options.id, this.#rules.node);
-    if (this.#kept?.session.ready === true || !saysReady(message)) return;
-    const since = await this.#rules.shelf.lastChange();
-    await this.#change((session) => (session.ready ? session : { ...session, ready: true, since }));
-  }
-
-  async #begin(active: ActiveSession, auth: Auth | undefined): Promise<void> {
-    const record = active.session.record();
-    if (record === undefined) throw new Error("there was no handshake");
-    this.#kept = await this.#rules.shelf.open(this.#options.id, toKept(record, auth));
-    this.#touched = this.#rules.clock.now();
-  }
-
-  async #change(change: (session: KeptSession) => KeptSession): Promise<void> {
-    const { id, rules } = this.#options;
+  /** Says that what needs no answer was heard, when others have heard it too. */
+  #accept(message: Parsed, { reply }: Posting): void {
+    const refuse = (): void => sendAnswer(reply, unavailable);
     try {
-      const kept = await rules.shelf.change(id, change);
-      if (kept === undefined) return this.close();
-      this.adopt(kept);
-      await rules.node.tell({ kind: "changed", session: id });
-    } catch (error) {
-      if (this.#kept !== undefined) this.#active?.session.adopt(this.#kept.session);
-      throw error;
+      const handedOn = this.#handOn(message);
+      if (handedOn instanceof Promise) void handedOn.then(() => reply.send(202, {}, ""), refuse);
+      else reply.send(202, {}, "");
+    } catch {
+      refuse();
     }
   }
 
-  #leave(): void {
+  /** What is not for this process alone: kept, or told to others. */
+  #handOn(message: Parsed): Awaitable<unknown> {
+    const relayed = this.rules.alone ? undefined : relay(message, this.id, this.rules.node);
+    if (this.#kept?.session.ready === true || !saysReady(message)) return relayed;
+    return chain<unknown, void>(relayed, () => this.#becomeReady());
+  }
+
+  #becomeReady(): Awaitable<void> {
+    const { alone, sessions } = this.rules;
+    return chain(alone ? 0 : sessions.lastChange(), (since) =>
+      chain(
+        this.#change((session) => (session.ready ? session : { ...session, ready: true, since })),
+        () => {
+          if (alone && this.#kept !== undefined) this.#held?.begin(this.#kept.session);
+        },
+      ),
+    );
+  }
+
+  #begin(active: ActiveSession, auth: Auth | undefined): Awaitable<void> {
+    const record = active.session.record();
+    if (record === undefined) throw new Error("there was no handshake");
+    return chain(this.rules.sessions.open(this.id, toKept(record, auth)), (kept) => {
+      this.#kept = kept;
+      this.#touched = this.rules.clock.now();
+    });
+  }
+
+  #change(change: (session: KeptSession) => KeptSession): Awaitable<void> {
+    const undo = (error: unknown): never => {
+      if (this.#kept !== undefined) this.#active?.session.adopt(this.#kept.session);
+      throw error;
+    };
+    try {
+      const changed = chain(this.rules.sessions.change(this.id, change, this.#kept), (kept) => this.#changed(kept));
+      return changed instanceof Promise ? changed.catch(undo) : changed;
+    } catch (error) {
+      return undo(error);
+    }
+  }
+
+  #changed(kept: Kept | undefined): Awaitable<void> {
+    if (kept === undefined) return this.close();
+    this.adopt(kept);
+    return this.rules.alone ? undefined : this.rules.node.tell({ kind: "changed", session: this.id });
+  }
+
+  async #subscriptionsChanged(): Promise<Failure | undefined> {
+    if (this.rules.alone) return this.#held?.refresh();
+    await this.rules.node.tell({ kind: "changed", session: this.id });
+    return undefined;
+  }
+
+  /** Never rejects: what the store does not take is lost, and that is said. */
+  async #keepAside(text: string): Promise<void> {
+    try {
+      await this.#replay.addAside(text);
+      await this.rules.node.tell({ kind: "aside", session: this.id });
+    } catch (error) {
+      const why = isAway(error) ? "the store is away" : error;
+      console.error("plugbay: a message to a client was not kept:", why);
+    }
+  }
+
+  #leave(isOver: boolean): void {
     this.#over = true;
-    this.#options.rest.delete(this);
-    this.#options.left();
+    this.#host.rest.delete(this);
+    this.#host.left(this, isOver);
   }
 }

@@ -16,7 +16,7 @@ import {
 } from "../../transport/http/http-message.ts";
 import type { SseHandler } from "../../transport/http/legacy-handlers.ts";
 import { type ServeOptions, type Serving, serveChannel } from "../../transport/serve-channel.ts";
-import { createSessionId } from "./sessions.ts";
+import { createSessionId } from "./session-store.ts";
 
 export interface SseDoorOptions extends SinkRules, ServeOptions {
   readonly service: Service;

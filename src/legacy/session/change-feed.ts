@@ -1,12 +1,19 @@
 import type { ServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import type { Failure } from "../../model/errors.ts";
 import { changeKeys, metaOf } from "../../model/meta.ts";
 import type { Auth, Peer, ServerCapabilities } from "../../model/peer.ts";
 import { newest } from "../../model/revision.ts";
 import { createCall, type Service } from "../../model/service.ts";
-import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
+import {
+  elicitationComplete,
+  honoured,
+  isWanted,
+  type ListenFilter,
+  notificationToChange,
+} from "../../model/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { patientNotify } from "../../transport/answer-call.ts";
 import { type BegunTask, createFollowing, settle } from "./follow-task.ts";
@@ -65,33 +72,22 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
 
   /** The new listener is there before the old ones go, so that nothing falls between them. */
   const listen = async (): Promise<Failure | undefined> => {
-    const notifications = honoured(
-      { ...allLists, resourceSubscriptions: [...uris], elicitationIds: pages.ids },
-      capabilities,
-    );
-    if (Object.keys(notifications).length === 0) return endOlderThan();
+    const filter = honoured({ ...allLists, resourceSubscriptions: [...uris], elicitationIds: pages.ids }, capabilities);
+    if (Object.keys(filter).length === 0) return endOlderThan();
     const abort = new LazyAbort();
     listening.add(abort);
-    return new Promise((resolve) => {
-      const call = createCall({
-        method: "subscriptions/listen",
-        params: { notifications },
-        peer,
-        abort,
-        notify(method, params) {
-          if (!listening.has(abort)) return undefined;
-          if (method === elicitationComplete) pages.delete(params.elicitationId);
-          if (method !== "notifications/subscriptions/acknowledged") return tell(method, params);
-          endOlderThan(abort);
-          resolve(undefined);
-          return undefined;
-        },
-      });
-      void settle(() => service(call)).then((failure) => {
-        listening.delete(abort);
-        resolve(failure);
-      });
-    });
+    return listenFrom({
+      service,
+      filter,
+      peer,
+      abort,
+      tell({ method, params }) {
+        if (method === elicitationComplete) pages.delete(params.elicitationId);
+        return tell(method, params);
+      },
+      began: () => endOlderThan(abort),
+      ended: () => void listening.delete(abort),
+    }).begun;
   };
 
   return {
@@ -127,14 +123,36 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
 /** All lists there are. */
 export const allLists: ListenFilter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 
-/** Something that changed, and where it stands among all changes. */
-export interface News {
+/** A notification of the service that something changed, and where that stands among all changes. */
+export class ChangeNotification {
   readonly method: string;
   readonly params: JsonObject;
-  /** Absent where the service does not count its changes. */
+  /** Undefined where the service does not count its changes. */
   readonly position: number | undefined;
   /** True when changes before it are known no longer. */
   readonly lost: boolean;
+  #texts: Map<ServerCodec, string | undefined> | undefined;
+
+  constructor(method: string, params: JsonObject) {
+    const { [changeKeys.position]: position, [changeKeys.lost]: lost } = metaOf(params);
+    this.method = method;
+    this.params = params;
+    this.position = typeof position === "number" ? position : undefined;
+    this.lost = lost === true;
+  }
+
+  /** The message for clients of a revision, encoded once; undefined when they are not told of it. */
+  text(codec: ServerCodec): string | undefined {
+    this.#texts ??= new Map();
+    if (!this.#texts.has(codec)) this.#texts.set(codec, this.#encode(codec));
+    return this.#texts.get(codec);
+  }
+
+  #encode(codec: ServerCodec): string | undefined {
+    const params = codec.encodeNotification(this.method, this.params);
+    if (params === undefined) return undefined;
+    return encodeMessage({ kind: "notification", method: codec.notificationName(this.method), params });
+  }
 }
 
 export interface ListenOptions {
@@ -142,9 +160,16 @@ export interface ListenOptions {
   readonly filter: ListenFilter;
   /** On whose behalf. */
   readonly auth?: Auth | undefined;
+  /** The client, where there is one. Default: one of the newest revision. */
+  readonly peer?: Peer | undefined;
   /** What followed this position is told first. From now on when left out. */
-  readonly after?: number;
-  tell(news: News): void;
+  readonly after?: number | undefined;
+  /** Ends it, as `stop` does. */
+  readonly abort?: LazyAbort;
+  /** A promise means that the client is slow. */
+  tell(change: ChangeNotification): Promise<void> | undefined | void;
+  /** Hears that the service listens. */
+  began?(): void;
   /** Hears that the service has ended it on its own. */
   ended?(): void;
 }
@@ -157,19 +182,22 @@ export interface Listening {
 }
 
 /** Listens to a service that can say what followed a position. One that cannot tells what comes. */
-export function listenFrom({ service, filter, auth, after, tell, ended }: ListenOptions): Listening {
-  const abort = new LazyAbort();
+export function listenFrom({ service, filter, after, tell, began, ended, ...from }: ListenOptions): Listening {
+  const { auth, abort = new LazyAbort() } = from;
   const begun = new Promise<Failure | undefined>((resolve) => {
     const call = createCall({
       method: "subscriptions/listen",
       params: { notifications: filter },
-      peer: { revision: newest, capabilities: {}, ...(auth !== undefined && { auth }) },
+      peer: from.peer ?? { revision: newest, capabilities: {}, ...(auth !== undefined && { auth }) },
       meta: after === undefined ? {} : { [changeKeys.after]: after },
       abort,
       notify(method, params) {
         if (abort.aborted) return undefined;
-        if (method === "notifications/subscriptions/acknowledged") resolve(undefined);
-        else tell(newsOf(method, params));
+        if (method !== "notifications/subscriptions/acknowledged") {
+          return tell(new ChangeNotification(method, params)) ?? undefined;
+        }
+        began?.();
+        resolve(undefined);
         return undefined;
       },
     });
@@ -181,9 +209,186 @@ export function listenFrom({ service, filter, auth, after, tell, ended }: Listen
   return { begun, stop: () => abort.abort("nobody listens any more") };
 }
 
-function newsOf(method: string, params: JsonObject): News {
-  const { [changeKeys.position]: position, [changeKeys.lost]: lost } = metaOf(params);
-  return { method, params, position: typeof position === "number" ? position : undefined, lost: lost === true };
+/**
+ * Listens to a service once for many sessions.
+ *
+ * All that want the same changes on behalf of the same principal share a call.
+ * One that has yet to hear of earlier changes has a call of its own until it has
+ * come as far as the others.
+ */
+export interface ChangeHub {
+  listen(options: HubOptions, listener: ChangeListener): SharedListening;
+}
+
+export type HubOptions = Pick<ListenOptions, "filter" | "auth" | "after">;
+
+/** There may be very many: it is told by which of its calls. */
+export interface ChangeListener {
+  tell(change: ChangeNotification): void;
+  /** Hears that the service has ended it on its own. */
+  ended(listening: SharedListening): void;
+}
+
+export interface SharedListening extends Listening {
+  readonly filter: ListenFilter;
+}
+
+export function createChangeHub(service: Service): ChangeHub {
+  const topics = new Map<string, Topic>();
+
+  return {
+    listen(options, listener) {
+      const { auth, filter } = options;
+      const key = JSON.stringify([auth?.principal, auth?.scopes, filter]);
+      const known = topics.get(key);
+      if (known !== undefined) return known.join(options.after, listener);
+      const topic = new Topic(service, options, () => {
+        if (topics.get(key) === topic) topics.delete(key);
+      });
+      topics.set(key, topic);
+      return topic.join(options.after, listener);
+    },
+  };
+}
+
+/** The changes that several listeners hear of together. */
+class Topic {
+  readonly filter: ListenFilter;
+  readonly #service: Service;
+  readonly #auth: Auth | undefined;
+  readonly #left: () => void;
+  readonly #members = new Set<Member>();
+  /** Those that have yet to hear of what the others were told. */
+  #behind: Set<Member> | undefined;
+  #listening: Listening | undefined;
+  /** How far the members were told. */
+  #position: number | undefined;
+
+  /** `left` hears that it is of no use any more. */
+  constructor(service: Service, { filter, auth }: HubOptions, left: () => void) {
+    this.filter = filter;
+    this.#service = service;
+    this.#auth = auth;
+    this.#left = left;
+  }
+
+  get begun(): Promise<Failure | undefined> {
+    return this.#listening?.begun ?? nothingWrong;
+  }
+
+  join(after: number | undefined, listener: ChangeListener): SharedListening {
+    const member = new Member(listener, this);
+    const isFirst = this.#listening === undefined;
+    if (isFirst || after === undefined || after === this.#position) this.#members.add(member);
+    else this.#follow(member, after);
+    if (isFirst) this.#listen(after);
+    return member;
+  }
+
+  leave(member: Member): void {
+    this.#members.delete(member);
+    this.#behind?.delete(member);
+    if (this.#members.size > 0 || (this.#behind?.size ?? 0) > 0) return;
+    this.#left();
+    this.#listening?.stop();
+  }
+
+  #listen(after: number | undefined): void {
+    this.#position = after;
+    this.#listening = this.#call(
+      after,
+      (change) => this.#tell(change),
+      () => this.#ended(),
+    );
+    if (this.#members.size === 0) this.#listening.stop();
+  }
+
+  #follow(member: Member, after: number): void {
+    this.#behind ??= new Set();
+    this.#behind.add(member);
+    member.own = this.#call(
+      after,
+      (change) => {
+        member.position = change.lost ? undefined : change.position;
+        member.listener.tell(change);
+        this.#align(member);
+      },
+      () => {
+        this.leave(member);
+        member.listener.ended(member);
+      },
+    );
+  }
+
+  #call(after: number | undefined, tell: (change: ChangeNotification) => void, ended: () => void): Listening {
+    return listenFrom({
+      service: this.#service,
+      filter: this.filter,
+      auth: this.#auth,
+      after,
+      tell: (change) => {
+        if (belongs(change, this.filter)) tell(change);
+      },
+      ended,
+    });
+  }
+
+  /** A member goes with the others when it has come as far as they have. */
+  #align(member: Member): void {
+    if (this.#position === undefined || member.position !== this.#position || !this.#behind?.delete(member)) return;
+    member.own?.stop();
+    member.own = undefined;
+    this.#members.add(member);
+  }
+
+  #tell(change: ChangeNotification): void {
+    this.#position = change.position;
+    for (const { listener } of [...this.#members]) listener.tell(change);
+    if (this.#behind !== undefined && !change.lost) for (const member of this.#behind) this.#align(member);
+  }
+
+  #ended(): void {
+    this.#left();
+    const members = [...this.#members];
+    this.#members.clear();
+    for (const member of members) member.listener.ended(member);
+  }
+}
+
+const nothingWrong: Promise<undefined> = Promise.resolve(undefined);
+
+class Member implements SharedListening {
+  readonly listener: ChangeListener;
+  readonly #topic: Topic;
+  /** Its own call, until it has come as far as the others. */
+  own: Listening | undefined;
+  position: number | undefined;
+
+  constructor(listener: ChangeListener, topic: Topic) {
+    this.listener = listener;
+    this.#topic = topic;
+  }
+
+  get filter(): ListenFilter {
+    return this.#topic.filter;
+  }
+
+  get begun(): Promise<Failure | undefined> {
+    return this.own?.begun ?? this.#topic.begun;
+  }
+
+  stop(): void {
+    this.own?.stop();
+    this.#topic.leave(this);
+  }
+}
+
+/** A service may tell more than it was asked for, and would so tell some of it several times. */
+function belongs({ method, params }: ChangeNotification, filter: ListenFilter): boolean {
+  const change = notificationToChange(method, params);
+  if (change === undefined) return true;
+  // What was updated may be a part of what was subscribed to.
+  return change.kind === "resource" ? filter.resourceSubscriptions !== undefined : isWanted(change, filter);
 }
 
 /** Ids of pages that the user of a client was sent to, and may not be done with. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { gate } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Call, Outcome, Service } from "../../model/service.ts";
-import { type ListenOptions, listenFrom, type News } from "./change-feed.ts";
+import { type ChangeNotification, type ListenOptions, listenFrom } from "./change-feed.ts";
 
 const filter = { toolsListChanged: true } as const;
 const changed = "notifications/tools/list_changed";
@@ -14,12 +14,12 @@ function listen(options: Partial<ListenOptions> = {}) {
     calls.push(call);
     return opened;
   }) as Service;
-  const heard: News[] = [];
+  const heard: ChangeNotification[] = [];
   let ended = 0;
   const listening = listenFrom({
     service,
     filter,
-    tell: (news) => heard.push(news),
+    tell: (change) => void heard.push(change),
     ended() {
       ended++;
     },

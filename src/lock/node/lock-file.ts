@@ -1,5 +1,6 @@
-import { open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { readFile, realpath, stat } from "node:fs/promises";
 import { McpError } from "../../model/errors.ts";
+import { replaceFile } from "../../std/node/replace-file.ts";
 import { formatLock } from "../format-lock.ts";
 import type { Lock } from "../lock.ts";
 import { maxLockChars, parseLock } from "../parse-lock.ts";
@@ -24,20 +25,7 @@ export async function writeLock(path: string, lock: Lock): Promise<void> {
   if ((await readText(path)) === text) return;
   const file = (await unlessMissing(realpath(path))) ?? path;
   const { mode = 0o644 } = (await unlessMissing(stat(file))) ?? {};
-  const draft = `${file}.${crypto.randomUUID()}.tmp`;
-  try {
-    const handle = await open(draft, "wx", mode & 0o777);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  await replaceFile(file, text, mode & 0o777);
 }
 
 async function readText(path: string): Promise<string | undefined> {

@@ -13,7 +13,7 @@ import {
 import { gate } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Method, Params } from "../../model/methods.ts";
-import { loadCompiler } from "../../schema/engine.ts";
+import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Context } from "../context.ts";
 import type { ServerOptions } from "../options.ts";

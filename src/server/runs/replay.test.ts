@@ -3,7 +3,7 @@ import { passing } from "../../../test/support/cluster.ts";
 import { askedBy, failureOf, faultLog, resultOf, send } from "../../../test/support/direct.ts";
 import { gate } from "../../../test/support/served.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
-import { loadCompiler } from "../../schema/engine.ts";
+import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Context } from "../context.ts";
 import { createServer } from "../server.ts";

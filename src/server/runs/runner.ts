@@ -22,7 +22,7 @@ export function createRunner(given: RunnerOptions): Runner {
   const { deadlines, isShared, leaseMs = LEASE_MS } = given;
   const options = { ...given, leaseMs, stateKeys: readStateKeys(given.stateKeys) };
   const rounds = lazy(
-    () => import("../questions.ts"),
+    () => import("../lazy-parts.ts"),
     ({ createInputRounds }) => createInputRounds(options),
   );
   const suspend = async (execution: Execution): Promise<Outcome> => (await rounds.load()).suspend(execution);

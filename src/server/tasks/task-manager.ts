@@ -1,9 +1,11 @@
+import type { JsonObject } from "../../json/json.ts";
 import { McpError } from "../../model/errors.ts";
 import { callKey } from "../../model/meta.ts";
 import { abortReason, type Call, type Outcome } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
 import type { CallToolParams } from "../../model/tool.ts";
 import { holding } from "../../std/hold.ts";
+import { isAway } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";
 import type { TaskLimits } from "../options.ts";
 import { createDurableRuns } from "../runs/durable-run.ts";
@@ -11,39 +13,121 @@ import type { Execution } from "../runs/execution.ts";
 import { runName } from "../runs/journal.ts";
 import { bindingOf, newId } from "../runs/ticket.ts";
 import type { TaskMode } from "../tool.ts";
+import { type ReadyTool, refuse, ToolJob, type ToolTasks } from "../tools.ts";
 import { createRecovery } from "./recovery.ts";
 import { createTaskResult } from "./result.ts";
 import { createTaskNews, every, limitsOf, type TaskDesk } from "./task-events.ts";
-import { createTaskMethods, type Local, type TaskMethods } from "./task-methods.ts";
+import { createTaskMethods, type Local, refusedTerms, type TaskMethods } from "./task-methods.ts";
 import { brief, type TaskRecord, untouched } from "./task-record.ts";
-import { type Prepared, type TaskJob, TaskRun, type TaskRunOptions, type Watch } from "./task-run.ts";
+import { type Prepared, type TaskJob, TaskRun, type TaskRunOptions, taskJob, type Watch } from "./task-run.ts";
 import { createTaskRecords } from "./task-store.ts";
 import { type Watching, watchTasks } from "./watch-tasks.ts";
 
 type ToolCall = Call<"tools/call">;
 type ToolOutcome = Outcome<"tools/call">;
 
-/** The tasks of a server. */
-export interface TaskEngine {
-  /** Runs a tool for a caller that knows tasks: as one at once, or when it lasts. */
-  call(call: ToolCall, job: TaskJob, mode: TaskMode): ToolOutcome | Promise<ToolOutcome>;
+/** Runs tools as tasks, and answers for tasks. Loaded when that is first needed. */
+export interface TaskManager extends ToolTasks {
   /** Answers a method of tasks. */
   answer(call: Call): Promise<Outcome>;
+  /** Finds the tasks that a caller may hear of. */
   watch(call: Call, ids: readonly string[]): Promise<Watching>;
-  /** Leaves what runs here to other processes. */
+  /** Leaves what runs here to other processes. Never rejects. */
+  close(): Promise<void>;
+}
+
+export interface TaskManagerOptions {
+  readonly env: Environment;
+  readonly limits: TaskLimits | undefined;
+  /** A tool, if there is one by this name. */
+  tool(name: string): ReadyTool | undefined;
+}
+
+/** How long after a failure the store is tried again. */
+const RETRY_MS = 15_000;
+
+export function createTaskManager({ env, limits, tool }: TaskManagerOptions): TaskManager {
+  let engine: Promise<TaskEngine> | undefined;
+  let isBegun = false;
+  let isClosed = false;
+
+  const prepare = async ({ name, arguments: input = {} }: CallToolParams): Promise<Prepared | undefined> => {
+    const known = tool(name);
+    if (known === undefined || known.task === "never") return undefined;
+    const checked = known.input === undefined ? { ok: true as const, value: input } : await known.input.check(input);
+    if (!checked.ok) return { kind: "over", outcome: refuse(known, checked.issues, env) };
+    return { kind: "job", job: taskJob(known, new ToolJob(known, checked.value, env)) };
+  };
+
+  /** A store that is away now may be back later. */
+  const load = (): Promise<TaskEngine> => {
+    engine ??= createTaskEngine({ env, limits: limitsOf(limits), prepare }).catch((error: unknown) => {
+      engine = undefined;
+      throw error;
+    });
+    return engine;
+  };
+
+  const ask = async <O extends Outcome>(call: Call, answer: (engine: TaskEngine) => O | Promise<O>) => {
+    try {
+      return await answer(await load());
+    } catch (error) {
+      return whileAway(error, call, env);
+    }
+  };
+
+  const look = (): void => {
+    if (isClosed) return;
+    load().catch((error: unknown) => {
+      env.faults.failureOf(error, "tasks/get");
+      env.clock.after(RETRY_MS, look);
+    });
+  };
+
+  return {
+    begin() {
+      if (!isBegun) look();
+      isBegun = true;
+    },
+    callTask: (call, known, job) => ask(call, (engine) => engine.call(call, taskJob(known, job), known.task)),
+    refuseTerms: (call, { task }) => refusedTerms(task, call),
+    answer: (call) => ask(call, (engine) => engine.answer(call)),
+    watch: async (call, ids) => watchTasks((await load()).desk, call, ids),
+    async close() {
+      isClosed = true;
+      await engine?.then((it) => it.close()).catch(() => {});
+    },
+  };
+}
+
+const AWAY_MS = 1_000;
+
+/** What a caller is told while the store is away: that, and when to try again. Throws any other error. */
+function whileAway(error: unknown, { method }: Call, { faults }: Environment): Outcome & { kind: "failed" } {
+  if (!isAway(error)) throw error;
+  const failure = faults.failureOf(error, method);
+  const data = { ...(failure.data as JsonObject), retryAfterMs: AWAY_MS };
+  return { kind: "failed", failure: { ...failure, message: "tasks cannot be reached now", data } };
+}
+
+/** What runs tasks once the store is there. */
+interface TaskEngine {
+  readonly desk: TaskDesk;
+  /** Runs a tool for a caller that knows tasks: as one at once, or when it lasts. */
+  call(call: ToolCall, job: TaskJob, mode: TaskMode): ToolOutcome | Promise<ToolOutcome>;
+  answer(call: Call): Promise<Outcome>;
   close(): Promise<void>;
 }
 
 interface TaskEngineOptions {
   readonly env: Environment;
-  readonly limits: TaskLimits | undefined;
+  readonly limits: TaskDesk["limits"];
   /** What to run for a task that was begun elsewhere. */
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
 
 /** Resolves when it hears of tasks. Where the store outlives this process, it goes on with what others left behind. */
-export async function createTaskEngine({ env, limits: given, prepare }: TaskEngineOptions): Promise<TaskEngine> {
-  const limits = limitsOf(given);
+async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Promise<TaskEngine> {
   const store = await env.store.load();
   const records = createTaskRecords(store, env.now);
   const isRequestBound = env.clock.requestBound === true;
@@ -116,6 +200,7 @@ export async function createTaskEngine({ env, limits: given, prepare }: TaskEngi
   if (isWatched) void recovery.recover();
 
   return {
+    desk,
     answer: createAnswering({ ...createTaskMethods(desk, running), "tasks/result": createTaskResult(desk, running) }),
     call(call, job, mode) {
       const isTask = mode === "required" || call.tasks?.wanted === true;
@@ -125,7 +210,6 @@ export async function createTaskEngine({ env, limits: given, prepare }: TaskEngi
       if (isTask) return atOnce(call, job);
       return isNamed(call) ? asItIs(call, job) : firstAsItIs(call, job);
     },
-    watch: (call, ids) => watchTasks(desk, call, ids),
     async close() {
       stop();
       await holding(desk.env.clock, running.close());

@@ -1,23 +1,32 @@
-export type { Awaitable } from "../../std/awaitable.ts";
-export { type MemoryStoreOptions, memoryStore } from "../memory-store.ts";
-export {
-  type AppendOptions,
-  type Conditions,
-  type Lease,
-  type Leases,
-  type ListOptions,
-  type Message,
-  type NamedValue,
-  type PutOptions,
-  type Reading,
-  type Store,
-  StoreError,
-  type StoreErrorCode,
-  type StreamEvent,
-  type Streams,
-  type Subscription,
-  type Topics,
-  type Value,
-  type Values,
-} from "../store.ts";
-export { type OpenStoreOptions, openStore } from "./open-store.ts";
+import { unreachable } from "../../std/unreachable.ts";
+import { memoryStore } from "../memory-store.ts";
+import { readAddress } from "../open-store.ts";
+import type { Store } from "../store.ts";
+
+export type * from "../index.ts";
+export { StoreError } from "../store.ts";
+export { memoryStore };
+
+export interface OpenStoreOptions {
+  /** What all keys in Redis start with. A file, or memory, has no need for it: it belongs to one application. */
+  readonly prefix?: string | undefined;
+}
+
+/**
+ * Opens the store at an address: `memory:`, `sqlite:./file.db`, `redis://host`, `rediss://host` or `valkey://host`.
+ *
+ * Only the driver that is needed is loaded. Rejects with `invalid` for any other address.
+ */
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
+  const address = readAddress(url);
+  switch (address.kind) {
+    case "memory":
+      return memoryStore();
+    case "sqlite":
+      return (await import("./sqlite-store.ts")).sqliteStore(address.path);
+    case "redis":
+      return (await import("./redis-store.ts")).redisStore(address.url, options);
+    default:
+      return unreachable(address);
+  }
+}

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { Redis, RedisOptions } from "ioredis";
+import type { Redis } from "ioredis";
 import { systemClock } from "../../std/clock.ts";
 import { createDeadlines, type Deadline, type Deadlines } from "../../std/deadlines.ts";
 import { StoreError } from "../store.ts";
-import type { RedisAddress, RedisTls } from "./redis-address.ts";
-import { type KeyPart, type Keys, type ScriptName, scripts } from "./redis-scripts.ts";
+import { endClient, type RedisAddress, runScript } from "./redis-client.ts";
+import type { KeyPart, Keys, ScriptName } from "./redis-scripts.ts";
 
 /**
  * One connection to Redis that comes back when it breaks.
@@ -52,6 +52,7 @@ const BUSY_MS = 100;
 
 export function createLink({ client, teller, waitMs, maxWaiting, onUp, onMessage }: LinkOptions): Link {
   const deadlines = createDeadlines(systemClock);
+  const limits = { idleMs: 0, totalMs: waitMs };
   const { calls, waiting, settle, fail, failAll } = createCalls();
   let count = 0;
   let state: "new" | "up" | "down" | "closed" = "new";
@@ -82,6 +83,7 @@ export function createLink({ client, teller, waitMs, maxWaiting, onUp, onMessage
   const attempt = (call: Call): void => {
     waiting.delete(call);
     call.sent = true;
+    writeTogether(client.stream);
     call.send().then(
       (value) => {
         if (settle(call)) call.answer(value);
@@ -117,14 +119,14 @@ export function createLink({ client, teller, waitMs, maxWaiting, onUp, onMessage
     if (state === "new" && failureOf(error) === "refused") failAll(teller.rejection(error));
   });
 
-  const run: Link["run"] = async (send) => {
-    if (state === "closed") throw new StoreError("closed", "the store is closed");
-    if (waiting.size >= maxWaiting) throw new StoreError("unavailable", `redis: ${waiting.size} calls wait already`);
+  const run = <T>(send: (redis: Redis) => Promise<T>): Promise<T> => {
+    if (state === "closed") return Promise.reject(isClosed());
+    if (waiting.size >= maxWaiting) return Promise.reject(isFull(waiting.size));
     if (client.status === "wait") client.connect().catch(() => {});
-    return new Promise((resolve, reject) => {
-      const deadline = deadlines.start({ idleMs: 0, totalMs: waitMs }, () => expire(call));
-      const answer = (value: unknown): void => resolve(value as Awaited<ReturnType<typeof send>>);
-      const call: Call = { number: count++, deadline, send: async () => send(client), answer, reject, sent: false };
+    return new Promise<T>((resolve, reject) => {
+      const deadline = deadlines.start(limits, () => expire(call));
+      const answer = resolve as (value: unknown) => void;
+      const call: Call = { number: count++, deadline, send: () => send(client), answer, reject, sent: false };
       calls.add(call);
       if (state === "up") attempt(call);
       else waiting.add(call);
@@ -140,10 +142,25 @@ export function createLink({ client, teller, waitMs, maxWaiting, onUp, onMessage
     async close() {
       if (state === "closed") return;
       state = "closed";
-      failAll(new StoreError("closed", "the store is closed"));
+      failAll(isClosed());
       await endClient(client);
     },
   };
+}
+
+function isClosed(): StoreError {
+  return new StoreError("closed", "the store is closed");
+}
+
+function isFull(waiting: number): StoreError {
+  return new StoreError("unavailable", `redis: ${waiting} calls wait already`);
+}
+
+/** Commands of one turn go out in one write. */
+function writeTogether(stream: Redis["stream"]): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 /** Gives up a connection that somebody took who then says nothing. */
@@ -191,81 +208,6 @@ function createCalls(): Calls {
       for (const call of calls) fail(call, error);
     },
   };
-}
-
-/** Makes a client that is not connected yet. The name is for whoever looks at the clients of a Redis. */
-type ClientFactory = (name: string) => Redis;
-
-/** Rejects with `unsupported` without the package. */
-export async function clientFactory(address: RedisAddress, tls: RedisTls | undefined): Promise<ClientFactory> {
-  const { Redis } = await import("ioredis").catch(() => {
-    throw new StoreError("unsupported", "redis: needs the package ioredis; install it with npm i ioredis");
-  });
-  return (name) => new Redis({ ...clientOptions(address, tls), connectionName: name });
-}
-
-/** Runs a script. Its keys come first. */
-function runScript(redis: Redis, name: ScriptName, args: readonly string[]): Promise<unknown> {
-  const run = (redis as unknown as Readonly<Record<string, (...args: string[]) => Promise<unknown>>>)[commandOf(name)];
-  return (run as (...args: string[]) => Promise<unknown>).apply(redis, [...args]);
-}
-
-function commandOf(name: string): string {
-  return `plugbay:${name}`;
-}
-
-function clientOptions(address: RedisAddress, tls: RedisTls | undefined): RedisOptions {
-  const { host, port, username, password, db } = address;
-  return {
-    host,
-    port,
-    db,
-    ...(username !== undefined && { username }),
-    ...(password !== undefined && { password }),
-    ...(address.tls && { tls: { ...tls } }),
-    scripts: Object.fromEntries(Object.entries(scripts).map(([name, script]) => [commandOf(name), { ...script }])),
-    lazyConnect: true,
-    keepAlive: 10_000,
-    connectTimeout: 5_000,
-    disconnectTimeout: 500,
-    maxLoadingRetryTime: 250,
-    retryStrategy: backOff,
-    // What to do with commands that cannot be sent, or whose answer is lost, is decided by the link: they fail at once.
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    autoResubscribe: false,
-  };
-}
-
-/** How long to wait before the next attempt to connect: longer each time, and different for everybody. */
-function backOff(attempt: number): number {
-  return Math.min(1_000, 25 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
-}
-
-const QUIT_MS = 1_000;
-
-/** Ends a connection, politely if that is possible at once. Never throws. */
-async function endClient(client: Redis): Promise<void> {
-  const ended = new Promise<void>((resolve) => client.once("end", () => resolve()));
-  if (client.status === "ready") {
-    client.quit().catch(() => {});
-    await within(ended, QUIT_MS);
-  }
-  if (client.status === "end") return;
-  // Without a connection there is no end to wait for.
-  const connected = client.status !== "reconnecting" && client.status !== "wait";
-  client.disconnect();
-  if (connected) await within(ended, QUIT_MS);
-}
-
-/** Resolves with `work`, or after `ms` without it. */
-export async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 /** Why a command did not work, as far as it matters for what to do next. */

@@ -1,8 +1,7 @@
 import { checkName, checkTtl } from "../check.ts";
 import { type Lease, type Leases, type Store, StoreError } from "../store.ts";
-import { parseRedisUrl, type RedisTls } from "./redis-address.ts";
+import { clientFactory, parseRedisUrl, type RedisTls, within } from "./redis-client.ts";
 import {
-  clientFactory,
   createLink,
   createTeller,
   type Link,
@@ -10,7 +9,6 @@ import {
   type RedisParts,
   redisParts,
   ttlText,
-  within,
 } from "./redis-connection.ts";
 import { createKeys } from "./redis-scripts.ts";
 import { redisStreams } from "./redis-streams.ts";
@@ -99,15 +97,22 @@ interface Work {
 type Method = (...args: readonly unknown[]) => Promise<unknown>;
 
 function createWork(): Work {
-  const calls = new Set<Promise<unknown>>();
+  let open = 0;
   let ended = false;
+  let settled = (): void => {};
+
+  const leave = (): void => {
+    open--;
+    if (open === 0) settled();
+  };
 
   const tracked = (method: Method): Method => {
-    return async (...args) => {
-      if (ended) throw new StoreError("closed", "the store is closed");
+    return (...args) => {
+      if (ended) return Promise.reject(new StoreError("closed", "the store is closed"));
       const call = method(...args);
-      calls.add(call);
-      return call.finally(() => calls.delete(call));
+      open++;
+      call.then(leave, leave);
+      return call;
     };
   };
 
@@ -115,9 +120,12 @@ function createWork(): Work {
     track<T extends object>(methods: T) {
       return Object.fromEntries(Object.entries(methods).map(([name, method]) => [name, tracked(method)])) as T;
     },
-    async end() {
+    end() {
       ended = true;
-      await Promise.allSettled(calls);
+      if (open === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        settled = resolve;
+      });
     },
   };
 }

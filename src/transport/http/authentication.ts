@@ -10,7 +10,7 @@ import {
   authOf,
   type ResourceMetadata,
 } from "../../model/authenticator.ts";
-import { type Failure, McpError } from "../../model/errors.ts";
+import { type Failure, isCallerMissing, McpError } from "../../model/errors.ts";
 import type { NeededAuth } from "../../model/peer.ts";
 import { inPlaceOf, type Service, withCall } from "../../model/service.ts";
 import { defined } from "../../std/defined.ts";
@@ -108,7 +108,8 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
         const outcome = await service(
           known === undefined ? call : withCall(call, { peer: { ...call.peer, auth: known } }),
         );
-        const isDenied = outcome.kind === "failed" && outcome.failure.code === "forbidden";
+        const isDenied =
+          outcome.kind === "failed" && (outcome.failure.code === "forbidden" || isCallerMissing(outcome.failure));
         if (isDenied && http !== undefined) denied.set(http, outcome.failure);
         return outcome;
       };

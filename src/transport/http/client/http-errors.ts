@@ -39,11 +39,11 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
 };
 
-/** The error of an answer that says by its status that the request failed. `detail` is what its body says. */
+/** The error of a response whose status says that the request failed: `unauthorized` for a 401. `detail` is what its body says. */
 export function httpError(response: IncomingResponse, detail?: string): McpError {
   const { status } = response;
   const message = `${answered(response, detail)}${status === 401 ? signInHint : ""}`;
-  return new McpError("http-error", message, { data: factsOf(response) });
+  return new McpError(status === 401 ? "unauthorized" : "http-error", message, { data: factsOf(response) });
 }
 
 /** The same for a request that the server did not take: one too many is `limit-reached`, and says when to retry. */

@@ -66,8 +66,8 @@ describe("a server at a URL that is asked what it is", () => {
   it.each([401, 403, 408, 429, 502, 503])("and answers %i, has not said what it is", async (status) => {
     const { http, client } = httpConnecting();
     (await http.expect("server/discover")).reply(status);
-    const code = status === 429 ? "limit-reached" : "http-error";
-    await expect(client).rejects.toMatchObject({ code, data: { status } });
+    const codes: Readonly<Record<number, string>> = { 401: "unauthorized", 429: "limit-reached" };
+    await expect(client).rejects.toMatchObject({ code: codes[status] ?? "http-error", data: { status } });
     expect(http.said()).toEqual(["server/discover"]);
   });
 

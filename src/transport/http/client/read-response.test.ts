@@ -80,14 +80,14 @@ describe("C122: a request that is not answered", () => {
   it("but with 401, fails with the challenge", async () => {
     const challenge = 'Bearer resource_metadata="https://x.example/"';
     const error = await ending((request) => request.reply(401, { "www-authenticate": challenge }));
-    expect(error).toMatchObject({ code: "http-error", data: { status: 401, challenge } });
+    expect(error).toMatchObject({ code: "unauthorized", data: { status: 401, challenge } });
   });
 
   it.each([401, 403, 503])(
     "but with %i and a JSON-RPC error, fails with the status, and says the error",
     async (status) => {
       expect(await ending((request) => request.error(-32001, "no token", { status }))).toMatchObject({
-        code: "http-error",
+        code: status === 401 ? "unauthorized" : "http-error",
         message: expect.stringMatching(status === 401 ? /: "no token"; sign in with / : /: "no token"$/),
         data: { status },
       });

@@ -1,0 +1,134 @@
+import type { Channel, Sender } from "../../jsonrpc/channel.ts";
+import { createPeer } from "../../jsonrpc/create-peer.ts";
+import type { Exchange } from "../../jsonrpc/inbound.ts";
+import { encodeMessage, type Incoming, type Message, type Notification, type Parsed } from "../../jsonrpc/message.ts";
+import type { PeerHandlers, RpcPeer } from "../../jsonrpc/peer.ts";
+import { createGate } from "../../std/gate.ts";
+import type { HttpFacts } from "../../std/http-facts.ts";
+import { openLiveSink } from "../../transport/http/event-sink.ts";
+import type { Pulse } from "../../transport/http/heartbeat.ts";
+import type { EventSink, HttpHeaders, HttpReply } from "../../transport/http/http-message.ts";
+import type { Feed, FeedOptions } from "../session/change-feed.ts";
+import { createServerSession, type ResumableSession, type SessionRecord } from "../session/server-session.ts";
+import { type AnswerStream, itemsOf, type PostRules } from "./post-response.ts";
+import type { CallRules } from "./session-rules.ts";
+
+/** What stays of a session when nothing is going on. */
+export interface SessionHome {
+  /** A stream for the answers to what was posted. */
+  createStream(posted: Parsed): AnswerStream;
+  /** The text of a stream with these messages and no others. */
+  whole(texts: readonly string[]): string;
+  /** Begins the ids of questions. Each time something begins to go on, it is another one. */
+  readonly idPrefix: string;
+  /** True when the client understands a stream that ends early. */
+  readonly primes: boolean;
+  readonly feed: Feed | undefined;
+  createFeed(options: FeedOptions): Feed;
+  /** Writes what belongs to no call. */
+  tell(text: string): Promise<void> | undefined;
+  /** Hears that no POST waits for an answer. */
+  calmed(): void;
+  /** Hears that nothing more is to be said. */
+  ended(): void;
+}
+
+/** What a session needs while something is going on: a peer with its requests, the calls that run, the way of each. */
+export class ActiveSession implements Channel, PeerHandlers, PostRules {
+  readonly incoming: AsyncIterable<readonly Incoming[]> = nothing;
+  readonly pulse: Pulse;
+  readonly alwaysStream: boolean;
+  readonly rpc: RpcPeer;
+  readonly session: ResumableSession;
+  readonly #home: SessionHome;
+  readonly #rules: CallRules;
+  /** POSTs that wait for an answer. */
+  calls = 0;
+
+  /** Goes on from a record, else waits for `initialize`. */
+  constructor(home: SessionHome, rules: CallRules, record?: SessionRecord) {
+    const { service, clock, deadlines, maxOpen, drainMs, askTimeoutMs } = rules;
+    this.#home = home;
+    this.#rules = rules;
+    this.pulse = rules.pulse;
+    this.alwaysStream = rules.alwaysStream;
+    const ids = { firstId: record?.nextId, idPrefix: home.idPrefix };
+    this.rpc = createPeer(this, this, { maxOpen, drainMs, clock, deadlines, ...ids });
+    this.session = createServerSession({
+      service,
+      peer: this.rpc,
+      gate: createGate({ maxRunning: rules.maxConcurrent, maxWaiting: Number.POSITIVE_INFINITY }),
+      clock,
+      askTimeoutMs,
+      discover: rules.discover,
+      createFeed: (options) => home.createFeed(options),
+      resume: record === undefined || home.feed === undefined ? undefined : { record, feed: home.feed },
+    });
+  }
+
+  /** True while it cannot be done without. */
+  get busy(): boolean {
+    return this.calls > 0 || this.session.busy || this.rpc.isBusy();
+  }
+
+  request(exchange: Exchange): Promise<void> | undefined {
+    return this.session.request(exchange);
+  }
+
+  notification(notification: Notification, via: Sender): void {
+    this.session.notification(notification, via);
+  }
+
+  acceptsBatches(): boolean {
+    return this.session.acceptsBatches();
+  }
+
+  send(message: Message): Promise<void> | undefined {
+    return this.#home.tell(encodeMessage(message));
+  }
+
+  async close(): Promise<void> {
+    this.#home.ended();
+  }
+
+  get aside(): Sender {
+    return this;
+  }
+
+  /** For what a POST brought that is not answered. */
+  asideFor(http: HttpFacts): Sender {
+    return { http, send: (message) => this.send(message) };
+  }
+
+  cancel(posted: Parsed): void {
+    for (const item of itemsOf(posted)) {
+      if (item.kind !== "request") continue;
+      const params = { requestId: item.id, reason: "the platform ended the request" };
+      this.rpc.take({ kind: "notification", method: "notifications/cancelled", params }, this);
+    }
+  }
+
+  get resumable(): boolean {
+    return this.#home.primes;
+  }
+
+  createStream(posted: Parsed): AnswerStream {
+    return this.#home.createStream(posted);
+  }
+
+  whole(texts: readonly string[]): string {
+    return this.#home.whole(texts);
+  }
+
+  openSink(to: HttpReply, headers: HttpHeaders): EventSink {
+    return openLiveSink(to, this.#rules, headers);
+  }
+
+  done(): void {
+    if (--this.calls === 0) this.#home.calmed();
+  }
+}
+
+const nothing: AsyncIterable<readonly Incoming[]> = {
+  [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
+};

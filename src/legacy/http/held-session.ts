@@ -1,0 +1,92 @@
+import type { Failure } from "../../model/errors.ts";
+import type { Auth } from "../../model/peer.ts";
+import type { ChangeNotification } from "../session/change-feed.ts";
+import { type ChangesReader, SessionChanges } from "./session-changes.ts";
+import { SessionReplay } from "./session-replay.ts";
+import type { SessionRules } from "./session-rules.ts";
+import type { Kept, KeptSession } from "./session-store.ts";
+
+/** What all sessions that a process holds have in common. */
+export interface HolderRules {
+  readonly rules: SessionRules;
+  /** Hands a message that was kept to who reads what belongs to no call, if somebody does. */
+  deliver(session: string, position: number, text: string): Promise<void> | undefined;
+}
+
+/**
+ * What the process that opened a session holds until it ends, whether or not
+ * something is going on: when its client was last heard of, how much is kept for
+ * it and, where there is no other process, what it hears of.
+ */
+export class HeldSession implements ChangesReader {
+  readonly id: string;
+  /** What was last read of it. */
+  kept: Kept | undefined;
+  readonly replay: SessionReplay;
+  seen: number;
+  readonly #holder: HolderRules;
+  readonly #auth: Auth | undefined;
+  #changes: SessionChanges | undefined;
+  /** What is to be told when the client has caught up: the same only once. */
+  #waiting: Map<string, string> | undefined;
+  #ended = false;
+
+  constructor(id: string, auth: Auth | undefined, holder: HolderRules) {
+    this.id = id;
+    this.#auth = auth;
+    this.#holder = holder;
+    this.replay = new SessionReplay(id, holder.rules);
+    this.seen = holder.rules.clock.now();
+  }
+
+  /** Hears of changes from now on. */
+  begin(record: KeptSession): void {
+    if (this.#changes !== undefined || this.#ended) return;
+    const { rules } = this.#holder;
+    this.#changes = new SessionChanges({ session: this.id, rules, auth: this.#auth, record }, this);
+    void this.#changes.refresh();
+  }
+
+  /** What it hears of may be different. Resolves to why it cannot hear of that. */
+  async refresh(): Promise<Failure | undefined> {
+    return this.#changes?.refresh();
+  }
+
+  /** Keeps what belongs to no call, and writes it to who reads that. A promise means that the client is slow. */
+  send(text: string): Promise<void> | undefined {
+    if (this.#ended) return undefined;
+    const position = this.replay.addAside(text);
+    return typeof position === "number" ? this.#holder.deliver(this.id, position, text) : undefined;
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#changes?.close();
+    this.#waiting?.clear();
+    this.replay.clear();
+  }
+
+  changed(change: ChangeNotification): void {
+    const text = this.#changes?.textOf(change);
+    if (text === undefined) return;
+    if (this.#waiting !== undefined) return void this.#waiting.set(subjectOf(change), text);
+    const slow = this.send(text);
+    if (slow !== undefined) void this.#tellRest(slow);
+  }
+
+  async #tellRest(slow: Promise<void>): Promise<void> {
+    const waiting = new Map<string, string>();
+    this.#waiting = waiting;
+    await slow;
+    for (const [subject, text] of waiting) {
+      waiting.delete(subject);
+      await this.send(text);
+    }
+    this.#waiting = undefined;
+  }
+}
+
+function subjectOf({ method, params }: ChangeNotification): string {
+  const what = params.uri ?? params.elicitationId;
+  return typeof what === "string" ? `${method} ${what}` : method;
+}

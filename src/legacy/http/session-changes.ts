@@ -1,0 +1,251 @@
+import type { ServerCodec } from "../../codec/codec.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { encodeMessage } from "../../jsonrpc/message.ts";
+import type { Failure } from "../../model/errors.ts";
+import type { Auth, ServerCapabilities } from "../../model/peer.ts";
+import { isLegacy, newestLegacy } from "../../model/revision.ts";
+import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
+import { legacyServer } from "../codec/server-codec.ts";
+import {
+  allLists,
+  type ChangeListener,
+  type ChangeNotification,
+  type Feed,
+  type SharedListening,
+} from "../session/change-feed.ts";
+import { createFollowing, type Following } from "../session/follow-task.ts";
+import type { SessionRules } from "./session-rules.ts";
+import type { KeptSession, Waits } from "./session-store.ts";
+
+interface SessionChangesOptions {
+  readonly session: string;
+  readonly rules: SessionRules;
+  /** On whose behalf the session hears of changes. */
+  readonly auth: Auth | undefined;
+  readonly record: KeptSession;
+}
+
+/** Who hears of what a session hears of. */
+export interface ChangesReader {
+  changed(change: ChangeNotification): void;
+  /** Sends a message that belongs to no change. A promise means that the client is slow. */
+  send(text: string): Promise<void> | undefined;
+}
+
+/**
+ * What a session hears of: changed lists, resources it subscribed to, pages its user was sent to, tasks it has begun. There
+ * may be very many that do nothing: it holds no more than it must.
+ */
+export class SessionChanges implements ChangeListener {
+  readonly #codec: ServerCodec;
+  readonly #session: string;
+  readonly #rules: SessionRules;
+  readonly #auth: Auth | undefined;
+  /** What the client was told in the handshake; it hears of nothing else. */
+  readonly #capabilities: ServerCapabilities;
+  readonly #reader: ChangesReader;
+  #calls: readonly SharedListening[] = none;
+  #isListening = false;
+  /** Counts who wants to listen: the last one does. */
+  #turn = 0;
+  #isClosed = false;
+  #tasks: Following | undefined;
+  /** Pages of which nothing more is said. */
+  #completed: Set<unknown> | undefined;
+
+  constructor({ session, rules, auth, record }: SessionChangesOptions, reader: ChangesReader) {
+    const { revision } = record.peer;
+    this.#codec = legacyServer(isLegacy(revision) ? revision : newestLegacy);
+    this.#session = session;
+    this.#rules = rules;
+    this.#auth = auth;
+    this.#capabilities = record.capabilities;
+    this.#reader = reader;
+  }
+
+  /** False when it has to listen anew: something ended it. */
+  get isListening(): boolean {
+    return this.#isListening;
+  }
+
+  /** The message for the client, if it is told of this. */
+  textOf(change: ChangeNotification): string | undefined {
+    const text = change.text(this.#codec);
+    if (text === undefined || change.method !== elicitationComplete) return text;
+    return this.#complete(change.params.elicitationId) ? text : undefined;
+  }
+
+  /** Listens for what the session subscribed to and waits for, as the store has it now. Resolves to why it cannot. */
+  async refresh(after?: () => number | undefined): Promise<Failure | undefined> {
+    const { alone, sessions, waits } = this.#rules;
+    if (alone) this.#turn++;
+    else this.stop();
+    const turn = this.#turn;
+    const [waiting, reading] = [
+      orNothing(() => waits.read(this.#session)),
+      orNothing(() => sessions.uris(this.#session)),
+    ];
+    const wanted = waiting instanceof Promise ? await waiting : waiting;
+    const uris = reading instanceof Promise ? await reading : reading;
+    if (turn !== this.#turn || wanted === undefined || uris === undefined) return undefined;
+    for (const [taskId, task] of Object.entries(wanted.tasks)) void this.#follow(taskId, task);
+    const asked = { ...allLists, resourceSubscriptions: uris, elicitationIds: wanted.pages };
+    const filter = honoured(asked, this.#capabilities);
+    this.#isListening = true;
+    // Changes that are counted have to be heard in their order.
+    const begun = this.#listen(alone ? partsOf(filter) : [filter], after?.());
+    if (begun.length === 0) return undefined;
+    return (await Promise.all(begun)).find((failure) => failure !== undefined);
+  }
+
+  /** Hears of nothing until {@link refresh}. */
+  stop(): void {
+    this.#turn++;
+    this.#isListening = false;
+    for (const call of this.#calls) call.stop();
+    this.#calls = none;
+  }
+
+  /** Hears of nothing for a while. Returns whether it still should go on, when asked. */
+  pause(): () => boolean {
+    this.stop();
+    this.#isListening = true;
+    const turn = this.#turn;
+    return () => turn === this.#turn;
+  }
+
+  /** Hears of nothing any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.stop();
+    this.#tasks?.stop();
+  }
+
+  tell(change: ChangeNotification): void {
+    this.#reader.changed(change);
+  }
+
+  ended(listening: SharedListening): void {
+    this.#isListening = false;
+    this.#calls = this.#calls.filter((call) => call !== listening);
+  }
+
+  /** Has a call for each of these, and no other. Returns when those begin that are new. */
+  #listen(filters: readonly ListenFilter[], after: number | undefined): readonly Promise<Failure | undefined>[] {
+    const { hub } = this.#rules;
+    const before = new Map(this.#calls.map((call) => [JSON.stringify(call.filter), call]));
+    const calls: SharedListening[] = [];
+    const begun: Promise<Failure | undefined>[] = [];
+    for (const filter of filters) {
+      if (Object.keys(filter).length === 0) continue;
+      const known = before.get(JSON.stringify(filter));
+      const call = known ?? hub.listen({ filter, auth: this.#auth, after }, this);
+      calls.push(call);
+      if (known === undefined) begun.push(call.begun);
+    }
+    for (const call of this.#calls) if (!calls.includes(call)) call.stop();
+    this.#calls = calls;
+    return begun;
+  }
+
+  /** What was told before is not told again. Of progress, that is as far as it was when this began to follow. */
+  async #follow(taskId: string, { token, isKnown = false }: Waits["tasks"][string]): Promise<void> {
+    const { waits, service } = this.#rules;
+    this.#tasks ??= createFollowing((id) => void waits.dropTask(this.#session, id).catch(() => {}));
+    if (this.#tasks.has(taskId)) return;
+    if (!isKnown) await waits.tellTask(this.#session, taskId).catch(() => {});
+    if (this.#isClosed) return;
+    const send = (method: string, params: JsonObject): Promise<void> | undefined =>
+      this.#reader.send(encodeMessage({ kind: "notification", method, params }));
+    const task = { taskId, progressToken: token, isKnown };
+    this.#tasks.follow(task, { service, codec: this.#codec, auth: this.#auth, send });
+  }
+
+  /** Nothing more is said of a page. False when that was so before. */
+  #complete(id: unknown): boolean {
+    this.#completed ??= new Set();
+    if (typeof id !== "string" || this.#completed.has(id)) return false;
+    this.#completed.add(id);
+    const [oldest] = this.#completed;
+    if (this.#completed.size > MAX_COMPLETED) this.#completed.delete(oldest);
+    this.#rules.waits.dropPage(this.#session, id).catch(() => {});
+    return true;
+  }
+}
+
+const none: readonly SharedListening[] = [];
+
+const MAX_COMPLETED = 100;
+
+/** Each thing to hear of for itself, so that all sessions that hear of it share a call. */
+function partsOf({ resourceSubscriptions = [], elicitationIds = [], ...lists }: ListenFilter): readonly ListenFilter[] {
+  return [
+    lists,
+    ...resourceSubscriptions.map((uri) => ({ resourceSubscriptions: [uri] })),
+    ...elicitationIds.map((id) => ({ elicitationIds: [id] })),
+  ];
+}
+
+/** Of a call that only tries whether the service would listen. */
+const deaf: ChangeListener = { tell() {}, ended() {} };
+
+/** Undefined while the store is away. */
+function orNothing<T>(read: () => T | Promise<T>): T | undefined | Promise<T | undefined> {
+  try {
+    const value = read();
+    return value instanceof Promise ? value.catch(() => undefined) : value;
+  } catch {
+    return undefined;
+  }
+}
+
+interface SessionFeedOptions {
+  readonly session: string;
+  /** What the client was told in the handshake. */
+  readonly capabilities: ServerCapabilities;
+  readonly rules: SessionRules;
+  /** On whose behalf it subscribes. */
+  auth(): Auth | undefined;
+  /** Hears that what is kept has changed. Resolves to why the session does not hear of that, as far as this process knows. */
+  changed(): Promise<Failure | undefined>;
+}
+
+/** Writes down what a session subscribes to and waits for, for the process that tells it of changes. */
+export function createSessionFeed({ session, capabilities, rules, auth, changed }: SessionFeedOptions): Feed {
+  const { sessions, waits } = rules;
+
+  /** Where another process may be the one that listens: whether the service would. */
+  const attempt = async (uri: string): Promise<Failure | undefined> => {
+    const filter = honoured({ resourceSubscriptions: [uri] }, capabilities);
+    if (rules.alone || Object.keys(filter).length === 0) return undefined;
+    const listening = rules.hub.listen({ filter, auth: auth() }, deaf);
+    const failure = await listening.begun;
+    listening.stop();
+    return failure;
+  };
+
+  const keep = async (write: Promise<void>): Promise<Failure | undefined> => {
+    try {
+      await write;
+      return await changed();
+    } catch {
+      return { code: "internal", message: "subscriptions cannot be kept now" };
+    }
+  };
+
+  const subscribe = async (uri: string): Promise<Failure | undefined> => {
+    const failure = (await attempt(uri)) ?? (await keep(sessions.subscribe(session, uri)));
+    if (failure !== undefined && rules.alone) await keep(sessions.unsubscribe(session, uri));
+    return failure;
+  };
+
+  return {
+    start: async () => undefined,
+    stop() {},
+    subscribe,
+    unsubscribe: (uri) => keep(sessions.unsubscribe(session, uri)),
+    subscriptions: () => [],
+    expect: (elicitationId) => void keep(waits.addPage(session, elicitationId)),
+    follow: (task) => void keep(waits.addTask(session, task)),
+  };
+}

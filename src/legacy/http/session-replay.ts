@@ -1,0 +1,159 @@
+import { type Awaitable, promised } from "../../std/awaitable.ts";
+import type { Clock } from "../../std/clock.ts";
+import type { SessionRules } from "./session-rules.ts";
+import { ASIDE, partName, WHOLE } from "./session-store.ts";
+
+/**
+ * What is kept of a session for clients that come back, within its bounds: what
+ * belongs to no call, responses that went out whole, and response streams that
+ * have ended. Each of them has the bounds for itself.
+ */
+export class SessionReplay {
+  readonly #session: string;
+  readonly #rules: SessionRules;
+  #asides: ReplayBound | undefined;
+  #wholes: ReplayBound | undefined;
+  #streams: ReplayBound<string> | undefined;
+
+  constructor(session: string, rules: SessionRules) {
+    this.#session = session;
+    this.#rules = rules;
+  }
+
+  /** Keeps a message that belongs to no call. Its position among them. */
+  addAside(text: string): Awaitable<number | undefined> {
+    this.#asides ??= new ReplayBound(this.#rules);
+    this.#asides.add({ item: undefined, events: 1, chars: text.length, at: this.#rules.clock.now() });
+    return this.#append(ASIDE, [text], this.#asides);
+  }
+
+  /** Keeps a response that went out in one piece. Nothing waits for it: its client has it, in all likelihood. */
+  addWhole(id: string, texts: readonly string[]): void {
+    this.#wholes ??= new ReplayBound(this.#rules);
+    const events = [wholeMark(id), ...texts];
+    this.#wholes.add({ item: undefined, events: events.length, chars: charsOf(texts), at: LONG_AGO });
+    void promised(() => this.#append(WHOLE, events, this.#wholes as ReplayBound)).catch(() => {});
+  }
+
+  /** A response stream has ended. The oldest of those that ended are forgotten when they are too many, or too long. */
+  addEnded(name: string, events: number, chars: number): void {
+    this.#streams ??= new ReplayBound(this.#rules);
+    for (const old of this.#streams.add({ item: name, events, chars, at: this.#rules.clock.now() })) this.#forget(old);
+  }
+
+  /** Forgets the response streams that have ended. */
+  clear(): void {
+    for (const name of this.#streams?.clear() ?? []) this.#forget(name);
+  }
+
+  #append(part: string, texts: readonly string[], bound: ReplayBound): Awaitable<number | undefined> {
+    const { store, sessionTtlMs: ttl } = this.#rules;
+    const limits = { keep: bound.keep, ...(ttl > 0 && { ttl }) };
+    return store.streams.append(partName(this.#session, part), texts, limits);
+  }
+
+  #forget(name: string): void {
+    const { values, streams } = this.#rules.store;
+    void promised(() => values.delete(name)).catch(() => {});
+    void promised(() => streams.delete(name)).catch(() => {});
+  }
+}
+
+/** Stands before the messages of a response that went out whole. */
+export function wholeMark(id: string): string {
+  return `=${id}`;
+}
+
+export function isWholeMark(text: string): boolean {
+  return text.startsWith("=");
+}
+
+function charsOf(texts: readonly string[]): number {
+  let sum = 0;
+  for (const { length } of texts) sum += length;
+  return sum;
+}
+
+interface Bounds {
+  /** Events that are kept in any case, if there is room. */
+  readonly replayEvents: number;
+  /** Characters that are kept at most. */
+  readonly replayChars: number;
+  readonly clock: Clock;
+}
+
+interface Entry<T> {
+  readonly item: T;
+  readonly events: number;
+  readonly chars: number;
+  readonly at: number;
+}
+
+/** What is younger than this may be on its way to a client whose connection is just breaking. */
+const YOUNG_MS = 10_000;
+/** For what need not be kept because it is young. */
+const LONG_AGO = Number.NEGATIVE_INFINITY;
+
+/**
+ * How much is kept: the last `replayEvents`, and more while they are young, within
+ * `replayChars`. The newest is kept however long it is.
+ */
+export class ReplayBound<T = undefined> {
+  readonly #bounds: Bounds;
+  readonly #entries: Entry<T>[] = [];
+  #first = 0;
+  #events = 0;
+  #chars = 0;
+  #dropped = false;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  /** How many of the newest events to keep. What was added by others counts as long as there is room. */
+  get keep(): number {
+    return this.#dropped ? this.#events : Math.max(this.#events, this.#bounds.replayEvents);
+  }
+
+  /** Returns what has to go for it. */
+  add(entry: Entry<T>): readonly T[] {
+    this.#entries.push(entry);
+    this.#events += entry.events;
+    this.#chars += entry.chars;
+    return this.#isFull() ? this.#trim() : nothing;
+  }
+
+  /** Forgets everything, and returns it. */
+  clear(): readonly T[] {
+    const items = this.#entries.slice(this.#first).map(({ item }) => item);
+    this.#entries.length = 0;
+    this.#first = 0;
+    return items;
+  }
+
+  #isFull(): boolean {
+    const { replayEvents, replayChars, clock } = this.#bounds;
+    if (this.#entries.length - this.#first <= 1) return false;
+    if (this.#chars > replayChars) return true;
+    return this.#events > replayEvents && clock.now() - (this.#entries[this.#first]?.at ?? 0) > YOUNG_MS;
+  }
+
+  #trim(): readonly T[] {
+    this.#dropped = true;
+    const items: T[] = [];
+    while (this.#isFull()) {
+      const entry = this.#entries[this.#first++] as Entry<T>;
+      this.#events -= entry.events;
+      this.#chars -= entry.chars;
+      items.push(entry.item);
+    }
+    // Moving the rest to the front now and then keeps the cost of an event constant.
+    if (this.#first >= 1_024 && this.#first * 2 >= this.#entries.length) {
+      this.#entries.splice(0, this.#first);
+      this.#first = 0;
+    }
+    return items;
+  }
+}
+
+const nothing: readonly never[] = [];
