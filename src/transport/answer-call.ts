@@ -105,9 +105,9 @@ function hangUpOf({ via }: Exchange): HangUp | undefined {
 export type NotificationSource = Pick<WireCall, "peer" | "logLevel">;
 
 /** Notifications of clients on their way to the service, each as a call that nobody waits for. */
-export interface Hearing {
+export interface NotificationQueue {
   /** Runs `answer` when it has its turn. One too many is dropped, as are those that no author hears. */
-  hear(
+  add(
     notification: Notification,
     via: Sender,
     source: NotificationSource,
@@ -116,11 +116,11 @@ export interface Hearing {
 }
 
 /** `maxOpen` bounds those whose handling is not over. */
-export function createHearing(gate: Gate<Exchange>, maxOpen: number): Hearing {
+export function createNotificationQueue(gate: Gate<Exchange>, maxOpen: number): NotificationQueue {
   let open = 0;
 
   return {
-    hear(notification, via, source, answer) {
+    add(notification, via, source, answer) {
       if (!isHeard(notification.method) || open >= maxOpen) return;
       const exchange = new Unanswered(notification, via);
       const work = async (): Promise<void> => {
@@ -134,7 +134,7 @@ export function createHearing(gate: Gate<Exchange>, maxOpen: number): Hearing {
 }
 
 /** Notifications of one client that may be under way or wait. */
-export const maxHeard = 64;
+export const maxNotifications = 64;
 
 function toCall({ method, params: said }: Notification, { peer, logLevel }: NotificationSource): WireCall {
   const { _meta, ...params } = said;

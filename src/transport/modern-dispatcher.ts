@@ -10,7 +10,14 @@ import { type DiscoverResult, methodRow } from "../model/methods.ts";
 import type { Implementation } from "../model/peer.ts";
 import type { Service } from "../model/service.ts";
 import type { Gate } from "../std/gate.ts";
-import { type Answering, answerCall, createHearing, type Hearing, maxHeard, statedSource } from "./answer-call.ts";
+import {
+  type Answering,
+  answerCall,
+  createNotificationQueue,
+  maxNotifications,
+  type NotificationQueue,
+  statedSource,
+} from "./answer-call.ts";
 
 /** Why subscriptions end when nobody cancelled them. */
 const closing = new McpError("connection-closed", "the server is closing");
@@ -18,7 +25,7 @@ const closing = new McpError("connection-closed", "the server is closing");
 const over = Promise.resolve();
 
 /** Serves requests that say who sends them, each on its own. */
-export interface ModernDesk {
+export interface ModernDispatcher {
   /**
    * Answers a request, now or when it has its turn; one too many is answered with an error. A promise holds back the
    * reading of more: who was told so does not read it.
@@ -30,20 +37,20 @@ export interface ModernDesk {
   endListening(): void;
 }
 
-export interface ModernDeskOptions {
+export interface ModernDispatcherOptions {
   readonly service: Service;
   /** Reaches the client, also about calls that are over. */
   readonly peer: Pick<RpcPeer, "notify">;
   readonly gate: Gate<Exchange>;
   /** Notifications that may be under way or wait. Default: as many as one client may have. */
-  readonly maxHeard?: number;
+  readonly maxNotifications?: number;
   /** What the service says of itself. */
   discover(): Promise<DiscoverResult>;
 }
 
-export function createModernDesk(options: ModernDeskOptions): ModernDesk {
+export function createModernDispatcher(options: ModernDispatcherOptions): ModernDispatcher {
   const { service, peer, gate, discover } = options;
-  let hearing: Hearing | undefined;
+  let notifications: NotificationQueue | undefined;
   const listening = new Set<Exchange>();
   let server: Implementation | undefined;
 
@@ -66,7 +73,7 @@ export function createModernDesk(options: ModernDeskOptions): ModernDesk {
     return answerCall(exchange, decoded.value, answering);
   };
 
-  /** The protocol wants a subscription that the server ends to be cancelled, too. The result comes first, being the kinder word. */
+  /** The protocol wants a subscription that the server ends to be cancelled, too: after its result is sent. */
   const tellEnd = ({ request: { id }, abort }: Exchange): void => {
     if (abort.aborted && abort.reason !== closing) return;
     peer.notify("notifications/cancelled", withMeta({ requestId: id }, metaKeys.subscriptionId, id));
@@ -97,8 +104,8 @@ export function createModernDesk(options: ModernDeskOptions): ModernDesk {
       return undefined;
     },
     notification(notification, via) {
-      hearing ??= createHearing(gate, options.maxHeard ?? maxHeard);
-      hearing.hear(notification, via, statedSource(notification), (exchange, wire) =>
+      notifications ??= createNotificationQueue(gate, options.maxNotifications ?? maxNotifications);
+      notifications.add(notification, via, statedSource(notification), (exchange, wire) =>
         answerCall(exchange, wire, answering),
       );
     },

@@ -1,6 +1,6 @@
 import type { ClientCodec } from "../codec/codec.ts";
-import { asJson, isObject, type JsonObject } from "../json/json.ts";
-import type { Id, Notification } from "../jsonrpc/message.ts";
+import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
+import type { ErrorObject, Id, Notification } from "../jsonrpc/message.ts";
 import type { Lost, Reply, RequestOptions } from "../jsonrpc/outbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { type Failure, McpError, toFailure } from "../model/errors.ts";
@@ -8,6 +8,7 @@ import { metaKeys, metaOf } from "../model/meta.ts";
 import type { Method } from "../model/methods.ts";
 import { markUnsent } from "../model/safe-to-retry.ts";
 import { abortReason, type CallOf, type OutcomeOf, onAbort } from "../model/service.ts";
+import { type Mask, maskJson } from "../std/secrets.ts";
 
 /** Sends a call over a connection and brings back its outcome. Never rejects. */
 export function sendCall<M extends Method>(
@@ -165,4 +166,9 @@ function describeAbort(reason: unknown): string | undefined {
   if (typeof reason === "string") return reason;
   if (reason instanceof McpError) return reason.code === "cancelled" ? undefined : reason.code;
   return undefined;
+}
+
+/** An error of a peer without the secrets that it repeats. */
+export function maskError({ code, message, data }: ErrorObject, mask: Mask): ErrorObject {
+  return { code, message: mask(message), ...(data !== undefined && { data: maskJson(data, mask) as Json }) };
 }

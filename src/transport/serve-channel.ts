@@ -1,8 +1,8 @@
-import { isObject, type Json } from "../json/json.ts";
+import { isObject } from "../json/json.ts";
 import { weightOf } from "../json/weight.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import type { Exchange } from "../jsonrpc/inbound.ts";
-import type { ErrorObject, Incoming, Notification, Request } from "../jsonrpc/message.ts";
+import type { Incoming, Notification, Request } from "../jsonrpc/message.ts";
 import { type AnsweringPeer, createAnsweringPeer, type PeerCounters, type PeerOptions } from "../jsonrpc/peer.ts";
 import { McpError } from "../model/errors.ts";
 import { metaKeys } from "../model/meta.ts";
@@ -13,10 +13,9 @@ import { systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
 import { holding } from "../std/hold.ts";
 import type { HttpFacts } from "../std/http-facts.ts";
-import { type Mask, maskJson } from "../std/secrets.ts";
 import { describeService } from "./describe-service.ts";
 import { createLegacySession, type LegacySession } from "./legacy-server.ts";
-import { createModernDesk } from "./modern-dispatcher.ts";
+import { createModernDispatcher } from "./modern-dispatcher.ts";
 
 export interface ServeOptions extends Omit<PeerOptions, "answerUnreadable"> {
   /** Handlers of one client that run at once; more calls wait. Default 64; 0 is off. */
@@ -59,14 +58,14 @@ export interface Serving {
  */
 export function serveChannel(channel: Channel, service: Service, options: ServeOptions = {}): Serving {
   const { maxConcurrent = 64, askTimeoutMs = 300_000, clock = systemClock } = options;
-  const outlet = createOutlet(channel);
+  const output = createBackpressuredChannel(channel);
   const gate = createGate<Exchange>({
     maxRunning: maxConcurrent,
     maxWaiting: (options.maxQueued ?? 1024) || Number.POSITIVE_INFINITY,
     maxWeight: (options.maxHeldBytes ?? 8_388_608) || Number.POSITIVE_INFINITY,
     weigh: ({ request }) => weightOf(request.params),
     // Answers that nobody reads take memory, too.
-    heldUp: () => outlet.caughtUp,
+    heldUp: () => output.caughtUp,
   });
   let flaw: McpError | undefined;
   let described: Promise<unknown> | undefined;
@@ -85,16 +84,16 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
   };
 
   const handle = (exchange: Exchange): Promise<void> | undefined =>
-    (isModern(exchange.request, session) ? desk : session).request(exchange);
+    (isModern(exchange.request, session) ? dispatcher : session).request(exchange);
 
   /** What is answered at once is not while the client does not read; calls wait at the gate, and what follows them is read. */
   const handleInTime = async (exchange: Exchange): Promise<void> => {
-    while (outlet.caughtUp !== undefined) await outlet.caughtUp;
+    while (output.caughtUp !== undefined) await output.caughtUp;
     await handle(exchange);
   };
 
   const endListening = (): void => {
-    desk.endListening();
+    dispatcher.endListening();
     session.close();
   };
 
@@ -109,20 +108,20 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
   };
 
   const rpc: AnsweringPeer = createAnsweringPeer(
-    outlet,
+    output,
     {
       request: (exchange) =>
-        outlet.caughtUp === undefined || runsHandler(exchange.request.method)
+        output.caughtUp === undefined || runsHandler(exchange.request.method)
           ? handle(exchange)
           : handleInTime(exchange),
       notification: (notification, via) =>
-        (session.greeted && !isModern(notification, session) ? session : desk).notification(notification, via),
+        (session.greeted && !isModern(notification, session) ? session : dispatcher).notification(notification, via),
       acceptsBatches: () => session.acceptsBatches(),
       hungUp: endListening,
     },
     options,
   );
-  const desk = createModernDesk({ service, peer: rpc, gate, discover });
+  const dispatcher = createModernDispatcher({ service, peer: rpc, gate, discover });
   const session: LegacySession = createLegacySession({ service, peer: rpc, gate, clock, askTimeoutMs, discover });
 
   const ready = whenReady();
@@ -131,7 +130,7 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
   return {
     ready,
     ended: rpc.run().then((error) => flaw ?? error),
-    take: (message, http) => rpc.take(message, { http, send: outlet.send }),
+    take: (message, http) => rpc.take(message, { http, send: output.send }),
     drain,
     close() {
       endListening();
@@ -149,13 +148,13 @@ function isModern({ method, params }: Request | Notification, session: LegacySes
 }
 
 /** A channel that knows whether its peer keeps up with what is sent to it. */
-interface Outlet extends Channel {
+interface BackpressuredChannel extends Channel {
   /** Resolves when the peer has caught up. Undefined while it keeps up. */
   readonly caughtUp: Promise<void> | undefined;
 }
 
 /** Watches what is sent into a channel. Use the returned channel instead of the one given. */
-export function createOutlet(channel: Channel): Outlet {
+export function createBackpressuredChannel(channel: Channel): BackpressuredChannel {
   let slow: Promise<void> | undefined;
 
   const watch = async (written: Promise<void>): Promise<void> => {
@@ -186,9 +185,4 @@ export interface ServeHandle extends AsyncDisposable {
   readonly closed: Promise<void>;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent, never rejects. */
   close(): Promise<void>;
-}
-
-/** An error of a peer without the secrets that it repeats. */
-export function maskError({ code, message, data }: ErrorObject, mask: Mask): ErrorObject {
-  return { code, message: mask(message), ...(data !== undefined && { data: maskJson(data, mask) as Json }) };
 }

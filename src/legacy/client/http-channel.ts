@@ -4,7 +4,7 @@ import { createDeadlines } from "../../std/deadlines.ts";
 import { networkError } from "../../transport/http/client/http-errors.ts";
 import { answerLimits, createLingering } from "../../transport/http/client/read-response.ts";
 import type { HttpChannel, HttpChannelOptions } from "../../transport/legacy-client.ts";
-import { maskError } from "../../transport/serve-channel.ts";
+import { maskError } from "../../transport/send-call.ts";
 import {
   createPendingRequests,
   endSession,

@@ -16,7 +16,7 @@ import {
 } from "../../transport/http/client/read-response.ts";
 import type { IncomingResponse } from "../../transport/http/http-message.ts";
 import type { HttpChannelOptions } from "../../transport/legacy-client.ts";
-import { maskError } from "../../transport/serve-channel.ts";
+import { maskError } from "../../transport/send-call.ts";
 import { createInbox } from "./inbox.ts";
 
 /**

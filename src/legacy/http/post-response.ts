@@ -20,11 +20,12 @@ import {
   type HttpHeaders,
   type HttpReply,
   jsonHeaders,
+  type PutOff,
+  putOffBy,
   refusal,
   sendAnswer,
   streamHeaders,
 } from "../../transport/http/http-message.ts";
-import { type PutOff, putOffBy } from "../../transport/http/put-off.ts";
 import type { KeptSession } from "./session-store.ts";
 
 /** The events that answer a POST. */

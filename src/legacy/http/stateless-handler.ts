@@ -7,7 +7,7 @@ import type { CallOrigin, Service } from "../../model/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { createGate } from "../../std/gate.ts";
 import type { HttpFacts } from "../../std/http-facts.ts";
-import { answerCall, createHearing } from "../../transport/answer-call.ts";
+import { answerCall, createNotificationQueue } from "../../transport/answer-call.ts";
 import { type HttpReply, refusal, refuseBusy, sendAnswer } from "../../transport/http/http-message.ts";
 import { type ExchangeRules, HttpExchange } from "../../transport/http/http-request.ts";
 import type { LegacyHandler } from "../../transport/http/legacy-handlers.ts";
@@ -62,12 +62,12 @@ export function createStatelessDoor(options: StatelessOptions): LegacyHandler {
   };
 
   // The gate bounds those of all clients together.
-  const hearing = createHearing(gate, Number.POSITIVE_INFINITY);
+  const notifications = createNotificationQueue(gate, Number.POSITIVE_INFINITY);
 
   const hear = (notification: Notification, http: HttpFacts): void => {
     const revision = statedRevision(http.header("mcp-protocol-version"));
     const source = { peer: { revision, capabilities: {} }, logLevel: undefined };
-    hearing.hear(notification, { http, send: () => undefined }, source, (exchange, wire) =>
+    notifications.add(notification, { http, send: () => undefined }, source, (exchange, wire) =>
       answerCall(exchange, wire, { codec: legacyServer(revision), serve: service }),
     );
   };

@@ -14,7 +14,7 @@ import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision 
 import type { CallOrigin, Service } from "../../model/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Gate } from "../../std/gate.ts";
-import { createHearing, type Hearing, maxHeard } from "../../transport/answer-call.ts";
+import { createNotificationQueue, maxNotifications, type NotificationQueue } from "../../transport/answer-call.ts";
 import type { LegacySession } from "../../transport/legacy-server.ts";
 import type { LegacyServerCodec, Session } from "../codec/codec.ts";
 import { legacyServer } from "../codec/server-codec.ts";
@@ -80,7 +80,7 @@ class HandshakeSession implements ResumableSession {
   readonly #options: ServerSessionOptions;
   #state: State;
   #running = 0;
-  #hearing: Hearing | undefined;
+  #notifications: NotificationQueue | undefined;
   readonly #desk: LiveDesk;
 
   constructor(options: ServerSessionOptions) {
@@ -205,8 +205,8 @@ class HandshakeSession implements ResumableSession {
   }
 
   #hear(notification: Notification, via: Sender, { codec, session }: Link): void {
-    this.#hearing ??= createHearing(this.#options.gate, maxHeard);
-    this.#hearing.hear(notification, via, session, (exchange, wire) => {
+    this.#notifications ??= createNotificationQueue(this.#options.gate, maxNotifications);
+    this.#notifications.add(notification, via, session, (exchange, wire) => {
       this.#running++;
       return new LiveAnswering(this.#desk, codec, exchange, wire).run();
     });

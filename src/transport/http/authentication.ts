@@ -57,7 +57,7 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
   if (typeof auth !== "function")
     throw new McpError("invalid-definition", "auth must be an authenticator, or a function");
   const { metadata, schemes = [{ scheme: "Bearer" }], requiredScopes = [], credentials = [] } = auth;
-  const desk = metadata === undefined ? undefined : createMetadataDesk({ metadata, path, hosts });
+  const metadataEndpoint = metadata === undefined ? undefined : createMetadataEndpoint({ metadata, path, hosts });
   const hidden = new Set(["authorization", "dpop", ...credentials.map((name) => name.toLowerCase())]);
   /** What was forbidden, by the request that asked for it. */
   const denied = new WeakMap<HttpFacts, Failure>();
@@ -66,7 +66,7 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
     const text = challengeHeader(schemes, {
       ...refused,
       scopes: refused.scopes ?? requiredScopes,
-      metadataUrl: desk?.urlFor(head),
+      metadataUrl: metadataEndpoint?.urlFor(head),
     });
     return text === "" ? {} : { "www-authenticate": text };
   };
@@ -89,7 +89,7 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
   };
 
   return {
-    tell: (head) => desk?.answer(head),
+    tell: (head) => metadataEndpoint?.answer(head),
     async identify(head, cors) {
       try {
         const found = checked(await auth(head));
@@ -243,7 +243,7 @@ export interface MetadataOptions {
 }
 
 /** What a protected server says of itself to whoever asks (RFC 9728). */
-interface MetadataDesk {
+interface MetadataEndpoint {
   /** Answers a request for it. Undefined when the request is for something else. */
   answer(head: HttpHead): HttpAnswer | undefined;
   /** Where it is, for a request to the endpoint. */
@@ -252,7 +252,7 @@ interface MetadataDesk {
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-export function createMetadataDesk({ metadata, path, hosts }: MetadataOptions): MetadataDesk {
+export function createMetadataEndpoint({ metadata, path, hosts }: MetadataOptions): MetadataEndpoint {
   const { resource, ...rest } = metadata;
   const known = resource === undefined ? undefined : new URL(resource);
   const checkHost = createHostCheck(hosts);

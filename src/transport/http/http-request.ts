@@ -7,8 +7,14 @@ import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { Linked } from "../../std/linked-set.ts";
 import { sseEvent } from "../../std/sse.ts";
 import { openLiveSink, type SinkRules } from "./event-sink.ts";
-import { type EventSink, type HttpHeaders, type HttpReply, jsonHeaders, streamHeaders } from "./http-message.ts";
-import { putOffBy } from "./put-off.ts";
+import {
+  type EventSink,
+  type HttpHeaders,
+  type HttpReply,
+  jsonHeaders,
+  putOffBy,
+  streamHeaders,
+} from "./http-message.ts";
 
 export interface ExchangeRules extends SinkRules {
   /** Answers are streams, also those that could be plain. */

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { createManualClock } from "../../testing/clock.ts";
-import { createLiveRequests } from "./live-requests.ts";
+import { createLiveRequests } from "./fetch-handler.ts";
 
 /** A clock whose timers can be ended, as a platform does with those of a request. */
 function mortalClock() {

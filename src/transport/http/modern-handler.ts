@@ -8,11 +8,11 @@ import type { Service } from "../../model/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { createGate } from "../../std/gate.ts";
 import { LinkedSet } from "../../std/linked-set.ts";
-import { createModernDesk } from "../modern-dispatcher.ts";
+import { createModernDispatcher } from "../modern-dispatcher.ts";
 import { type HttpHead, type HttpReply, refuseBusy } from "./http-message.ts";
 import { type ExchangeRules, HttpExchange } from "./http-request.ts";
 
-export interface ModernDoorOptions extends Omit<ExchangeRules, "ended"> {
+export interface ModernHandlerOptions extends Omit<ExchangeRules, "ended"> {
   readonly service: Service;
   readonly clock: Clock;
   readonly maxConcurrent: number;
@@ -23,7 +23,7 @@ export interface ModernDoorOptions extends Omit<ExchangeRules, "ended"> {
 }
 
 /** Serves requests that say who sends them, each on its own. */
-export interface ModernDoor {
+export interface ModernHandler {
   post(request: Request, head: HttpHead, reply: HttpReply): void;
   /** Hands a notification to the service. */
   notification(notification: Notification, head: HttpHead): void;
@@ -31,12 +31,18 @@ export interface ModernDoor {
   close(): Promise<void>;
 }
 
-export function createModernDoor(options: ModernDoorOptions): ModernDoor {
+export function createModernHandler(options: ModernHandlerOptions): ModernHandler {
   const { service, clock, pulse, maxConcurrent, maxQueued, maxListeners, discover } = options;
   const gate = createGate({ maxRunning: maxConcurrent, maxWaiting: maxQueued || Number.POSITIVE_INFINITY });
   // The gate bounds those of all clients together.
-  const maxHeard = Number.POSITIVE_INFINITY;
-  const desk = createModernDesk({ service, peer: { notify: () => undefined }, gate, maxHeard, discover });
+  const maxNotifications = Number.POSITIVE_INFINITY;
+  const dispatcher = createModernDispatcher({
+    service,
+    peer: { notify: () => undefined },
+    gate,
+    maxNotifications,
+    discover,
+  });
   const open = createOpenExchanges(options);
   let listening = 0;
 
@@ -70,11 +76,11 @@ export function createModernDoor(options: ModernDoorOptions): ModernDoor {
       }
       reply.onGone(() => exchange.cancel());
       streamLater(exchange);
-      void desk.request(exchange);
+      void dispatcher.request(exchange);
     },
-    notification: (notification, http) => desk.notification(notification, { http, send: () => undefined }),
+    notification: (notification, http) => dispatcher.notification(notification, { http, send: () => undefined }),
     close() {
-      desk.endListening();
+      dispatcher.endListening();
       return open.drain();
     },
   };
@@ -88,7 +94,7 @@ function disagreement(request: Request, head: HttpHead): string | undefined {
   return typeof version === "string" ? headerProblem(request, version, head) : undefined;
 }
 
-/** The exchanges of one door that are not over yet. */
+/** The exchanges of one handler that are not over yet. */
 interface OpenExchanges {
   add(exchange: HttpExchange): void;
   delete(exchange: HttpExchange): void;

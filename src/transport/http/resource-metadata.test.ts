@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { fakeHead } from "../../../test/support/fake-reply.ts";
-import { createMetadataDesk, type MetadataOptions } from "./authentication.ts";
+import { createMetadataEndpoint, type MetadataOptions } from "./authentication.ts";
 
 const issuer = "https://login.example";
 const wellKnown = "/.well-known/oauth-protected-resource";
 
-function desk(options: Partial<MetadataOptions> = {}) {
+function metadataEndpoint(options: Partial<MetadataOptions> = {}) {
   const metadata = { authorization_servers: [issuer] };
-  const { answer, urlFor } = createMetadataDesk({
+  const { answer, urlFor } = createMetadataEndpoint({
     metadata,
     path: "/mcp",
     hosts: ["shop.example", "localhost"],
@@ -23,7 +23,7 @@ const resourceOf = (answer: { readonly body: string } | undefined) => answer && 
 
 describe("the metadata of a protected server", () => {
   it("is at the well-known place of its path and of its origin, for everybody", () => {
-    const { ask } = desk();
+    const { ask } = metadataEndpoint();
     for (const path of [wellKnown, `${wellKnown}/`, `${wellKnown}/mcp`, `${wellKnown}/mcp/`, `${wellKnown}/mcp?x=1`]) {
       const answer = ask(path);
       expect(answer).toMatchObject({
@@ -42,7 +42,7 @@ describe("the metadata of a protected server", () => {
   });
 
   it("is nowhere else", () => {
-    const { ask } = desk();
+    const { ask } = metadataEndpoint();
     for (const path of [
       "/mcp",
       "/",
@@ -56,29 +56,31 @@ describe("the metadata of a protected server", () => {
   });
 
   it("names the server by the host that was called, if that is allowed; without TLS only on this machine", () => {
-    const { ask, urlFor } = desk();
+    const { ask, urlFor } = metadataEndpoint();
     expect(resourceOf(ask(wellKnown, "localhost:3000"))).toBe("http://localhost:3000/mcp");
     expect(urlFor("/mcp", "localhost:3000")).toBe(`http://localhost:3000${wellKnown}/mcp`);
     expect(ask(wellKnown, "evil.example")).toMatchObject({ status: 403 });
-    expect(resourceOf(desk({ hosts: "any" }).ask(wellKnown, "any.example"))).toBe("https://any.example/mcp");
-    expect(resourceOf(desk({ hosts: "any" }).ask(wellKnown, "[::1]:8080"))).toBe("http://[::1]:8080/mcp");
+    expect(resourceOf(metadataEndpoint({ hosts: "any" }).ask(wellKnown, "any.example"))).toBe(
+      "https://any.example/mcp",
+    );
+    expect(resourceOf(metadataEndpoint({ hosts: "any" }).ask(wellKnown, "[::1]:8080"))).toBe("http://[::1]:8080/mcp");
   });
 
   it("names the server as it is told to", () => {
     const metadata = { resource: "https://api.example/v1/mcp", authorization_servers: [issuer] };
-    const { ask, urlFor } = desk({ metadata });
+    const { ask, urlFor } = metadataEndpoint({ metadata });
     for (const path of [wellKnown, `${wellKnown}/v1/mcp`, `${wellKnown}/mcp`]) {
       expect(resourceOf(ask(path))).toBe("https://api.example/v1/mcp");
     }
     expect(ask(wellKnown)?.headers).toMatchObject({ "cache-control": "max-age=300" });
     expect(urlFor()).toBe(`https://api.example${wellKnown}/v1/mcp`);
-    const root = desk({ metadata: { resource: "https://api.example" }, path: "/" });
+    const root = metadataEndpoint({ metadata: { resource: "https://api.example" }, path: "/" });
     expect(root.urlFor()).toBe(`https://api.example${wellKnown}`);
     expect(resourceOf(root.ask(wellKnown))).toBe("https://api.example");
   });
 
   it("is that of any path where the endpoint is at any path", () => {
-    const { ask, urlFor } = desk({ path: undefined });
+    const { ask, urlFor } = metadataEndpoint({ path: undefined });
     expect(resourceOf(ask(`${wellKnown}/a/b`))).toBe("https://shop.example/a/b");
     expect(resourceOf(ask(wellKnown))).toBe("https://shop.example");
     expect(urlFor("/a/b?c")).toBe(`https://shop.example${wellKnown}/a/b`);
@@ -86,7 +88,7 @@ describe("the metadata of a protected server", () => {
   });
 
   it("can be read, and asked for by pages, but not written", () => {
-    const { ask } = desk();
+    const { ask } = metadataEndpoint();
     expect(ask(wellKnown, "shop.example", "OPTIONS")).toMatchObject({
       status: 204,
       headers: { "access-control-allow-origin": "*", "access-control-allow-headers": "*" },

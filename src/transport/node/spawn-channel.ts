@@ -9,7 +9,7 @@ import { holding } from "../../std/hold.ts";
 import type { Command } from "../command.ts";
 import { createRemembered, modernCodes, type NegotiateOptions } from "../negotiate.ts";
 import { openChannel } from "../open-channel.ts";
-import { maskError } from "../serve-channel.ts";
+import { maskError } from "../send-call.ts";
 import { type LineChannelOptions, lineChannel } from "./line-channel.ts";
 import { commandMask, commandText } from "./program.ts";
 import { describeExit, type ExitContext, type ExitReport, spawnProcess, strayOutput } from "./spawn.ts";

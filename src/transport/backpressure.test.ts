@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { gate } from "../../test/support/served.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import type { Message } from "../jsonrpc/message.ts";
-import { createOutlet } from "./serve-channel.ts";
+import { createBackpressuredChannel } from "./serve-channel.ts";
 
 const message: Message = { kind: "notification", method: "m", params: {} };
 
@@ -12,7 +12,7 @@ function setUp(...paces: readonly (Promise<void> | undefined)[]) {
     send: vi.fn(() => paces[vi.mocked(channel.send).mock.calls.length - 1]),
     close: vi.fn(async () => {}),
   };
-  return { channel, outlet: createOutlet(channel) };
+  return { channel, outlet: createBackpressuredChannel(channel) };
 }
 
 describe("an outlet", () => {
