@@ -291,6 +291,19 @@ describe("bounds", () => {
     expect(post(initialize()).sent?.status).toBe(429);
   });
 
+  it("C112: there is room again when the time of sessions is over, however many there were", async () => {
+    const { open, post, clock } = serve({ maxSessions: 10_000, keepAliveMs: 0, sessionTtlMs: 60_000 });
+    for (let n = 0; n < 10_000; n++) {
+      const reply = post(initialize());
+      await reply.begun;
+    }
+    expect(post(initialize()).sent?.status).toBe(429);
+    clock.advance(59_999);
+    expect(post(initialize()).sent?.status).toBe(429);
+    await clock.advanceAsync(15_001);
+    await open();
+  });
+
   it("sessions that are about to open count", async () => {
     const { post } = serve({ maxSessions: 2 });
     const replies = [post(initialize()), post(initialize()), post(initialize())];

@@ -210,22 +210,22 @@ class SessionHandler implements LegacyHandler {
     if (id === undefined) return void sendAnswer(reply, refusals.missing);
     const known = this.#here.get(id);
     if (known === undefined && !isSessionId(id)) return void sendAnswer(reply, refusals.unknown);
-    const kept = this.#rules.sessions.find(id, known?.kept ?? this.#held.get(id)?.kept);
-    return kept instanceof Promise
-      ? kept.then((it) => this.#adopt(id, it, head, reply))
-      : this.#adopt(id, kept, head, reply);
+    const finding = this.#rules.sessions.find(id, known?.kept ?? this.#held.get(id)?.kept);
+    if (!(finding instanceof Promise)) return this.#admit(id, finding, head, reply);
+    return finding.then((kept) => this.#admit(id, kept, head, reply));
   }
 
-  #adopt(id: string, kept: Kept | undefined, head: HttpHead, reply: HttpReply): HttpSession | undefined {
-    const now = this.#options.clock.now();
-    const held = this.#held.get(id);
+  #admit(id: string, kept: Kept | undefined, head: HttpHead, reply: HttpReply): HttpSession | undefined {
     if (kept === undefined) this.#end(id);
+    const known = this.#here.get(id);
+    const held = known === undefined ? this.#held.get(id) : known.held;
+    const now = this.#options.clock.now();
     const isThere = kept !== undefined && (held === undefined || !this.#isOver(held, now));
     if (!isThere || kept.session.peer.auth?.principal !== authOf(head)?.principal) {
       return void sendAnswer(reply, refusals.unknown);
     }
+    const session = known ?? this.#create(id, held);
     if (held !== undefined) held.seen = now;
-    const session = this.#here.get(id) ?? this.#create(id, held);
     session.adopt(kept);
     session.touch(now);
     return session;
@@ -270,7 +270,8 @@ class SessionHandler implements LegacyHandler {
   /** True when nothing was heard of its client for too long, in the only process that could. */
   #isOver({ id, seen }: HeldSession, now: number): boolean {
     const { sessionTtlMs } = this.#options;
-    return this.#rules.alone && sessionTtlMs > 0 && now - seen >= sessionTtlMs && this.#here.get(id)?.busy !== true;
+    if (now - seen < sessionTtlMs || sessionTtlMs <= 0 || !this.#rules.alone) return false;
+    return this.#here.get(id)?.busy !== true;
   }
 
   #sweepLater(): void {

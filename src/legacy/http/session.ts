@@ -58,7 +58,8 @@ export class HttpSession implements SessionHome, ReadersHome, Beating {
   idPrefix = "";
   readonly id: string;
   readonly #host: SessionHost;
-  readonly #held: HeldSession | undefined;
+  /** Where this process opened the session. */
+  readonly held: HeldSession | undefined;
   readonly #replay: SessionReplay;
   readonly #responses: ResponseStreams;
   #readers: SessionReaders | undefined;
@@ -71,11 +72,10 @@ export class HttpSession implements SessionHome, ReadersHome, Beating {
   /** What is kept before it is told to other processes. */
   #keeping: Promise<void> | undefined;
 
-  /** `held` where this process opened the session. */
   constructor(id: string, host: SessionHost, held: HeldSession | undefined) {
     this.id = id;
     this.#host = host;
-    this.#held = held;
+    this.held = held;
     this.#replay = held?.replay ?? new SessionReplay(id, host.rules);
     this.#responses = new ResponseStreams(id, host.rules, this.#replay);
     host.rest.add(this);
@@ -94,7 +94,7 @@ export class HttpSession implements SessionHome, ReadersHome, Beating {
     this.#used = true;
     if (kept.version === this.#kept?.version) return;
     this.#kept = kept;
-    if (this.#held !== undefined) this.#held.kept = kept;
+    if (this.held !== undefined) this.held.kept = kept;
     this.#active?.session.adopt(kept.session);
   }
 
@@ -260,7 +260,7 @@ export class HttpSession implements SessionHome, ReadersHome, Beating {
   }
 
   tell(text: string): Promise<void> | undefined {
-    if (this.rules.alone) return this.#held?.send(text);
+    if (this.rules.alone) return this.held?.send(text);
     this.#keeping = (this.#keeping ?? Promise.resolve()).then(() => this.#keepAside(text));
     return this.#keeping;
   }
@@ -347,7 +347,7 @@ export class HttpSession implements SessionHome, ReadersHome, Beating {
       chain(
         this.#change((session) => (session.ready ? session : { ...session, ready: true, since })),
         () => {
-          if (alone && this.#kept !== undefined) this.#held?.begin(this.#kept.session);
+          if (alone && this.#kept !== undefined) this.held?.begin(this.#kept.session);
         },
       ),
     );
@@ -382,7 +382,7 @@ export class HttpSession implements SessionHome, ReadersHome, Beating {
   }
 
   async #subscriptionsChanged(): Promise<Failure | undefined> {
-    if (this.rules.alone) return this.#held?.refresh();
+    if (this.rules.alone) return this.held?.refresh();
     await this.rules.node.tell({ kind: "changed", session: this.id });
     return undefined;
   }
