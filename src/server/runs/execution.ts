@@ -18,6 +18,11 @@ export interface Job {
   fail(error: unknown): Outcome;
 }
 
+/** Runs handlers, over several calls where questions need it. */
+export interface Runner {
+  run(call: Call, job: Job): Outcome | Promise<Outcome>;
+}
+
 /** Who takes over a run from the call that began it. */
 export interface Successor {
   /** From now on it may abort the run, and hears of progress. */
