@@ -10,6 +10,8 @@ import type { Arrival, Dialogue, Past } from "./input-state.ts";
 /** What to run for a call, and how its end becomes an outcome. */
 export interface Job {
   readonly timeoutMs: number;
+  /** In place of that once it goes on as a task. */
+  readonly taskTimeoutMs?: number;
   start(execution: Execution): unknown;
   /** Called when it goes on for another call. */
   goOn?(execution: Execution): void;
