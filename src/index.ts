@@ -1,6 +1,4 @@
-export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "./bridge/tool-loop.ts";
 export type { Json, JsonObject } from "./json/json.ts";
-export type { JsonLimits } from "./json/parse.ts";
 export type { Ending } from "./model/connection.ts";
 export type * from "./model/content.ts";
 export type * from "./model/content.ts";
@@ -11,13 +9,11 @@ export {
   type Cacheable,
   type DiscoverResult,
   type Method,
-  type MethodRow,
   type Methods,
   type Page,
   type PageParams,
   type Params,
   type Result,
-  registerMethod,
   type TaskParams,
 } from "./model/methods.ts";
 export type { NotificationParams } from "./model/notification.ts";

@@ -86,7 +86,7 @@ export async function runTools(options: RunToolsOptions): Promise<RunToolsResult
   const { host, model, disclosure = "auto", maxCalls = 100, maxParallel = 8, signal, clock = systemClock } = options;
   const listed = await host.tools({ signal });
   const { tools, run } = disclose(toCatalog(listed), disclosure);
-  const offered = host.readResource === undefined ? tools : [...tools, readPage];
+  const offered = host.readResultPage === undefined ? tools : [...tools, readPage];
   const tell = options.onEvent ?? (() => {});
   const gate = createGate({ maxRunning: maxParallel, maxWaiting: Number.POSITIVE_INFINITY });
   let turns = 0;

@@ -4,7 +4,7 @@ import type { JsonObject } from "../json/json.ts";
 import type { Content, ResourceContents } from "../model/content.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
 
-/** Where tools come from: a host, or anything like one. */
+/** Where tools come from: a host, a client, or anything like them. */
 export interface ToolSource {
   tools(options: { readonly signal: AbortSignal | undefined }): Promise<readonly SourceTool[]>;
   callTool(
@@ -12,9 +12,8 @@ export interface ToolSource {
     args: JsonObject,
     options: { readonly signal: AbortSignal; readonly onProgress?: (progress: Progress) => void },
   ): Promise<CallToolResult>;
-  /** Reads the pages of results that were too large. */
-  readResource?(
-    server: string,
+  /** Reads a page of a result that was too large, where large results are cut into pages. */
+  readResultPage?(
     uri: string,
     options: { readonly signal: AbortSignal },
   ): Promise<{ readonly contents: readonly ResourceContents[] }>;
@@ -43,7 +42,7 @@ export async function runReadPage(
   if (typeof uri !== "string" || !uri.startsWith("plugbay-result:")) {
     return { content: [{ type: "text", text: "uri must be one that a cut result names" }], isError: true };
   }
-  const page = await source.readResource?.("", uri, { signal });
+  const page = await source.readResultPage?.(uri, { signal });
   return { content: (page?.contents ?? []).map(toContent) };
 }
 

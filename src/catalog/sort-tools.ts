@@ -27,28 +27,28 @@ export function compareUnits(a: string, b: string): number {
 
 /** A tool of one of many servers. */
 export interface CatalogTool {
-  /** The host's name of the server. It has no `:`. */
+  /** The host's name of the server. It has no `:`. Empty where there is one server only. */
   readonly server: string;
   readonly tool: Tool;
 }
 
 /** The name of a tool among those of all servers: `shop:buy`. */
 export function fullNameOf({ server, tool }: CatalogTool): string {
-  return `${server}:${tool.name}`;
+  return server === "" ? tool.name : `${server}:${tool.name}`;
 }
 
-/** A tool that a model may use, with the server it is from. */
+/** A tool that a model may use; of a host, with the server it is from. */
 export interface SourceTool extends Tool {
-  readonly server: string;
+  readonly server?: string;
   /** What its server calls it. */
-  readonly localName: string;
+  readonly localName?: string;
 }
 
 /** Tools for the catalog: to be metered, searched or disclosed. */
 export function toCatalog(tools: readonly SourceTool[]): readonly CatalogTool[] {
-  return tools.map(({ server, localName, ...rest }) => {
+  return tools.map(({ server = "", localName, ...rest }) => {
     // The alias of a host is no part of the tool.
     const { alias: _, ...tool } = rest as typeof rest & { readonly alias?: string };
-    return { server, tool: { ...tool, name: localName } };
+    return { server, tool: { ...tool, name: localName ?? tool.name } };
   });
 }

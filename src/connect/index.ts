@@ -1,5 +1,4 @@
 /// <reference path="../index.ts" preserve="true" />
-export { toolLoop } from "../bridge/tool-loop.ts";
 export { McpError } from "../model/errors.ts";
 export { connect } from "./connect.ts";
 export type * from "./web.ts";

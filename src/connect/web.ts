@@ -1,7 +1,6 @@
 import { type Connect, createConnect } from "./create-connect.ts";
 import { webPlatform } from "./web-platform.ts";
 
-export { type ToolLoopOptions, type ToolLoopResult, toolLoop } from "../bridge/tool-loop.ts";
 export type { CacheOptions } from "../client/cache-entries.ts";
 export type { CachedCallOptions, CallOptions, LogEntry, Progress, ToolCallOptions } from "../client/call-options.ts";
 export type { Client, ClientOptions } from "../client/client.ts";

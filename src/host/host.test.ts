@@ -608,7 +608,8 @@ describe("what a host allows", () => {
     await using host = open({ s: { target } }, { results: { maxChars: 100 } });
     const cut = await host.callTool("s:big");
     const { uri } = { uri: "", ...(cut._meta?.[cutKey] as object) };
-    expect((await host.readResource("s", uri)).contents[0]).toMatchObject({ text: "x".repeat(500) });
+    expect((await host.readResultPage(uri)).contents[0]).toMatchObject({ text: "x".repeat(500) });
+    await expect(host.readResultPage(`${uri}0`)).rejects.toMatchObject({ code: "resource-not-found" });
     await using whole = open({ s: { target } }, { results: false });
     expect((await whole.callTool("s:big")).content[0]).toMatchObject({ text: "x".repeat(500) });
   });

@@ -116,8 +116,9 @@ function fits(uri: string, template: string): boolean {
 
 /** Calls about one resource or prompt of a server. A server that is not connected is connected to. */
 export interface ItemCalls {
-  /** Reads a resource of a server, or a page of a result that was too large. */
   readResource(server: string, uri: string, options?: CachedCallOptions): Promise<Result<"resources/read">>;
+  /** Reads a page of a result that was too large, by the URI that the result names. */
+  readResultPage(uri: string): Promise<Result<"resources/read">>;
   getPrompt(
     server: string,
     name: string,
@@ -153,13 +154,23 @@ export function createItemCalls({ routes, gate, results, delivery }: ItemCallsOp
   };
 
   return {
-    readResource: async (server, uri, options) =>
-      results?.read(uri) ?? on(server, { type: "read", uri }, options, (client) => client.readResource(uri, options)),
+    readResource: (server, uri, options) =>
+      on(server, { type: "read", uri }, options, (client) => client.readResource(uri, options)),
+    readResultPage: async (uri) => {
+      const page = results?.read(uri);
+      if (page === undefined) throw gonePage(uri);
+      return page;
+    },
     getPrompt: (server, name, args, options) =>
       on(server, { type: "ref/prompt", name }, options, (client) => client.getPrompt(name, args, options)),
     complete: (server, params, options) =>
       on(server, params.ref, options, (client) => client.complete(params, options)),
   };
+}
+
+function gonePage(uri: string): McpError {
+  const message = `no page ${uri}: results are kept for a while only; call the tool again`;
+  return new McpError("resource-not-found", message, { data: { uri } });
 }
 
 /** The connection to a server, once it is known that a lock allows what is asked for. */

@@ -53,10 +53,11 @@ describe("pingIntervalMs", () => {
       ],
       tools: { hi: tool({ run: () => "hi" }) },
     });
-    const { memoryChannels, serveChannel } = await import("../../src/testing/index.ts");
+    const { memoryChannels } = await import("../../src/testing/index.ts");
+    const { serveChannel } = await import("../../src/server/index.ts");
     const open = async (pingIntervalMs?: number) => {
       const [here, there] = memoryChannels();
-      serveChannel(there, shop, { clock });
+      await serveChannel(shop, there, { clock });
       return connect(here, { clock, ...(pingIntervalMs !== undefined && { pingIntervalMs }) });
     };
     const [quiet, watched] = [await open(), await open(1_000)];
