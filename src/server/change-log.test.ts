@@ -292,7 +292,7 @@ describe("changes of one process without a store", () => {
     expect(heard()).toEqual([changed("tools", 2_000, { "plugbay/lost": true })]);
   });
 
-  it("are heard where everything ends with its request, by each listener on its own", async () => {
+  it("are told by who makes them where everything ends with its request", async () => {
     const clock = Object.assign(createManualClock(), { requestBound: true });
     const store = memoryStore({ clock });
     const server = createServer({ name: "shop", version: "1", listChanged: true, tools: {}, clock, store });

@@ -54,16 +54,17 @@ export function createChangeLog(given: Parts): ChangeLog {
   const listeners = new Set<Joined>();
   const report = (error: unknown): void => void env.faults.failureOf(error, "subscriptions/listen");
   const tell = createTelling(report);
-  const shared = createReading(env, listeners, tell);
+  const reading = createReading(env, listeners, tell);
   const outbox = createOutbox({
     clock: env.clock,
     everything: JSON.stringify(ANYTHING),
     // In turn: who has begun to listen hears what comes after.
     send: (texts) =>
-      shared.inTurn(async () => {
+      reading.inTurn(async () => {
         const { streams, topics, durable } = await env.store.load();
         const last = await streams.append(NAME, texts, { keep: durable ? KEEP : KEEP_IN_MEMORY });
-        await topics.publish(NAME, String(last));
+        if (env.clock.requestBound === true) await reading.goOn();
+        else await topics.publish(NAME, String(last));
       }),
     onDelay(texts, error) {
       report(error);
@@ -74,27 +75,23 @@ export function createChangeLog(given: Parts): ChangeLog {
 
   return {
     publish: (change) => outbox.add(JSON.stringify(change)),
-    join(listener) {
-      // Where everything ends with its request, each reads for itself: nothing goes on between requests.
-      const own = new Set<Joined>();
-      const reading = env.clock.requestBound === true ? createReading(env, own, tell) : shared;
-      return reading.inTurn(async () => {
+    join: (listener) =>
+      reading.inTurn(async () => {
         await reading.open();
         acknowledge(listener);
         const after = positionOf(listener.call);
         if (after !== undefined) await reading.catchUp(listener, after);
         const joined: Joined = { ...listener, seen: after ?? 0 };
-        reading.listeners.add(joined);
+        listeners.add(joined);
         return () => {
-          reading.listeners.delete(joined);
+          listeners.delete(joined);
           void reading.inTurn(reading.shut).catch(report);
         };
-      });
-    },
+      }),
     async close() {
       await outbox.close();
       listeners.clear();
-      await shared.inTurn(shared.shut);
+      await reading.inTurn(reading.shut);
     },
   };
 }
@@ -109,8 +106,8 @@ function acknowledge({ call, filter }: Listener): void {
   call.notify("notifications/subscriptions/acknowledged", { notifications: asJson(filter) });
 }
 
-/** Reads the stream for listeners of this process. What it does, it does in turn. */
-function createReading(env: Parts, listeners: Set<Joined>, tell: Telling) {
+/** Reads the stream for all listeners of this process. What it does, it does in turn. */
+function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling) {
   let subscription: Subscription | undefined;
   /** Up to here, listeners were told. */
   let position = 0;
@@ -140,15 +137,16 @@ function createReading(env: Parts, listeners: Set<Joined>, tell: Telling) {
   };
 
   return {
-    listeners,
     inTurn,
-    /** Listens from now on. */
+    /** Tells all listeners what is new. */
+    goOn,
+    /** Listens from now on. Where everything ends with its request nothing can: who publishes goes on with the reading. */
     async open(): Promise<void> {
       if (subscription !== undefined) return;
       const { streams, topics } = await env.store.load();
-      subscription = await topics.subscribe(NAME);
+      if (env.clock.requestBound !== true) subscription = await topics.subscribe(NAME);
       position = (await streams.read(NAME, 0, 1)).last;
-      void pump(subscription);
+      if (subscription !== undefined) void pump(subscription);
     },
     /** Tells one listener what the others were told after a position. */
     async catchUp(listener: Listener, after: number): Promise<void> {

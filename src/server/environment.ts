@@ -4,7 +4,7 @@ import type { Deadlines } from "../std/deadlines.ts";
 import type { Lazy } from "../std/lazy.ts";
 import type { Store } from "../store/store.ts";
 import type { Faults } from "./error-reporter.ts";
-import type { Runner } from "./runs/runner.ts";
+import type { Runner } from "./runs/execution.ts";
 
 /** What the parts of one server share. */
 export interface Environment {

@@ -23,12 +23,12 @@ export { audio, type Binary, embed, image, link, text } from "./content.ts";
 export type { Context } from "./context.ts";
 export { requireAuth } from "./context.ts";
 export type { FaultHook, FaultPlace } from "./error-reporter.ts";
-export type { CustomMethod, ServerOptions, TaskLimits } from "./options.ts";
+export type { CustomMethod, ServerOptions } from "./options.ts";
 export { type PromptDefinition, type PromptOptions, type PromptReturn, type Prompts, prompt } from "./prompt.ts";
 export { type ResourceDefinition, type ResourceOptions, type ResourceReturn, resource } from "./resource.ts";
 export { type Announcements, type Collection, createServer, type Server } from "./server.ts";
+export type { TaskLimits, TaskMode } from "./tasks/task-record.ts";
 export {
-  type TaskMode,
   type ToolDefinition,
   type ToolOptions,
   type ToolResult,

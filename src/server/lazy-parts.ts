@@ -3,3 +3,4 @@ export { memoryStore } from "../store/memory-store.ts";
 export { ask, askUrl, elicit, roots, sample, step } from "./ask.ts";
 export { createChangeLog } from "./change-log.ts";
 export { createInputRounds } from "./runs/input-rounds.ts";
+export { createTaskManager } from "./tasks/task-manager.ts";

@@ -11,28 +11,11 @@ import type { Context } from "./context.ts";
 import type { FaultHook } from "./error-reporter.ts";
 import type { Prompts } from "./prompt.ts";
 import type { ResourceDefinition } from "./resource.ts";
+import type { TaskLimits } from "./tasks/task-record.ts";
 import type { Tools } from "./tool.ts";
 
 /** A method of your own: params in, result out. */
 export type CustomMethod = (params: JsonObject, context: Context) => JsonObject | Promise<JsonObject>;
-
-/** How tasks are kept and run. Times are in ms; `Infinity` switches a limit off. */
-export interface TaskLimits {
-  /** How long a call of an `auto` tool may take before it becomes a task. Default 250. */
-  readonly afterMs?: number | undefined;
-  /** How long a task is kept from its creation on, but at least a minute after its end. Default 1 h. */
-  readonly ttlMs?: number | undefined;
-  /** The longest time a client may want one kept. Default 24 h. */
-  readonly maxTtlMs?: number | undefined;
-  /** How long clients are told to wait before they ask again. Default 1000. */
-  readonly pollIntervalMs?: number | undefined;
-  /** Tasks that may be under way in this process, those that wait for answers too. Default 100. */
-  readonly maxRunning?: number | undefined;
-  /** Tasks that ended in this process and are kept; the oldest give way. Default 10,000. */
-  readonly maxKept?: number | undefined;
-  /** After this long another process goes on with the tasks of one that died. Default 15,000. */
-  readonly leaseMs?: number | undefined;
-}
 
 /** What a server says of itself, what it offers, and how it behaves. */
 export interface ServerOptions<T extends Tools = Tools> extends OrUndefined<Implementation> {

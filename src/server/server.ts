@@ -116,8 +116,8 @@ export function createServer<const T extends Tools = Record<never, never>>(
   };
   const capabilities = () => describe().capabilities;
   const manager: Lazy<TaskManager> = lazy(
-    () => import("./tasks/task-manager.ts"),
-    ({ createTaskManager }) => createTaskManager({ env, limits: options.tasks, tool: tools.get }),
+    () => import("./lazy-parts.ts"),
+    ({ createTaskManager }) => createTaskManager({ env, limits: options.tasks, prepare: tools.prepare }),
   );
   const changes = createChanges({ env, capabilities, hasTasks: () => tools.hasTasks(), tasks: manager.load });
   let isOpen = false;

@@ -3,6 +3,7 @@ import type { Content, Icon } from "../model/content.ts";
 import type { CallToolResult, ToolAnnotations } from "../model/tool.ts";
 import type { AnySchema, InferIn, InferOut, ObjectSchema } from "../schema/infer.ts";
 import type { Context } from "./context.ts";
+import type { TaskMode } from "./tasks/task-record.ts";
 
 /** What a tool says of itself, and how it is run. */
 export interface ToolDescription {
@@ -29,9 +30,6 @@ export interface ToolDescription {
    */
   readonly task?: TaskMode | undefined;
 }
-
-/** Whether a call of a tool becomes a task. */
-export type TaskMode = "auto" | "required" | "never";
 
 /** What {@link tool} takes. `I` and `O` are the schemas, `R` is what `run` returns where there is no `output`. */
 export interface ToolOptions<I, O, R> extends ToolDescription {

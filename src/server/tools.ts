@@ -7,7 +7,7 @@ import { checkOptionNames, type OptionNames, type OtherNames } from "../model/op
 import { newest } from "../model/revision.ts";
 import { hasScopes, isScope } from "../model/scopes.ts";
 import type { Call, Outcome } from "../model/service.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+import type { CallToolParams, CallToolResult, Tool } from "../model/tool.ts";
 import { lazyCompiler } from "../schema/to-validator.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
@@ -28,7 +28,10 @@ import type { Environment } from "./environment.ts";
 import { isForReader } from "./error-reporter.ts";
 import { createRegistry, type Registry } from "./registry.ts";
 import type { Execution, Job } from "./runs/execution.ts";
-import type { TaskMode, ToolDefinition } from "./tool.ts";
+import type { TaskManager } from "./tasks/task-manager.ts";
+import type { TaskMode } from "./tasks/task-record.ts";
+import type { Prepared } from "./tasks/task-run.ts";
+import type { ToolDefinition } from "./tool.ts";
 
 /** A tool that is ready to be called. */
 export interface ReadyTool {
@@ -52,23 +55,15 @@ export interface ToolBox extends Registry<ReadyTool, Result<"tools/list">> {
   call(call: Call<"tools/call">): Outcome<"tools/call"> | Promise<Outcome<"tools/call">>;
   /** True once there was a tool that may run as a task. */
   hasTasks(): boolean;
-}
-
-/** What runs tools as tasks. */
-export interface ToolTasks {
-  /** There are tools that run as tasks: looks after those that other processes have left behind. */
-  begin(): void;
-  /** Runs a tool for a caller that knows tasks. */
-  callTask(call: Call<"tools/call">, tool: ReadyTool, job: Job): Promise<Outcome<"tools/call">>;
-  /** What a caller is told that wants a task where there is none, or cannot follow one where there always is. */
-  refuseTerms(call: Call<"tools/call">, tool: ReadyTool): Outcome<"tools/call">;
+  /** What to run for a task that was begun elsewhere. Undefined when no tool here can go on with it. */
+  prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
 
 interface ToolBoxOptions {
   readonly env: Environment;
   onChange(): void;
   /** Loaded for the first call that may become a task. */
-  tasks(): Promise<ToolTasks>;
+  tasks(): Promise<TaskManager>;
 }
 
 export function createToolBox({ env, onChange, tasks }: ToolBoxOptions): ToolBox {
@@ -84,7 +79,7 @@ export function createToolBox({ env, onChange, tasks }: ToolBoxOptions): ToolBox
     if (!checked.ok) return refuse(tool, checked.issues, env);
     const job = new ToolJob(tool, checked.value, env);
     if (tool.task === "never" || call.tasks === undefined) return env.runner.run(call, job) as Outcome<"tools/call">;
-    return tasks().then((it) => it.callTask(call, tool, job));
+    return tasks().then((it) => it.call(call, job, tool.task));
   };
 
   const check = (tool: ReadyTool, call: Call<"tools/call">, input: JsonObject) => {
@@ -97,6 +92,13 @@ export function createToolBox({ env, onChange, tasks }: ToolBoxOptions): ToolBox
   return {
     ...registry,
     hasTasks: () => hasTasks,
+    async prepare({ name, arguments: input = {} }) {
+      const tool = registry.get(name);
+      if (tool === undefined || tool.task === "never") return undefined;
+      const checked = tool.input === undefined ? { ok: true as const, value: input } : await tool.input.check(input);
+      if (!checked.ok) return { kind: "over", outcome: refuse(tool, checked.issues, env) };
+      return { kind: "job", job: new ToolJob(tool, checked.value, env) };
+    },
     define(name, definition) {
       const tool = readyTool(name, definition, env);
       registry.add(name, tool);
@@ -112,7 +114,7 @@ export function createToolBox({ env, onChange, tasks }: ToolBoxOptions): ToolBox
       if (scopes !== undefined && !hasScopes(call.peer.auth, scopes)) return forbidden(tool.name, scopes);
       const { repeated, task } = tool;
       if (hasTasks && (task === "never" ? call.tasks?.wanted : task === "required" && call.tasks === undefined)) {
-        return tasks().then((it) => it.refuseTerms(call, tool));
+        return tasks().then((it) => it.refuse(call, tool.task));
       }
       if (repeated !== undefined && call.http !== undefined && call.peer.revision === newest) {
         return repeated
@@ -170,7 +172,7 @@ const toolOptions: OptionNames<Omit<ToolDefinition, "~types">> = {
 const otherNames: OtherNames = { parameters: "input", handler: "run", execute: "run", callback: "run", cb: "run" };
 
 /** One call of one tool. */
-export class ToolJob implements Job {
+class ToolJob implements Job {
   readonly timeoutMs: number;
   readonly #tool: ReadyTool;
   readonly #input: unknown;
@@ -181,6 +183,10 @@ export class ToolJob implements Job {
     this.#tool = tool;
     this.#input = input;
     this.#env = env;
+  }
+
+  get taskTimeoutMs(): number {
+    return this.#tool.definition.timeoutMs ?? 0;
   }
 
   start(execution: Execution): unknown {
@@ -226,7 +232,7 @@ export class ToolJob implements Job {
 }
 
 /** Arguments that do not match are told to the model, which can mend them. */
-export function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment): Outcome<"tools/call"> {
+function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment): Outcome<"tools/call"> {
   const text = `invalid arguments for ${name}: ${issueText(issues)}`;
   const data = issues as unknown as Json;
   if (env.inputErrors === "protocol") {

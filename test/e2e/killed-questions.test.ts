@@ -26,33 +26,37 @@ interface Point {
   readonly asked: readonly string[];
 }
 
+// Most of the time passes while leases run out, so the tests wait together.
 onEveryStore("a server that is killed", (servers) => {
   let other: Serving;
   beforeAll(async () => {
     other = await servers().serve();
   });
 
-  it.each(points)("$name: another one goes on, and repeats nothing", async ({ name, question, done, asked }) => {
-    const { serve, doneFor } = servers();
-    const killed = await serve(name);
-    const cutOff = travel(killed.url, name, (message) => (message === question ? killed.kill() : undefined));
-    const failed = expect(cutOff).rejects.toMatchObject({ name: "McpError" });
-    if (question === undefined) {
-      expect(await killed.read()).toBe(name);
-      await killed.kill();
-    }
-    await failed;
-    expect(doneFor(name)).toEqual(steps.slice(0, done));
+  it.concurrent.each(points)(
+    "$name: another one goes on, and repeats nothing",
+    async ({ name, question, done, asked }) => {
+      const { serve, doneFor } = servers();
+      const killed = await serve(name);
+      const cutOff = travel(killed.url, name, (message) => (message === question ? killed.kill() : undefined));
+      const failed = expect(cutOff).rejects.toMatchObject({ name: "McpError" });
+      if (question === undefined) {
+        expect(await killed.read()).toBe(name);
+        await killed.kill();
+      }
+      await failed;
+      expect(doneFor(name)).toEqual(steps.slice(0, done));
 
-    const heard: string[] = [];
-    const result = await travel(other.url, name, (message) => void heard.push(message));
-    const by = steps.map((step, index) => [step, `${step} ${(index < done ? killed : other).pid}`]);
-    expect(result).toEqual({ to: name, charged: true, receipt: true, ...Object.fromEntries(by) });
-    expect(heard).toEqual(asked);
-    expect(doneFor(name)).toEqual(steps);
-  });
+      const heard: string[] = [];
+      const result = await travel(other.url, name, (message) => void heard.push(message));
+      const by = steps.map((step, index) => [step, `${step} ${(index < done ? killed : other).pid}`]);
+      expect(result).toEqual({ to: name, charged: true, receipt: true, ...Object.fromEntries(by) });
+      expect(heard).toEqual(asked);
+      expect(doneFor(name)).toEqual(steps);
+    },
+  );
 
-  it("what was done already has the result it had, and nobody is asked", async () => {
+  it.concurrent("what was done already has the result it had, and nobody is asked", async () => {
     const result = await travel(other.url, "once", () => {});
     const heard: string[] = [];
     expect(await travel(other.url, "once", (message) => void heard.push(message))).toEqual(result);

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Client, connect } from "../../src/connect/index.ts";
+import { beforeAll, expect, it } from "vitest";
+import { type Client, connect, type TaskHandle } from "../../src/connect/index.ts";
 import type { CallToolResult } from "../../src/model/tool.ts";
-import { type RoundRobin, startRoundRobin } from "../support/round-robin.ts";
+import { startRoundRobin } from "../support/round-robin.ts";
 import { createLog } from "./support/events.ts";
-import { first, type MortalServers, onEveryStore, type Serving, second, steps } from "./support/mortal-server.ts";
+import { first, onEveryStore, type Serving, second, steps } from "./support/mortal-server.ts";
 
 // A tool with three steps and two questions that runs as a task. Its process is killed at each of its points in turn;
 // the client keeps its one connection, to something that spreads requests over two processes. The other process goes on:
@@ -33,50 +33,70 @@ const kinds = [
   { tool: "either", points: points.filter(({ question }) => question === undefined) },
 ];
 
+/** A process that is to be killed, behind something that spreads requests over it and another one. */
+interface Scene extends AsyncDisposable {
+  readonly url: string;
+  readonly killed: Serving;
+  /** Starts a task in the process that stops at a point, and has its client hear of both processes from then on. */
+  begin(client: Client, tool: string, to: string): Promise<TaskHandle>;
+  /** From now on, requests go to both processes. */
+  spread(): void;
+  /** Kills the process. Its port may soon be somebody else's. */
+  kill(): Promise<void>;
+}
+
+// Most of the time passes while leases run out, so the tests wait together.
 onEveryStore("a task whose process is killed", (servers) => {
   let other: Serving;
-  let front: RoundRobin;
   beforeAll(async () => {
     other = await servers().serve();
-    front = await startRoundRobin([]);
   });
-  afterAll(() => front[Symbol.asyncDispose]());
 
-  /** Starts a task in a process that stops at a point, and has its client hear of both processes from then on. */
-  const begin = async (client: Client, killed: Serving, tool: string, to: string) => {
-    front.ports = [killed.port];
-    const handle = await client.tasks.start(tool, { to });
-    front.ports = [killed.port, other.port];
-    return handle;
-  };
-
-  /** Kills a process. Its port may soon be somebody else's. */
-  const kill = async (killed: Serving): Promise<void> => {
-    await killed.kill();
-    front.ports = front.ports.filter((port) => port !== killed.port);
+  const stage = async (stop: string): Promise<Scene> => {
+    const killed = await servers().serve(stop);
+    const front = await startRoundRobin([killed.port]);
+    const spread = (): void => {
+      front.ports = [killed.port, other.port];
+    };
+    return {
+      url: front.url,
+      killed,
+      spread,
+      async begin(client, tool, to) {
+        front.ports = [killed.port];
+        const handle = await client.tasks.start(tool, { to });
+        spread();
+        return handle;
+      },
+      async kill() {
+        await killed.kill();
+        front.ports = front.ports.filter((port) => port !== killed.port);
+      },
+      [Symbol.asyncDispose]: () => front[Symbol.asyncDispose](),
+    };
   };
 
   for (const { tool, points } of kinds) {
-    it.each(points)(`${tool}, $name: another one goes on, and repeats nothing`, async ({ name, question, done }) => {
-      const { serve, doneFor }: MortalServers = servers();
-      const killed = await serve(name);
+    it.concurrent.each(points)(`${tool}, $name: another one goes on, and repeats nothing`, async (point) => {
+      const { name, question, done } = point;
+      await using scene = await stage(name);
+      const { url, killed, begin, kill } = scene;
       const to = `${tool} ${name}`;
       const heard: string[] = [];
-      front.ports = [killed.port];
-      await using client = await connect(front.url, {
+      await using client = await connect(url, {
         revision: "2026-07-28",
         onElicit: async ({ message }) => {
           heard.push(message);
-          if (message === question) await kill(killed);
+          if (message === question) await kill();
           return { ok: true };
         },
       });
-      const handle = await begin(client, killed, tool, to);
+      const handle = await begin(client, tool, to);
       expect(handle.id).toBeDefined();
       const ended = handle.result();
       if (question === undefined) {
         expect(await killed.read()).toBe(name);
-        await kill(killed);
+        await kill();
       }
       const by = steps.map((step, index) => [step, `${step} ${(index < done ? killed : other).pid}`]);
       expect(JSON.parse(textOf(await ended))).toEqual({
@@ -86,55 +106,52 @@ onEveryStore("a task whose process is killed", (servers) => {
         ...Object.fromEntries(by),
       });
       expect(heard).toEqual([first, second]);
-      expect(doneFor(to)).toEqual(steps);
+      expect(servers().doneFor(to)).toEqual(steps);
     });
   }
 
-  it("goes on when its client has ended, too, which takes it up again by its id", async () => {
-    const { serve, doneFor } = servers();
-    const killed = await serve("after the first step");
-    front.ports = [killed.port];
+  it.concurrent("goes on when its client has ended, too, which takes it up again by its id", async () => {
+    await using scene = await stage("after the first step");
+    const { url, killed, begin, kill } = scene;
     let id = "";
     {
-      await using client = await connect(front.url, asked);
-      id = (await begin(client, killed, "task", "resumed")).id ?? "";
+      await using client = await connect(url, asked);
+      id = (await begin(client, "task", "resumed")).id ?? "";
       await killed.read();
     }
-    await kill(killed);
+    await kill();
     await using client = await connect(other.url, asked);
     const result = await (await client.tasks.resume(id)).result();
     expect(JSON.parse(textOf(result))).toMatchObject({ to: "resumed", hold: `hold ${killed.pid}` });
-    expect(doneFor("resumed")).toEqual(steps);
+    expect(servers().doneFor("resumed")).toEqual(steps);
   });
 
-  it("fails where there is no step to go on from", async () => {
-    const { serve, doneFor } = servers();
-    const killed = await serve("before all");
-    front.ports = [killed.port];
-    await using client = await connect(front.url, asked);
+  it.concurrent("fails where there is no step to go on from", async () => {
+    await using scene = await stage("before all");
+    const { url, killed, spread, kill } = scene;
+    await using client = await connect(url, asked);
     const states = createLog<string>();
     const ended = client.callTool("task", { to: "lost" }, { onTask: ({ status }) => states.add(status) });
     const failed = expect(ended).rejects.toMatchObject({ message: expect.stringContaining("no step to go on from") });
     expect(await killed.read()).toBe("before all");
     await states.count(1);
-    front.ports = [killed.port, other.port];
-    await kill(killed);
+    spread();
+    await kill();
     await failed;
     expect(states.items.at(-1)).toBe("failed");
-    expect(doneFor("lost")).toEqual([]);
+    expect(servers().doneFor("lost")).toEqual([]);
   });
 
-  it("stays cancelled, and nobody goes on with it", async () => {
-    const { serve, doneFor } = servers();
-    const killed = await serve("after the first step");
-    front.ports = [killed.port];
-    await using client = await connect(front.url, asked);
-    const before = await begin(client, killed, "task", "cancelled before");
-    const after = await begin(client, killed, "task", "cancelled after");
-    const witness = await begin(client, killed, "task", "witness");
+  it.concurrent("stays cancelled, and nobody goes on with it", async () => {
+    await using scene = await stage("after the first step");
+    const { url, killed, begin, kill } = scene;
+    await using client = await connect(url, asked);
+    const before = await begin(client, "task", "cancelled before");
+    const after = await begin(client, "task", "cancelled after");
+    const witness = await begin(client, "task", "witness");
     for (let task = 0; task < 3; task++) await killed.read();
     await before.cancel();
-    await kill(killed);
+    await kill();
     await after.cancel();
     await witness.result();
     for (const handle of [before, after]) {
@@ -143,6 +160,7 @@ onEveryStore("a task whose process is killed", (servers) => {
       // What is over can be cancelled as often as one likes.
       await handle.cancel();
     }
+    const { doneFor } = servers();
     expect(doneFor("cancelled before")).toEqual(["hold"]);
     expect(doneFor("cancelled after")).toEqual(["hold"]);
   });

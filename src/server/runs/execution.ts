@@ -10,12 +10,19 @@ import type { Arrival, Dialogue, Past } from "./input-state.ts";
 /** What to run for a call, and how its end becomes an outcome. */
 export interface Job {
   readonly timeoutMs: number;
+  /** In place of that once it goes on as a task. */
+  readonly taskTimeoutMs?: number;
   start(execution: Execution): unknown;
   /** Called when it goes on for another call. */
   goOn?(execution: Execution): void;
   finish(value: unknown): Outcome | Promise<Outcome>;
   /** Never throws. */
   fail(error: unknown): Outcome;
+}
+
+/** Runs handlers, over several calls where questions need it. */
+export interface Runner {
+  run(call: Call, job: Job): Outcome | Promise<Outcome>;
 }
 
 /** Who takes over a run from the call that began it. */

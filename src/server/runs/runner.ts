@@ -1,14 +1,9 @@
 import { McpError } from "../../model/errors.ts";
 import { callKey } from "../../model/meta.ts";
-import type { Call, Outcome } from "../../model/service.ts";
+import type { Outcome } from "../../model/service.ts";
 import { lazy } from "../../std/lazy.ts";
-import { Execution, type Job } from "./execution.ts";
+import { Execution, type Job, type Runner } from "./execution.ts";
 import type { InputRounds, InputRoundsOptions } from "./input-rounds.ts";
-
-/** Runs handlers, over several calls where questions need it. */
-export interface Runner {
-  run(call: Call, job: Job): Outcome | Promise<Outcome>;
-}
 
 export interface RunnerOptions extends Omit<InputRoundsOptions, "leaseMs"> {
   /** How long a process that does not renew it holds a run. Default 15 s. */

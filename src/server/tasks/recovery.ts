@@ -5,7 +5,7 @@ import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";
 import type { TaskDesk } from "./task-events.ts";
 import { endOf, type TaskEvent, type TaskRecord } from "./task-record.ts";
-import type { Prepared, TaskJob } from "./task-run.ts";
+import { type Prepared, type TaskJob, taskJob } from "./task-run.ts";
 
 export interface RecoveryOptions {
   readonly desk: TaskDesk;
@@ -78,7 +78,7 @@ export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptio
       await end(run, endOf(prepared.outcome));
       return false;
     }
-    takeUp({ record, run, job: prepared.job }, http);
+    takeUp({ record, run, job: taskJob(prepared.job) }, http);
     return true;
   };
 

@@ -5,9 +5,9 @@ import type { DetailedTask } from "../../model/task.ts";
 import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Context } from "../context.ts";
-import type { TaskLimits } from "../options.ts";
 import { createServer } from "../server.ts";
 import { tool } from "../tool.ts";
+import type { TaskLimits } from "./task-record.ts";
 
 const LEASE = 15_000;
 

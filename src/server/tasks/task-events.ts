@@ -4,9 +4,9 @@ import type { Clock } from "../../std/clock.ts";
 import { defined } from "../../std/defined.ts";
 import type { Store } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";
-import type { TaskLimits } from "../options.ts";
 import { createOutbox } from "../outbox.ts";
 import type { DurableRuns } from "../runs/durable-run.ts";
+import type { TaskLimits } from "./task-record.ts";
 import type { TaskRecords } from "./task-store.ts";
 
 /** What happened to a task. After `gap`, anything may have. */

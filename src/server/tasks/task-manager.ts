@@ -7,18 +7,15 @@ import type { CallToolParams } from "../../model/tool.ts";
 import { holding } from "../../std/hold.ts";
 import { isAway } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";
-import type { TaskLimits } from "../options.ts";
 import { createDurableRuns } from "../runs/durable-run.ts";
-import type { Execution } from "../runs/execution.ts";
+import type { Execution, Job } from "../runs/execution.ts";
 import { runName } from "../runs/journal.ts";
 import { bindingOf, newId } from "../runs/ticket.ts";
-import type { TaskMode } from "../tool.ts";
-import { type ReadyTool, refuse, ToolJob, type ToolTasks } from "../tools.ts";
 import { createRecovery } from "./recovery.ts";
 import { createTaskResult } from "./result.ts";
 import { createTaskNews, every, limitsOf, type TaskDesk } from "./task-events.ts";
 import { createTaskMethods, type Local, refusedTerms, type TaskMethods } from "./task-methods.ts";
-import { brief, type TaskRecord, untouched } from "./task-record.ts";
+import { brief, type TaskLimits, type TaskMode, type TaskRecord, untouched } from "./task-record.ts";
 import { type Prepared, type TaskJob, TaskRun, type TaskRunOptions, taskJob, type Watch } from "./task-run.ts";
 import { createTaskRecords } from "./task-store.ts";
 import { type Watching, watchTasks } from "./watch-tasks.ts";
@@ -27,7 +24,13 @@ type ToolCall = Call<"tools/call">;
 type ToolOutcome = Outcome<"tools/call">;
 
 /** Runs tools as tasks, and answers for tasks. Loaded when that is first needed. */
-export interface TaskManager extends ToolTasks {
+export interface TaskManager {
+  /** There are tools that run as tasks: looks after those that other processes have left behind. */
+  begin(): void;
+  /** Runs a tool for a caller that knows tasks. */
+  call(call: ToolCall, job: Job, mode: TaskMode): Promise<ToolOutcome>;
+  /** What a caller is told that wants a task where there is none, or cannot follow one where there always is. */
+  refuse(call: ToolCall, mode: TaskMode): ToolOutcome;
   /** Answers a method of tasks. */
   answer(call: Call): Promise<Outcome>;
   /** Finds the tasks that a caller may hear of. */
@@ -39,25 +42,17 @@ export interface TaskManager extends ToolTasks {
 export interface TaskManagerOptions {
   readonly env: Environment;
   readonly limits: TaskLimits | undefined;
-  /** A tool, if there is one by this name. */
-  tool(name: string): ReadyTool | undefined;
+  /** What to run for a task that was begun elsewhere. Undefined when no tool here can go on with it. */
+  prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
 
 /** How long after a failure the store is tried again. */
 const RETRY_MS = 15_000;
 
-export function createTaskManager({ env, limits, tool }: TaskManagerOptions): TaskManager {
+export function createTaskManager({ env, limits, prepare }: TaskManagerOptions): TaskManager {
   let engine: Promise<TaskEngine> | undefined;
   let isBegun = false;
   let isClosed = false;
-
-  const prepare = async ({ name, arguments: input = {} }: CallToolParams): Promise<Prepared | undefined> => {
-    const known = tool(name);
-    if (known === undefined || known.task === "never") return undefined;
-    const checked = known.input === undefined ? { ok: true as const, value: input } : await known.input.check(input);
-    if (!checked.ok) return { kind: "over", outcome: refuse(known, checked.issues, env) };
-    return { kind: "job", job: taskJob(known, new ToolJob(known, checked.value, env)) };
-  };
 
   /** A store that is away now may be back later. */
   const load = (): Promise<TaskEngine> => {
@@ -89,8 +84,8 @@ export function createTaskManager({ env, limits, tool }: TaskManagerOptions): Ta
       if (!isBegun) look();
       isBegun = true;
     },
-    callTask: (call, known, job) => ask(call, (engine) => engine.call(call, taskJob(known, job), known.task)),
-    refuseTerms: (call, { task }) => refusedTerms(task, call),
+    call: (call, job, mode) => ask(call, (engine) => engine.call(call, taskJob(job), mode)),
+    refuse: (call, mode) => refusedTerms(mode, call),
     answer: (call) => ask(call, (engine) => engine.answer(call)),
     watch: async (call, ids) => watchTasks((await load()).desk, call, ids),
     async close() {
@@ -119,11 +114,8 @@ interface TaskEngine {
   close(): Promise<void>;
 }
 
-interface TaskEngineOptions {
-  readonly env: Environment;
+interface TaskEngineOptions extends Pick<TaskManagerOptions, "env" | "prepare"> {
   readonly limits: TaskDesk["limits"];
-  /** What to run for a task that was begun elsewhere. */
-  prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
 
 /** Resolves when it hears of tasks. Where the store outlives this process, it goes on with what others left behind. */

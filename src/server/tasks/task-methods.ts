@@ -7,9 +7,8 @@ import type { Call, Outcome } from "../../model/service.ts";
 import { tasksExtension } from "../../model/task.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
 import { type Arrival, type Dialogue, digestOfQuestion, type Told } from "../runs/input-state.ts";
-import type { TaskMode } from "../tool.ts";
 import type { TaskDesk } from "./task-events.ts";
-import { brief, detailed, openQuestions, type TaskEvent, type TaskRecord } from "./task-record.ts";
+import { brief, detailed, openQuestions, type TaskEvent, type TaskMode, type TaskRecord } from "./task-record.ts";
 import { unknownTask } from "./task-store.ts";
 
 type TaskMethod = "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/list" | "tasks/result";

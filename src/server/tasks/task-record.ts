@@ -8,6 +8,27 @@ import type { DetailedTask, Task } from "../../model/task.ts";
 import type { CallToolParams, CallToolResult } from "../../model/tool.ts";
 import type { Told } from "../runs/input-state.ts";
 
+/** Whether a call of a tool becomes a task. */
+export type TaskMode = "auto" | "required" | "never";
+
+/** How tasks are kept and run. Times are in ms; `Infinity` switches a limit off. */
+export interface TaskLimits {
+  /** How long a call of an `auto` tool may take before it becomes a task. Default 250. */
+  readonly afterMs?: number | undefined;
+  /** How long a task is kept from its creation on, but at least a minute after its end. Default 1 h. */
+  readonly ttlMs?: number | undefined;
+  /** The longest time a client may want one kept. Default 24 h. */
+  readonly maxTtlMs?: number | undefined;
+  /** How long clients are told to wait before they ask again. Default 1000. */
+  readonly pollIntervalMs?: number | undefined;
+  /** Tasks that may be under way in this process, those that wait for answers too. Default 100. */
+  readonly maxRunning?: number | undefined;
+  /** Tasks that ended in this process and are kept; the oldest give way. Default 10,000. */
+  readonly maxKept?: number | undefined;
+  /** After this long another process goes on with the tasks of one that died. Default 15,000. */
+  readonly leaseMs?: number | undefined;
+}
+
 /** A task as it is kept: all it takes to show it, and to go on with it in another process. */
 export interface TaskRecord {
   readonly id: string;

@@ -10,7 +10,6 @@ import type { DurableRun } from "../runs/durable-run.ts";
 import { Execution, isThenable, type Job, type Reach } from "../runs/execution.ts";
 import { type Arrival, dialogueOf, type Recollection } from "../runs/input-state.ts";
 import { entriesOf, takenOver } from "../runs/journal.ts";
-import type { ReadyTool } from "../tools.ts";
 import { createPaced, every, type Paced, type TaskDesk } from "./task-events.ts";
 import { judgeAnswers } from "./task-methods.ts";
 import {
@@ -286,27 +285,25 @@ export interface Watch {
 
 /** What to do for a task that is taken up: run a job, or nothing any more. */
 export type Prepared =
-  | { readonly kind: "job"; readonly job: TaskJob }
+  | { readonly kind: "job"; readonly job: Job }
   | { readonly kind: "over"; readonly outcome: Outcome<"tools/call"> };
 
-export function taskJob({ definition }: ReadyTool, job: Job): TaskJob {
-  return new LastingJob(job, definition.timeoutMs ?? 0);
+export function taskJob(job: Job): TaskJob {
+  return new LastingJob(job);
 }
 
 class LastingJob implements TaskJob {
   timeoutMs: number;
   watch?: Watch;
   readonly #job: Job;
-  readonly #ownMs: number;
 
-  constructor(job: Job, ownMs: number) {
+  constructor(job: Job) {
     this.timeoutMs = job.timeoutMs;
     this.#job = job;
-    this.#ownMs = ownMs;
   }
 
   last(): void {
-    this.timeoutMs = this.#ownMs;
+    this.timeoutMs = this.#job.taskTimeoutMs ?? 0;
   }
 
   start(execution: Execution): unknown {
