@@ -37,9 +37,6 @@ export interface DiscoverResult extends Cacheable {
 /**
  * Every request a client may send, with what goes in and what comes out, and
  * `notification` for what it says without waiting for an answer.
- *
- * Extensions add theirs by declaration merging, and their row by
- * {@link registerMethod}.
  */
 export interface Methods {
   "server/discover": { params: JsonObject; result: DiscoverResult };
@@ -153,9 +150,4 @@ export function runsHandler(method: string): boolean {
 export function onlyReads(method: string): boolean {
   const row = table.get(method);
   return row !== undefined && row.inside !== true && method !== "tools/call" && !method.startsWith("tasks/");
-}
-
-/** Describes a method of an extension. Describing it does not switch it on. */
-export function registerMethod(method: string, row: MethodRow): void {
-  table.set(method, row);
 }

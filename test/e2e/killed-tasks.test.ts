@@ -1,9 +1,9 @@
-import { beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type Client, connect, type TaskHandle } from "../../src/connect/index.ts";
 import type { CallToolResult } from "../../src/model/tool.ts";
 import { startRoundRobin } from "../support/round-robin.ts";
 import { createLog } from "./support/events.ts";
-import { first, onEveryStore, type Serving, second, steps } from "./support/mortal-server.ts";
+import { first, type MortalServers, onEveryStore, type Serving, second, steps } from "./support/mortal-server.ts";
 
 // A tool with three steps and two questions that runs as a task. Its process is killed at each of its points in turn;
 // the client keeps its one connection, to something that spreads requests over two processes. The other process goes on:
@@ -37,6 +37,8 @@ const kinds = [
 interface Scene extends AsyncDisposable {
   readonly url: string;
   readonly killed: Serving;
+  readonly other: Serving;
+  readonly doneFor: MortalServers["doneFor"];
   /** Starts a task in the process that stops at a point, and has its client hear of both processes from then on. */
   begin(client: Client, tool: string, to: string): Promise<TaskHandle>;
   /** From now on, requests go to both processes. */
@@ -45,15 +47,11 @@ interface Scene extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-// Most of the time passes while leases run out, so the tests wait together.
+// Most of the time passes while leases run out, so the tests wait together, each with processes and a store of its own.
 onEveryStore("a task whose process is killed", (servers) => {
-  let other: Serving;
-  beforeAll(async () => {
-    other = await servers().serve();
-  });
-
   const stage = async (stop: string): Promise<Scene> => {
-    const killed = await servers().serve(stop);
+    const { serve, doneFor } = servers().apart();
+    const [killed, other] = await Promise.all([serve(stop), serve()]);
     const front = await startRoundRobin([killed.port]);
     const spread = (): void => {
       front.ports = [killed.port, other.port];
@@ -61,6 +59,8 @@ onEveryStore("a task whose process is killed", (servers) => {
     return {
       url: front.url,
       killed,
+      other,
+      doneFor,
       spread,
       async begin(client, tool, to) {
         front.ports = [killed.port];
@@ -72,7 +72,9 @@ onEveryStore("a task whose process is killed", (servers) => {
         await killed.kill();
         front.ports = front.ports.filter((port) => port !== killed.port);
       },
-      [Symbol.asyncDispose]: () => front[Symbol.asyncDispose](),
+      async [Symbol.asyncDispose]() {
+        await Promise.all([killed.kill(), other.kill(), front[Symbol.asyncDispose]()]);
+      },
     };
   };
 
@@ -80,7 +82,7 @@ onEveryStore("a task whose process is killed", (servers) => {
     it.concurrent.each(points)(`${tool}, $name: another one goes on, and repeats nothing`, async (point) => {
       const { name, question, done } = point;
       await using scene = await stage(name);
-      const { url, killed, begin, kill } = scene;
+      const { url, killed, other, begin, kill, doneFor } = scene;
       const to = `${tool} ${name}`;
       const heard: string[] = [];
       await using client = await connect(url, {
@@ -106,13 +108,13 @@ onEveryStore("a task whose process is killed", (servers) => {
         ...Object.fromEntries(by),
       });
       expect(heard).toEqual([first, second]);
-      expect(servers().doneFor(to)).toEqual(steps);
+      expect(doneFor(to)).toEqual(steps);
     });
   }
 
   it.concurrent("goes on when its client has ended, too, which takes it up again by its id", async () => {
     await using scene = await stage("after the first step");
-    const { url, killed, begin, kill } = scene;
+    const { url, killed, other, begin, kill, doneFor } = scene;
     let id = "";
     {
       await using client = await connect(url, asked);
@@ -123,12 +125,12 @@ onEveryStore("a task whose process is killed", (servers) => {
     await using client = await connect(other.url, asked);
     const result = await (await client.tasks.resume(id)).result();
     expect(JSON.parse(textOf(result))).toMatchObject({ to: "resumed", hold: `hold ${killed.pid}` });
-    expect(servers().doneFor("resumed")).toEqual(steps);
+    expect(doneFor("resumed")).toEqual(steps);
   });
 
   it.concurrent("fails where there is no step to go on from", async () => {
     await using scene = await stage("before all");
-    const { url, killed, spread, kill } = scene;
+    const { url, killed, spread, kill, doneFor } = scene;
     await using client = await connect(url, asked);
     const states = createLog<string>();
     const ended = client.callTool("task", { to: "lost" }, { onTask: ({ status }) => states.add(status) });
@@ -139,12 +141,12 @@ onEveryStore("a task whose process is killed", (servers) => {
     await kill();
     await failed;
     expect(states.items.at(-1)).toBe("failed");
-    expect(servers().doneFor("lost")).toEqual([]);
+    expect(doneFor("lost")).toEqual([]);
   });
 
   it.concurrent("stays cancelled, and nobody goes on with it", async () => {
     await using scene = await stage("after the first step");
-    const { url, killed, begin, kill } = scene;
+    const { url, killed, begin, kill, doneFor } = scene;
     await using client = await connect(url, asked);
     const before = await begin(client, "task", "cancelled before");
     const after = await begin(client, "task", "cancelled after");
@@ -160,7 +162,6 @@ onEveryStore("a task whose process is killed", (servers) => {
       // What is over can be cancelled as often as one likes.
       await handle.cancel();
     }
-    const { doneFor } = servers();
     expect(doneFor("cancelled before")).toEqual(["hold"]);
     expect(doneFor("cancelled after")).toEqual(["hold"]);
   });

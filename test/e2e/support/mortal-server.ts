@@ -19,6 +19,8 @@ export interface MortalServers {
   serve(stop?: string): Promise<Serving>;
   /** The steps that were done for somebody, by all of them. */
   doneFor(to: string): readonly string[];
+  /** Others, on a store of their own: they neither see nor take up what these do. */
+  apart(): MortalServers;
 }
 
 export interface Serving {
@@ -38,7 +40,8 @@ export function onEveryStore(title: string, define: (servers: () => MortalServer
   const newer = hasSqlite ? process.execPath : node22();
 
   describe.skipIf(newer === undefined)(`${title}, with a store in SQLite`, () => {
-    const servers = mortalServers(newer ?? "", `sqlite:${join(folder, "store.db")}`, join(folder, "sqlite.log"));
+    const store = (n: number): string => `sqlite:${join(folder, `store-${n}.db`)}`;
+    const servers = mortalServers({ node: newer ?? "", store, log: join(folder, "sqlite") });
     define(() => servers);
   });
 
@@ -47,16 +50,37 @@ export function onEveryStore(title: string, define: (servers: () => MortalServer
     let servers: MortalServers;
     beforeAll(async () => {
       redis = await startRedis();
-      servers = mortalServers(process.execPath, redis.url, join(folder, "redis.log"));
+      servers = mortalServers({
+        node: process.execPath,
+        store: (n) => `${redis.url}/${n}`,
+        log: join(folder, "redis"),
+      });
     });
     afterAll(() => redis?.[Symbol.asyncDispose]());
     define(() => servers);
   });
 }
 
-function mortalServers(node: string, store: string, effects: string): MortalServers {
+interface Place {
+  /** What runs the servers. */
+  readonly node: string;
+  /** The URL of the store with this number. A Redis has 16. */
+  store(n: number): string;
+  /** Where to write what steps do. */
+  readonly log: string;
+}
+
+function mortalServers(place: Place): MortalServers {
+  let count = 0;
+  const make = (n: number): MortalServers =>
+    serversOn(place.node, place.store(n), `${place.log}-${n}.log`, () => make(++count));
+  return make(0);
+}
+
+function serversOn(node: string, store: string, effects: string, apart: () => MortalServers): MortalServers {
   writeFileSync(effects, "");
   return {
+    apart,
     async serve(stop = "") {
       const program = fileURLToPath(new URL("../../fixtures/children/killed-server.ts", import.meta.url));
       const args = ["--import", import.meta.resolve("tsx"), program, store, effects, stop];
