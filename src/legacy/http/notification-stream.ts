@@ -211,7 +211,7 @@ export class NotificationStream implements SinkUser, Beating, ChangesReader {
     if (this.#sink === undefined || this.#isReadingAsides || this.#place.aside !== position - 1) {
       return void this.asides();
     }
-    this.#place = { ...this.#place, aside: position };
+    this.#place = withAside(this.#place, position);
     return this.#sink.write(messageFrame(notificationId(this.#place), text));
   }
 
@@ -243,7 +243,7 @@ export class NotificationStream implements SinkUser, Beating, ChangesReader {
 
   #tellAside({ position, text }: StreamEvent): Promise<void> | undefined {
     if (this.#place === undefined || this.#over) return undefined;
-    this.#place = { ...this.#place, aside: position };
+    this.#place = withAside(this.#place, position);
     this.#moreAsides = true;
     return this.#sink?.write(messageFrame(notificationId(this.#place), text));
   }
@@ -255,6 +255,11 @@ export interface NotificationPlace {
   readonly aside: number;
   /** The stream it has come so far on, over however many connections. */
   readonly tag: string;
+}
+
+/** Made for every message: spreading an object costs more than all else. */
+function withAside({ position, tag }: NotificationPlace, aside: number): NotificationPlace {
+  return { position, aside, tag };
 }
 
 /** Who tells the client of the news, and where that began, or stopped. */

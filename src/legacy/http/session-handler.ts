@@ -12,7 +12,7 @@ import {
   sendAnswer,
 } from "../../transport/http/http-message.ts";
 import type { LegacyHandler, SessionHandlerOptions } from "../../transport/http/legacy-handlers.ts";
-import { createChangeHub } from "../session/change-feed.ts";
+import { createChangeHub } from "../session/change-hub.ts";
 import { createLoneNode, createNode } from "./cluster.ts";
 import { HeldSession, type HolderRules } from "./held-session.ts";
 import { unavailable } from "./post-response.ts";
@@ -308,7 +308,7 @@ class SessionHandler implements LegacyHandler {
     const { sessions } = this.#rules;
     try {
       if (this.#isOver(held, now)) void sessions.delete(held.id);
-      const finding = sessions.find(held.id);
+      const finding = sessions.find(held.id, held.kept);
       if ((finding instanceof Promise ? await finding : finding) === undefined) this.#end(held.id);
       else if (!this.#rules.alone) held.seen = now;
     } catch {
