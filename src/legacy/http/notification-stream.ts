@@ -49,9 +49,9 @@ export function readNotificationId(text: string): NotificationPlace | undefined 
 /**
  * What a GET reads that waits for what belongs to no call.
  *
- * Nothing is written for it: changes are told from where the client stopped, out
- * of what the service remembers. While another stream of the session has the
- * news, this one waits for its turn.
+ * Messages of the session are read from the store, and changes from what the
+ * service remembers, from where the client stopped. While another stream tells
+ * the client, this one waits for its turn.
  */
 export class NotificationStream implements SinkUser, Beating, ChangesReader {
   previous: Beating | undefined = undefined;
@@ -112,7 +112,7 @@ export class NotificationStream implements SinkUser, Beating, ChangesReader {
     await this.#stop();
   }
 
-  /** Another stream tells the news now. */
+  /** Another stream tells the client now. */
   moved(): void {
     this.#place = undefined;
     this.#changes?.close();
@@ -262,7 +262,7 @@ function withAside({ position, tag }: NotificationPlace, aside: number): Notific
   return { position, aside, tag };
 }
 
-/** Who tells the client of the news, and where that began, or stopped. */
+/** Who tells the client, and where that began, or stopped. */
 interface Claim extends NotificationPlace {
   readonly owner: string | null;
 }
