@@ -5,16 +5,16 @@ export type * from "./model/content.ts";
 export { type ErrorCode, type Failure, fail, McpError } from "./model/errors.ts";
 export type * from "./model/input.ts";
 export type { LogLevel } from "./model/logging.ts";
-export {
-  type Cacheable,
-  type DiscoverResult,
-  type Method,
-  type Methods,
-  type Page,
-  type PageParams,
-  type Params,
-  type Result,
-  type TaskParams,
+export type {
+  Cacheable,
+  DiscoverResult,
+  Method,
+  Methods,
+  Page,
+  PageParams,
+  Params,
+  Result,
+  TaskParams,
 } from "./model/methods.ts";
 export type { NotificationParams } from "./model/notification.ts";
 export type {

@@ -7,6 +7,8 @@ import type { Reading, Streams } from "./store.ts";
 interface Stream {
   readonly texts: string[];
   last: number;
+  /** When it is forgotten. */
+  due: number;
 }
 
 const READ_MAX = 1_000;
@@ -26,11 +28,15 @@ export function memoryStreams({ expiry, leases, ensureOpen }: MemoryParts): Stre
       ensureOpen();
       checkAppend(name, options);
       if (!leases.allows(name, options.fence)) return undefined;
-      const stream = streams.get(name) ?? { texts: [], last: 0 };
+      const stream = streams.get(name) ?? { texts: [], last: 0, due: Number.NaN };
       for (const text of texts) stream.texts.push(text);
       stream.last += texts.length;
       dropOldest(stream, stream.texts.length - (options.keep ?? Number.POSITIVE_INFINITY));
-      streams.set(name, stream, expiry.after(options.ttl));
+      const due = expiry.after(options.ttl);
+      if (due !== stream.due) {
+        stream.due = due;
+        streams.set(name, stream, due);
+      }
       return stream.last;
     },
     read(name, after, limit = READ_MAX) {

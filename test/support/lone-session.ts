@@ -4,7 +4,7 @@ import { SessionReaders } from "../../src/legacy/http/session-readers.ts";
 import { SessionReplay } from "../../src/legacy/http/session-replay.ts";
 import type { SessionRules } from "../../src/legacy/http/session-rules.ts";
 import { createSessionStore, createSessionWaits, type KeptSession } from "../../src/legacy/http/session-store.ts";
-import { createChangeHub } from "../../src/legacy/session/change-feed.ts";
+import { createChangeHub } from "../../src/legacy/session/change-hub.ts";
 import type { Service } from "../../src/model/service.ts";
 import { createDeadlines } from "../../src/std/deadlines.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";

@@ -52,7 +52,7 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     this.#rules = rules;
     this.pulse = rules.pulse;
     this.alwaysStream = rules.alwaysStream;
-    const ids = { firstId: record?.nextId, idPrefix: home.idPrefix };
+    const ids = { firstId: record && 1, idPrefix: home.idPrefix };
     this.rpc = createPeer(this, this, { maxOpen, drainMs, clock, deadlines, ...ids });
     this.session = createServerSession({
       service,

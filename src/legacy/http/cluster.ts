@@ -16,9 +16,9 @@ export type ClusterEvent = { readonly session: string } & (
   | { readonly kind: "aside" }
   /** The events of a POST are read elsewhere now. */
   | { readonly kind: "taken"; readonly stream: string; readonly reader: string }
-  /** The news are read elsewhere now. */
+  /** Another stream tells the client what belongs to no call. */
   | { readonly kind: "moved"; readonly owner: string }
-  /** Nobody reads the news. */
+  /** No stream tells the client what belongs to no call. */
   | { readonly kind: "free" }
 );
 

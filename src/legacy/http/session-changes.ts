@@ -6,13 +6,8 @@ import type { Auth, ServerCapabilities } from "../../model/peer.ts";
 import { isLegacy, newestLegacy } from "../../model/revision.ts";
 import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
 import { legacyServer } from "../codec/server-codec.ts";
-import {
-  allLists,
-  type ChangeListener,
-  type ChangeNotification,
-  type Feed,
-  type SharedListening,
-} from "../session/change-feed.ts";
+import { allLists, type ChangeNotification, type Feed } from "../session/change-feed.ts";
+import type { ChangeListener, SharedListening } from "../session/change-hub.ts";
 import { createFollowing, type Following } from "../session/follow-task.ts";
 import type { SessionRules } from "./session-rules.ts";
 import type { KeptSession, Waits } from "./session-store.ts";
@@ -244,7 +239,6 @@ export function createSessionFeed({ session, capabilities, rules, auth, changed 
     stop() {},
     subscribe,
     unsubscribe: (uri) => keep(sessions.unsubscribe(session, uri)),
-    subscriptions: () => [],
     expect: (elicitationId) => void keep(waits.addPage(session, elicitationId)),
     follow: (task) => void keep(waits.addTask(session, task)),
   };

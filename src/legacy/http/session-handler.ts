@@ -12,8 +12,8 @@ import {
   sendAnswer,
 } from "../../transport/http/http-message.ts";
 import type { LegacyHandler, SessionHandlerOptions } from "../../transport/http/legacy-handlers.ts";
-import { createChangeHub } from "../session/change-feed.ts";
-import { createLoneNode, createNode } from "./cluster.ts";
+import { createChangeHub } from "../session/change-hub.ts";
+import { type ClusterEvent, createLoneNode, createNode, type Node } from "./cluster.ts";
 import { HeldSession, type HolderRules } from "./held-session.ts";
 import { unavailable } from "./post-response.ts";
 import { HttpSession, type SessionHost } from "./session.ts";
@@ -159,8 +159,8 @@ class SessionHandler implements LegacyHandler {
     await store.close();
   }
 
-  #createNode(store: Store, alone: boolean) {
-    const told = (event: Parameters<Parameters<typeof createLoneNode>[0]>[0]): void => {
+  #createNode(store: Store, alone: boolean): Node {
+    const told = (event: ClusterEvent): void => {
       if (event.kind === "closed") this.#release(event.session);
       this.#here.get(event.session)?.told(event);
     };
@@ -182,17 +182,17 @@ class SessionHandler implements LegacyHandler {
   }
 
   #track(entering: Promise<void>, reply: HttpReply): void {
-    const entry = entering
-      .catch((error) => this.#fail(reply, error))
-      // It was answered before it failed.
-      .catch(() => {})
-      .finally(() => this.#entering.delete(entry));
+    const entry = entering.catch((error) => this.#fail(reply, error)).finally(() => this.#entering.delete(entry));
     this.#entering.add(entry);
   }
 
   #fail(reply: HttpReply, error: unknown): void {
     if (!(error instanceof StoreError)) console.error("plugbay: a session failed:", error);
-    sendAnswer(reply, unavailable);
+    try {
+      sendAnswer(reply, unavailable);
+    } catch {
+      // It was answered before it failed.
+    }
   }
 
   #post(message: Parsed, head: HttpHead, reply: HttpReply): Promise<void> | undefined {
@@ -308,7 +308,7 @@ class SessionHandler implements LegacyHandler {
     const { sessions } = this.#rules;
     try {
       if (this.#isOver(held, now)) void sessions.delete(held.id);
-      const finding = sessions.find(held.id);
+      const finding = sessions.find(held.id, held.kept);
       if ((finding instanceof Promise ? await finding : finding) === undefined) this.#end(held.id);
       else if (!this.#rules.alone) held.seen = now;
     } catch {

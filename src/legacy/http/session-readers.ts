@@ -57,7 +57,7 @@ export class SessionReaders {
     if (event.kind === "taken") {
       for (const reader of this.#answers) reader.taken(event.stream, event.reader);
     } else {
-      for (const stream of this.#notifications) tellNotifications(stream, event);
+      for (const stream of this.#notifications) tellStream(stream, event);
     }
   }
 
@@ -78,7 +78,7 @@ export class SessionReaders {
     }
   }
 
-  /** Ends all of them. Resolves when other processes can go on with the news. */
+  /** Ends all of them. Resolves when other processes can go on telling the client. */
   async endAll(): Promise<void> {
     this.#over = true;
     for (const reader of this.#answers) reader.end();
@@ -155,8 +155,8 @@ export class SessionReaders {
 
 const none: readonly never[] = [];
 
-function tellNotifications(news: NotificationStream, event: ClusterEvent): void {
-  if (event.kind === "aside") news.asides();
-  else if (event.kind === "free") news.beat();
-  else if (event.kind === "moved" && event.owner === news.owner) news.moved();
+function tellStream(stream: NotificationStream, event: ClusterEvent): void {
+  if (event.kind === "aside") stream.asides();
+  else if (event.kind === "free") stream.beat();
+  else if (event.kind === "moved" && event.owner === stream.owner) stream.moved();
 }

@@ -12,6 +12,8 @@ export class SessionReplay {
   readonly #session: string;
   readonly #rules: SessionRules;
   #asides: ReplayBound | undefined;
+  /** Kept because a name that is made anew has to be hashed anew. */
+  #asideName: string | undefined;
   #wholes: ReplayBound | undefined;
   #streams: ReplayBound<string> | undefined;
 
@@ -24,7 +26,8 @@ export class SessionReplay {
   addAside(text: string): Awaitable<number | undefined> {
     this.#asides ??= new ReplayBound(this.#rules);
     this.#asides.add({ item: undefined, events: 1, chars: text.length, at: this.#rules.clock.now() });
-    return this.#append(ASIDE, [text], this.#asides);
+    this.#asideName ??= partName(this.#session, ASIDE);
+    return this.#append(this.#asideName, [text], this.#asides);
   }
 
   /** Keeps a response that went out in one piece. Nothing waits for it: its client has it, in all likelihood. */
@@ -32,7 +35,9 @@ export class SessionReplay {
     this.#wholes ??= new ReplayBound(this.#rules);
     const events = [wholeMark(id), ...texts];
     this.#wholes.add({ item: undefined, events: events.length, chars: charsOf(texts), at: LONG_AGO });
-    void promised(() => this.#append(WHOLE, events, this.#wholes as ReplayBound)).catch(() => {});
+    void promised(() => this.#append(partName(this.#session, WHOLE), events, this.#wholes as ReplayBound)).catch(
+      () => {},
+    );
   }
 
   /** A response stream has ended. The oldest of those that ended are forgotten when they are too many, or too long. */
@@ -46,10 +51,10 @@ export class SessionReplay {
     for (const name of this.#streams?.clear() ?? []) this.#forget(name);
   }
 
-  #append(part: string, texts: readonly string[], bound: ReplayBound): Awaitable<number | undefined> {
+  #append(name: string, texts: readonly string[], bound: ReplayBound): Awaitable<number | undefined> {
     const { store, sessionTtlMs: ttl } = this.#rules;
-    const limits = { keep: bound.keep, ...(ttl > 0 && { ttl }) };
-    return store.streams.append(partName(this.#session, part), texts, limits);
+    const limits = ttl > 0 ? { keep: bound.keep, ttl } : { keep: bound.keep };
+    return store.streams.append(name, texts, limits);
   }
 
   #forget(name: string): void {

@@ -5,7 +5,7 @@ import type { Deadlines } from "../../std/deadlines.ts";
 import type { Store } from "../../store/store.ts";
 import type { SinkRules } from "../../transport/http/event-sink.ts";
 import type { Pulse } from "../../transport/http/heartbeat.ts";
-import type { ChangeHub } from "../session/change-feed.ts";
+import type { ChangeHub } from "../session/change-hub.ts";
 import type { Node } from "./cluster.ts";
 import type { SessionStore, SessionWaits } from "./session-store.ts";
 

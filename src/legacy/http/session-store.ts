@@ -7,7 +7,7 @@ import type { BegunTask } from "../session/follow-task.ts";
 import type { SessionRecord } from "../session/server-session.ts";
 
 /** What all processes know of a session. */
-export interface KeptSession extends Omit<SessionRecord, "nextId" | "subscriptions"> {
+export interface KeptSession extends SessionRecord {
   /** The position of the last change before the client was ready: it hears of what followed. */
   readonly since: number;
 }
@@ -24,6 +24,8 @@ export function toKept({ peer, capabilities, ready, logLevel }: SessionRecord, a
 export interface Kept {
   readonly session: KeptSession;
   readonly version: string;
+  /** Its name in the store. One that is made anew has to be hashed anew. */
+  readonly name: string;
 }
 
 /**
@@ -90,24 +92,26 @@ export function createSessionStore({ values, streams }: Store, ttlMs: number): S
   };
 
   const find: SessionStore["find"] = (id, known) => {
-    const value = values.get(sessionName(id));
-    return value instanceof Promise ? value.then((it) => readKept(it, known)) : readKept(value, known);
+    const name = known?.name ?? sessionName(id);
+    const value = values.get(name);
+    return value instanceof Promise ? value.then((it) => readKept(name, it, known)) : readKept(name, value, known);
   };
 
   const change: SessionStore["change"] = (id, changed, known) =>
     chain(find(id, known), (kept) => {
       if (kept === undefined) return undefined;
       const session = changed(kept.session);
-      const put = values.put(sessionName(id), JSON.stringify(session), { version: kept.version, ...ttlOf(session) });
-      return chain(put, (version) => (version === undefined ? change(id, changed) : { session, version }));
+      const { name } = kept;
+      const put = values.put(name, JSON.stringify(session), { version: kept.version, ...ttlOf(session) });
+      return chain(put, (version) => (version === undefined ? change(id, changed) : { session, version, name }));
     });
 
   return {
-    open: (id, session) =>
-      chain(values.put(sessionName(id), JSON.stringify(session), ttlOf(session)), (version) => ({
-        session,
-        version: version ?? "",
-      })),
+    open(id, session) {
+      const name = sessionName(id);
+      const put = values.put(name, JSON.stringify(session), ttlOf(session));
+      return chain(put, (version) => ({ session, version: version ?? "", name }));
+    },
     find,
     change,
     touch(id, session) {
@@ -132,10 +136,10 @@ export function createSessionStore({ values, streams }: Store, ttlMs: number): S
   };
 }
 
-function readKept(value: Value | undefined, known: Kept | undefined): Kept | undefined {
+function readKept(name: string, value: Value | undefined, known: Kept | undefined): Kept | undefined {
   if (value === undefined) return undefined;
   if (value.version === known?.version) return known;
-  return { session: JSON.parse(value.text), version: value.version };
+  return { session: JSON.parse(value.text), version: value.version, name };
 }
 
 /** What the client of a session waits to hear of: by which token it hears of the progress of its tasks, and whether it may have. */

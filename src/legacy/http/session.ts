@@ -304,7 +304,7 @@ export class HttpSession implements SessionHome, ReadersHome, Beating {
     this.idPrefix = `${this.rules.node.id}.${randomName()}.`;
     if (session !== undefined) this.createFeed(session);
     this.#host.rest.add(this);
-    this.#active = new ActiveSession(this, this.rules, session && { ...session, nextId: 1, subscriptions: [] });
+    this.#active = new ActiveSession(this, this.rules, session);
     if (this.#over) void this.#active.rpc.close("the session is over");
     return this.#active;
   }

@@ -7,13 +7,7 @@ import { changeKeys, metaOf } from "../../model/meta.ts";
 import type { Auth, Peer, ServerCapabilities } from "../../model/peer.ts";
 import { newest } from "../../model/revision.ts";
 import { createCall, type Service } from "../../model/service.ts";
-import {
-  elicitationComplete,
-  honoured,
-  isWanted,
-  type ListenFilter,
-  notificationToChange,
-} from "../../model/subscription.ts";
+import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { patientNotify } from "../../transport/answer-call.ts";
 import { type BegunTask, createFollowing, settle } from "./follow-task.ts";
@@ -31,8 +25,6 @@ export interface Feed {
   /** Any URI will do, known or not. Idempotent. */
   subscribe(uri: string): Promise<Failure | undefined>;
   unsubscribe(uri: string): Promise<Failure | undefined>;
-  /** The URIs that are subscribed to. */
-  subscriptions(): readonly string[];
   /** The client was asked to open a page: tells it once when its user is done there. */
   expect(elicitationId: string): void;
   /** Tells the client of a task that it has begun, until that is over. */
@@ -109,7 +101,6 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
       if (failure !== undefined) uris.add(uri);
       return failure;
     },
-    subscriptions: () => [...uris],
     expect(elicitationId) {
       pages.add(elicitationId);
       void listen();
@@ -207,188 +198,6 @@ export function listenFrom({ service, filter, after, tell, began, ended, ...from
     });
   });
   return { begun, stop: () => abort.abort("nobody listens any more") };
-}
-
-/**
- * Listens to a service once for many sessions.
- *
- * All that want the same changes on behalf of the same principal share a call.
- * One that has yet to hear of earlier changes has a call of its own until it has
- * come as far as the others.
- */
-export interface ChangeHub {
-  listen(options: HubOptions, listener: ChangeListener): SharedListening;
-}
-
-export type HubOptions = Pick<ListenOptions, "filter" | "auth" | "after">;
-
-/** There may be very many: it is told by which of its calls. */
-export interface ChangeListener {
-  tell(change: ChangeNotification): void;
-  /** Hears that the service has ended it on its own. */
-  ended(listening: SharedListening): void;
-}
-
-export interface SharedListening extends Listening {
-  readonly filter: ListenFilter;
-}
-
-export function createChangeHub(service: Service): ChangeHub {
-  const topics = new Map<string, Topic>();
-
-  return {
-    listen(options, listener) {
-      const { auth, filter } = options;
-      const key = JSON.stringify([auth?.principal, auth?.scopes, filter]);
-      const known = topics.get(key);
-      if (known !== undefined) return known.join(options.after, listener);
-      const topic = new Topic(service, options, () => {
-        if (topics.get(key) === topic) topics.delete(key);
-      });
-      topics.set(key, topic);
-      return topic.join(options.after, listener);
-    },
-  };
-}
-
-/** The changes that several listeners hear of together. */
-class Topic {
-  readonly filter: ListenFilter;
-  readonly #service: Service;
-  readonly #auth: Auth | undefined;
-  readonly #left: () => void;
-  readonly #members = new Set<Member>();
-  /** Those that have yet to hear of what the others were told. */
-  #behind: Set<Member> | undefined;
-  #listening: Listening | undefined;
-  /** How far the members were told. */
-  #position: number | undefined;
-
-  /** `left` hears that it is of no use any more. */
-  constructor(service: Service, { filter, auth }: HubOptions, left: () => void) {
-    this.filter = filter;
-    this.#service = service;
-    this.#auth = auth;
-    this.#left = left;
-  }
-
-  get begun(): Promise<Failure | undefined> {
-    return this.#listening?.begun ?? nothingWrong;
-  }
-
-  join(after: number | undefined, listener: ChangeListener): SharedListening {
-    const member = new Member(listener, this);
-    const isFirst = this.#listening === undefined;
-    if (isFirst || after === undefined || after === this.#position) this.#members.add(member);
-    else this.#follow(member, after);
-    if (isFirst) this.#listen(after);
-    return member;
-  }
-
-  leave(member: Member): void {
-    this.#members.delete(member);
-    this.#behind?.delete(member);
-    if (this.#members.size > 0 || (this.#behind?.size ?? 0) > 0) return;
-    this.#left();
-    this.#listening?.stop();
-  }
-
-  #listen(after: number | undefined): void {
-    this.#position = after;
-    this.#listening = this.#call(
-      after,
-      (change) => this.#tell(change),
-      () => this.#ended(),
-    );
-    if (this.#members.size === 0) this.#listening.stop();
-  }
-
-  #follow(member: Member, after: number): void {
-    this.#behind ??= new Set();
-    this.#behind.add(member);
-    member.own = this.#call(
-      after,
-      (change) => {
-        member.position = change.lost ? undefined : change.position;
-        member.listener.tell(change);
-        this.#align(member);
-      },
-      () => {
-        this.leave(member);
-        member.listener.ended(member);
-      },
-    );
-  }
-
-  #call(after: number | undefined, tell: (change: ChangeNotification) => void, ended: () => void): Listening {
-    return listenFrom({
-      service: this.#service,
-      filter: this.filter,
-      auth: this.#auth,
-      after,
-      tell: (change) => {
-        if (belongs(change, this.filter)) tell(change);
-      },
-      ended,
-    });
-  }
-
-  /** A member goes with the others when it has come as far as they have. */
-  #align(member: Member): void {
-    if (this.#position === undefined || member.position !== this.#position || !this.#behind?.delete(member)) return;
-    member.own?.stop();
-    member.own = undefined;
-    this.#members.add(member);
-  }
-
-  #tell(change: ChangeNotification): void {
-    this.#position = change.position;
-    for (const { listener } of [...this.#members]) listener.tell(change);
-    if (this.#behind !== undefined && !change.lost) for (const member of this.#behind) this.#align(member);
-  }
-
-  #ended(): void {
-    this.#left();
-    const members = [...this.#members];
-    this.#members.clear();
-    for (const member of members) member.listener.ended(member);
-  }
-}
-
-const nothingWrong: Promise<undefined> = Promise.resolve(undefined);
-
-class Member implements SharedListening {
-  readonly listener: ChangeListener;
-  readonly #topic: Topic;
-  /** Its own call, until it has come as far as the others. */
-  own: Listening | undefined;
-  position: number | undefined;
-
-  constructor(listener: ChangeListener, topic: Topic) {
-    this.listener = listener;
-    this.#topic = topic;
-  }
-
-  get filter(): ListenFilter {
-    return this.#topic.filter;
-  }
-
-  get begun(): Promise<Failure | undefined> {
-    return this.own?.begun ?? this.#topic.begun;
-  }
-
-  stop(): void {
-    this.own?.stop();
-    this.#topic.leave(this);
-  }
-}
-
-/** A service may tell more than it was asked for, and would so tell some of it several times. */
-function belongs({ method, params }: ChangeNotification, filter: ListenFilter): boolean {
-  const change = notificationToChange(method, params);
-  if (change === undefined) return true;
-  // What was updated may be a part of what was subscribed to.
-  return change.kind === "resource" ? filter.resourceSubscriptions !== undefined : isWanted(change, filter);
 }
 
 /** Ids of pages that the user of a client was sent to, and may not be done with. */

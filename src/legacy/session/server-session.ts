@@ -42,7 +42,7 @@ export interface ResumableSession extends ServerSession {
 export interface ServerSessionOptions {
   readonly service: Service;
   /** Reaches the client, for questions and for news. */
-  readonly peer: Pick<RpcPeer, "request" | "notify" | "nextId">;
+  readonly peer: Pick<RpcPeer, "request" | "notify">;
   readonly gate: Gate<Exchange>;
   readonly clock: Clock;
   /** How long a client may take to answer a question. */
@@ -51,7 +51,7 @@ export interface ServerSessionOptions {
   discover(client: CallOrigin): Promise<DiscoverResult>;
   /** Makes what tells the client of changes. Default: a feed of its own. */
   createFeed?(options: FeedOptions): Feed;
-  /** A session to go on from, and its feed. The peer must go on with its ids. */
+  /** A session to go on from, and its feed. The peer must not use its ids again. */
   readonly resume?: { readonly record: SessionRecord; readonly feed: Feed } | undefined;
 }
 
@@ -140,8 +140,6 @@ class HandshakeSession implements ResumableSession {
       capabilities: link.capabilities,
       ready: this.#state.status === "ready",
       logLevel: link.session.logLevel,
-      subscriptions: link.feed.subscriptions(),
-      nextId: this.#options.peer.nextId(),
     };
   }
 
@@ -273,8 +271,4 @@ export interface SessionRecord {
   /** True once the client has said that it is ready. */
   readonly ready: boolean;
   readonly logLevel: LogLevel | undefined;
-  /** The URIs of the resources it subscribed to. */
-  readonly subscriptions: readonly string[];
-  /** The id of the next question. No id is used twice. */
-  readonly nextId: number;
 }
