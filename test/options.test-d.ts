@@ -31,8 +31,7 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<{ a?: number } | { b?: number }>>().toEqualTypeOf<"a" | "b">();
   });
 
-  it("of plugbay (T4)", () => {
-  });
+  it("of plugbay (T4)", () => {});
 
   it("of plugbay/server (T4)", () => {
     expectTypeOf<Refusing<server.ServerOptions>>().toBeNever();
