@@ -32,7 +32,7 @@ const host = await openHost({ shop, stock });
 const { text, turns, calls } = await runTools({
   model,
   messages: "What about the hammer?",
-  host,
+  tools: host,
   onEvent(event) {
     if (event.kind === "call") console.log(`calls ${event.name} with ${JSON.stringify(event.input)}`);
     if (event.kind === "result") console.log(`${event.name} took ${Math.round(event.tookMs)} ms`);

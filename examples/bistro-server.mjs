@@ -1,7 +1,7 @@
 // A small restaurant as an MCP server: tools, a question, progress, a resource
 // template with completion, and a prompt. Run it with `npm start`.
 import { pathToFileURL } from "node:url";
-import { createServer, fail, prompt, resource, tool } from "plugbay/server";
+import { createServer, prompt, resource, tool, toolError } from "plugbay/server";
 import { serveStdio } from "plugbay/stdio";
 
 const dishes = new Map([
@@ -18,7 +18,7 @@ const dishInput = {
 
 function find(dish) {
   const found = dishes.get(dish);
-  if (!found) throw fail(`there is no ${dish}; the menu has ${[...dishes.keys()].join(", ")}`);
+  if (!found) throw toolError(`there is no ${dish}; the menu has ${[...dishes.keys()].join(", ")}`);
   return found;
 }
 
@@ -56,7 +56,7 @@ export const bistro = createServer({
           properties: { ok: { type: "boolean", title: "Place the order" } },
           required: ["ok"],
         });
-        if (!ok) throw fail("the guest changed their mind");
+        if (!ok) throw toolError("the guest changed their mind");
         return { dish, quantity, total };
       },
     }),

@@ -21,7 +21,7 @@ const host = await openHost(file, {
   },
 });
 
-const tools = await host.tools();
+const tools = await host.listTools();
 console.log("tools:", tools.map(({ name, alias }) => `${name} (${alias})`).join(", "));
 for (const { server, reason, hint } of tools.missing) console.log(`missing: ${server}: ${reason.message}; ${hint}`);
 for (const { name, state } of host.servers()) console.log(`${name} is ${state}`);

@@ -16,7 +16,7 @@ const post = createServer({
         const { ok } = await ctx.ask(`A letter to ${to} is 2 €. Send it?`, form);
         if (!ok) return "The letter stays here.";
         for await (const _stop of ctx.track(["box", "office", "train", "door"]));
-        return `Delivered to ${to}, for ${ctx.peer.info?.name} who speaks ${ctx.peer.revision}.`;
+        return `Delivered to ${to}, for ${ctx.client.info?.name} who speaks ${ctx.client.revision}.`;
       },
     }),
   },

@@ -30,7 +30,7 @@ const lines = [];
 const server = createServer({
   name: "limited",
   version: "1.0.0",
-  use: [timing((line) => lines.push(line)), rateLimit(2)], // the first is the outermost
+  middleware: [timing((line) => lines.push(line)), rateLimit(2)], // the first is the outermost
   tools: { echo: tool({ run: ({ text }) => String(text) }) },
 });
 

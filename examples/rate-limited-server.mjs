@@ -20,7 +20,7 @@ const kiosk = () =>
   createServer({
     name: "kiosk",
     version: "1.0.0",
-    use: [limit],
+    middleware: [limit],
     tools: {
       price: tool({ run: () => "1.20" }),
       report: tool({ run: () => "a long report" }),

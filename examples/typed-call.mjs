@@ -2,7 +2,7 @@
 // goes over a wire. In TypeScript the arguments and the result are typed.
 import assert from "node:assert/strict";
 import { connect } from "plugbay/client";
-import { createServer, fail, tool } from "plugbay/server";
+import { createServer, tool, toolError } from "plugbay/server";
 
 const calc = createServer({
   name: "calc",
@@ -13,7 +13,7 @@ const calc = createServer({
       input: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
       output: { type: "object", properties: { quotient: { type: "number" } }, required: ["quotient"] },
       run: ({ a, b }) => {
-        if (b === 0) throw fail("cannot divide by zero", { b });
+        if (b === 0) throw toolError("cannot divide by zero", { b });
         return { quotient: a / b };
       },
     }),

@@ -2,7 +2,7 @@ export type { Json, JsonObject } from "./json/json.ts";
 export type { Ending } from "./model/connection.ts";
 export type * from "./model/content.ts";
 export type * from "./model/content.ts";
-export { type ErrorCode, type Failure, fail, McpError } from "./model/errors.ts";
+export { type ErrorCode, type Failure, McpError, toolError } from "./model/errors.ts";
 export type * from "./model/input.ts";
 export type { LogLevel } from "./model/logging.ts";
 export type {
@@ -21,11 +21,11 @@ export type {
   Auth,
   AuthClaims,
   ClientCapabilities,
+  ClientInfo,
   Extensions,
   Identity,
   Implementation,
   KnownClaims,
-  Peer,
   ServerCapabilities,
 } from "./model/peer.ts";
 export type * from "./model/prompt.ts";
@@ -34,20 +34,20 @@ export {
   type Ask,
   type Call,
   type CallOf,
-  compose,
-  type HangUp,
+  type CloseStream,
   type Middleware,
   type Notify,
   type Outcome,
   type OutcomeOf,
   type Service,
   withCall,
+  withMiddleware,
 } from "./model/service.ts";
 export type { Change, ListenFilter } from "./model/subscription.ts";
 export type { DetailedTask, Task, TaskStatus, TaskTerms } from "./model/task.ts";
 export type * from "./model/tool.ts";
 export type * from "./model/tool.ts";
 export type { Clock } from "./std/clock.ts";
-export type { HttpFacts } from "./std/http-facts.ts";
+export type { HttpRequestInfo } from "./std/http-facts.ts";
 export { type ParsedUriTemplate, parseUriTemplate, type UriTemplate } from "./std/uri-template.ts";
 export type { MatchedVariables } from "./std/uri-template-match.ts";

@@ -35,21 +35,21 @@ describe("every option takes undefined", () => {
 
   it("of plugbay/server (T4)", () => {
     expectTypeOf<Refusing<server.ServerOptions>>().toBeNever();
-    expectTypeOf<Refusing<server.TaskLimits>>().toBeNever();
+    expectTypeOf<Refusing<server.TaskOptions>>().toBeNever();
     expectTypeOf<Refusing<server.ToolOptions<object, undefined, string>>>().toBeNever();
     expectTypeOf<Refusing<server.ResourceOptions<"a://b">>>().toBeNever();
     expectTypeOf<Refusing<server.PromptOptions<object>>>().toBeNever();
     expectTypeOf<Refusing<server.AskOptions>>().toBeNever();
     expectTypeOf<Refusing<server.AskUrlOptions>>().toBeNever();
-    expectTypeOf<Refusing<server.ServeOptions>>().toBeNever();
-    expectTypeOf<Refusing<NonNullable<Parameters<typeof server.link>[2]>>>().toBeNever();
+    expectTypeOf<Refusing<server.ServeChannelOptions>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof server.resourceLink>[2]>>>().toBeNever();
   });
 
   it("of plugbay/client (T4)", () => {
     expectTypeOf<Refusing<client.ConnectOptions>>().toBeNever();
     expectTypeOf<Refusing<NonNullable<client.ConnectOptions["info"]>>>().toBeNever();
     expectTypeOf<Refusing<client.ClientOptions>>().toBeNever();
-    expectTypeOf<Refusing<client.AnswerOptions>>().toBeNever();
+    expectTypeOf<Refusing<client.QuestionHandlers>>().toBeNever();
     expectTypeOf<Refusing<client.CacheOptions>>().toBeNever();
     expectTypeOf<Refusing<client.CallOptions>>().toBeNever();
     expectTypeOf<Refusing<client.CachedCallOptions>>().toBeNever();
@@ -67,17 +67,17 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<host.OpenHostOptions>>().toBeNever();
     expectTypeOf<Refusing<host.HostOptions>>().toBeNever();
     expectTypeOf<Refusing<NonNullable<host.HostOptions["info"]>>>().toBeNever();
-    expectTypeOf<Refusing<host.QuestionOptions>>().toBeNever();
-    expectTypeOf<Refusing<NonNullable<host.QuestionOptions["sampling"]>>>().toBeNever();
-    expectTypeOf<Refusing<host.ServerOptions>>().toBeNever();
+    expectTypeOf<Refusing<host.HostQuestionHandlers>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<host.HostQuestionHandlers["sampling"]>>>().toBeNever();
+    expectTypeOf<Refusing<host.HostConnectOptions>>().toBeNever();
     expectTypeOf<Refusing<host.ServerSpec>>().toBeNever();
     expectTypeOf<Refusing<host.Trust>>().toBeNever();
     expectTypeOf<Refusing<host.ToolFilter>>().toBeNever();
     expectTypeOf<Refusing<host.PolicyRule>>().toBeNever();
     expectTypeOf<Refusing<host.PolicyHints>>().toBeNever();
-    expectTypeOf<Refusing<host.RestartRules>>().toBeNever();
-    expectTypeOf<Refusing<host.ResultBudget>>().toBeNever();
-    expectTypeOf<Refusing<host.ListOptions>>().toBeNever();
+    expectTypeOf<Refusing<host.RestartOptions>>().toBeNever();
+    expectTypeOf<Refusing<host.ResultLimits>>().toBeNever();
+    expectTypeOf<Refusing<host.HostListOptions>>().toBeNever();
     expectTypeOf<Refusing<host.ChangesOptions>>().toBeNever();
   });
 
@@ -85,17 +85,17 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<agent.RunToolsOptions>>().toBeNever();
     expectTypeOf<Refusing<agent.SamplerOptions<agent.ModelChoice>>>().toBeNever();
     expectTypeOf<Refusing<agent.ModelChoice>>().toBeNever();
-    expectTypeOf<Refusing<catalog.DisclosurePolicy>>().toBeNever();
+    expectTypeOf<Refusing<catalog.SelectionPolicy>>().toBeNever();
     expectTypeOf<Refusing<catalog.SearchOptions>>().toBeNever();
   });
 
   it("of configurations, locks and generated types (T4)", () => {
-    expectTypeOf<Refusing<config.Surroundings>>().toBeNever();
+    expectTypeOf<Refusing<config.ConfigEnvironment>>().toBeNever();
     expectTypeOf<Refusing<config.LoadConfigOptions>>().toBeNever();
     expectTypeOf<Refusing<config.WatchConfigOptions>>().toBeNever();
     expectTypeOf<Refusing<config.ParseConfigOptions>>().toBeNever();
-    expectTypeOf<Refusing<NonNullable<Parameters<typeof config.parseObject>[1]>>>().toBeNever();
-    expectTypeOf<Refusing<NonNullable<Parameters<typeof config.findConfigs>[0]>>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof config.parseConfigObject>[1]>>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof config.findConfigFiles>[0]>>>().toBeNever();
     expectTypeOf<Refusing<Exclude<config.ConfigSource, string>>>().toBeNever();
     expectTypeOf<Refusing<config.ConfigFile>>().toBeNever();
     expectTypeOf<Refusing<lock.ServerSurface>>().toBeNever();
@@ -126,12 +126,12 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<store.OpenStoreOptions>>().toBeNever();
     expectTypeOf<Refusing<store.PutOptions>>().toBeNever();
     expectTypeOf<Refusing<store.AppendOptions>>().toBeNever();
-    expectTypeOf<Refusing<store.ListOptions>>().toBeNever();
-    expectTypeOf<Refusing<store.Conditions>>().toBeNever();
+    expectTypeOf<Refusing<store.StoreListOptions>>().toBeNever();
+    expectTypeOf<Refusing<store.WriteConditions>>().toBeNever();
   });
 
   it("of plugbay/auth/client (T4)", () => {
-    expectTypeOf<Refusing<authClient.AuthOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.AuthorizerOptions>>().toBeNever();
     expectTypeOf<Refusing<authClient.OAuthOptions>>().toBeNever();
     expectTypeOf<Refusing<authClient.RegisteredClient>>().toBeNever();
     expectTypeOf<Refusing<authClient.ClientCredentialsOptions>>().toBeNever();
@@ -142,23 +142,23 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<authClient.IdentityProvider>>().toBeNever();
     expectTypeOf<Refusing<authClient.StoreTokensOptions>>().toBeNever();
     expectTypeOf<Refusing<authClient.KeychainTokensOptions>>().toBeNever();
-    expectTypeOf<Refusing<authClient.LoopbackOptions>>().toBeNever();
+    expectTypeOf<Refusing<authClient.LoopbackRedirectOptions>>().toBeNever();
   });
 
   it("of plugbay/auth/server (T4)", () => {
-    expectTypeOf<Refusing<authServer.TokenOptions>>().toBeNever();
+    expectTypeOf<Refusing<authServer.TokenAuthOptions>>().toBeNever();
     expectTypeOf<Refusing<authServer.JwtOptions>>().toBeNever();
     expectTypeOf<Refusing<authServer.IntrospectionOptions>>().toBeNever();
     expectTypeOf<Refusing<authServer.DpopOptions>>().toBeNever();
     expectTypeOf<Refusing<authServer.ApiKeyOptions>>().toBeNever();
     expectTypeOf<Refusing<authServer.BasicOptions>>().toBeNever();
-    expectTypeOf<Refusing<Exclude<authServer.KnownSecret, string>>>().toBeNever();
+    expectTypeOf<Refusing<Exclude<authServer.HashedSecret, string>>>().toBeNever();
     expectTypeOf<Refusing<NonNullable<Parameters<typeof authServer.hashPassword>[1]>>>().toBeNever();
   });
 
   it("of plugbay/testing (T4)", () => {
     expectTypeOf<Refusing<testing.MatrixOptions<root.ToolTypes>>>().toBeNever();
     expectTypeOf<Refusing<testing.RecordOptions>>().toBeNever();
-    expectTypeOf<Refusing<NonNullable<Parameters<typeof testing.memoryChannels>[0]>>>().toBeNever();
+    expectTypeOf<Refusing<NonNullable<Parameters<typeof testing.createMemoryChannels>[0]>>>().toBeNever();
   });
 });

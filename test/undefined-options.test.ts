@@ -14,21 +14,21 @@ import { anthropic } from "../src/bridge/anthropic/index.ts";
 import { gemini } from "../src/bridge/gemini/index.ts";
 import { openaiChat, openaiResponses } from "../src/bridge/openai/index.ts";
 import { toolLoop } from "../src/bridge/tool-loop.ts";
-import type { DisclosurePolicy } from "../src/catalog/index.ts";
-import type { Surroundings } from "../src/config/index.ts";
+import type { SelectionPolicy } from "../src/catalog/index.ts";
+import type { ConfigEnvironment } from "../src/config/index.ts";
 import { loadConfig } from "../src/config/node/load-config.ts";
 import { connect } from "../src/connect/connect.ts";
 import { connectOptionNames } from "../src/connect/connect-options.ts";
 import type { Command, ConnectOptions, UrlEntry } from "../src/connect/index.ts";
-import type { OpenHostOptions, RestartRules, ServerSpec, ToolFilter, Trust } from "../src/host/index.ts";
+import type { OpenHostOptions, RestartOptions, ServerSpec, ToolFilter, Trust } from "../src/host/index.ts";
 import { openHost } from "../src/host/node/open-host.ts";
 import { type RateLimitOptions, rateLimit } from "../src/middleware/rate-limit.ts";
 import type { CreateMessageParams } from "../src/model/input.ts";
 import { ownInfo } from "../src/model/own-info.ts";
-import { createServer, link, tool } from "../src/server/index.ts";
+import { createServer, resourceLink, tool } from "../src/server/index.ts";
 import { memoryStore } from "../src/store/memory-store.ts";
 import { openStore } from "../src/store/node/index.ts";
-import type { AppendOptions, ListOptions, PutOptions, Store } from "../src/store/store.ts";
+import type { AppendOptions, PutOptions, Store, StoreListOptions } from "../src/store/store.ts";
 import { createManualClock } from "../src/testing/clock.ts";
 import { serveHttp } from "../src/transport/node/serve-http.ts";
 import { type ServeStdioOptions, serveStdio } from "../src/transport/node/stdio.ts";
@@ -40,7 +40,7 @@ type Nothing<T> = { [K in keyof T as Record<never, never> extends Pick<T, K> ? K
 
 const nothing: ConnectOptions = Object.fromEntries(Object.keys(connectOptionNames).map((name) => [name, undefined]));
 
-const who = tool({ run: (_, ctx) => JSON.stringify([ctx.peer.info, ctx.peer.capabilities]) });
+const who = tool({ run: (_, ctx) => JSON.stringify([ctx.client.info, ctx.client.capabilities]) });
 const shop = createServer({ name: "shop", version: "1", tools: { who, buy: tool({ run: () => "bought" }) } });
 
 const textOf = (result: { readonly content: readonly unknown[] }): unknown => result.content[0];
@@ -103,17 +103,17 @@ describe("an option that is undefined is as good as none", () => {
       connect: undefined,
       maxConnecting: undefined,
       restart: undefined,
-      healthMs: undefined,
-      idleMs: undefined,
+      pingIntervalMs: undefined,
+      idleTimeoutMs: undefined,
       listTimeoutMs: undefined,
-      keepListsMs: undefined,
+      listTtlMs: undefined,
       policy: undefined,
       onApprove: undefined,
       lock: undefined,
-      results: undefined,
-      retries: undefined,
+      resultLimits: undefined,
+      maxRetries: undefined,
       info: undefined,
-      options: undefined,
+      connectOptions: undefined,
       clock: undefined,
       onElicit: undefined,
       onElicitUrl: undefined,
@@ -123,38 +123,41 @@ describe("an option that is undefined is as good as none", () => {
       onRequest: undefined,
       onLog: undefined,
       onWarning: undefined,
-      config: undefined,
+      environment: undefined,
       auth: undefined,
-      believesApprovals: undefined,
+      trustFileApprovals: undefined,
       watch: undefined,
       onConfigProblem: undefined,
     };
     const trust: Trust & Nothing<Trust> = { ask: undefined, sample: undefined, roots: undefined };
     const tools: ToolFilter & Nothing<ToolFilter> = { allow: undefined, deny: undefined };
-    const spec: ServerSpec & Nothing<Omit<ServerSpec, "trust" | "tools" | "options">> = {
+    const spec: ServerSpec & Nothing<Omit<ServerSpec, "trust" | "tools" | "connectOptions">> = {
       target: shop,
       connect: undefined,
       trust,
       tools,
       approved: undefined,
       scopes: undefined,
-      options: nothing,
-      idleMs: undefined,
-      off: undefined,
+      connectOptions: nothing,
+      idleTimeoutMs: undefined,
+      disabled: undefined,
     };
     await using host = await openHost({ shop: spec }, options);
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:who", "shop:buy"]);
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["shop:who", "shop:buy"]);
     expect(JSON.stringify(await host.callTool("shop:who"))).toContain(ownInfo.name);
     // What is said for all servers holds for one that says nothing.
     const info = { name: "our host", version: "1", title: undefined };
-    await using named = await openHost({ shop: { target: shop, options: { info: undefined } } }, { options: { info } });
+    await using named = await openHost(
+      { shop: { target: shop, connectOptions: { info: undefined } } },
+      { connectOptions: { info } },
+    );
     expect(JSON.stringify(await named.callTool("shop:who"))).toContain("our host");
-    await using told = await openHost({ shop }, { info, options: { info: undefined } });
+    await using told = await openHost({ shop }, { info, connectOptions: { info: undefined } });
     expect(JSON.stringify(await told.callTool("shop:who"))).toContain("our host");
   });
 
   it("for the rules by which a server is tried again (T4)", async () => {
-    const restart: RestartRules & Nothing<RestartRules> = {
+    const restart: RestartOptions & Nothing<RestartOptions> = {
       minDelayMs: undefined,
       maxDelayMs: undefined,
       maxFailures: undefined,
@@ -168,13 +171,13 @@ describe("an option that is undefined is as good as none", () => {
 
   it("for stores (T4)", async () => {
     const put: PutOptions & Nothing<PutOptions> = {
-      ttl: undefined,
+      ttlMs: undefined,
       group: undefined,
       version: undefined,
       fence: undefined,
     };
-    const append: AppendOptions & Nothing<AppendOptions> = { ttl: undefined, keep: undefined, fence: undefined };
-    const list: ListOptions & Nothing<ListOptions> = { after: undefined, limit: undefined };
+    const append: AppendOptions & Nothing<AppendOptions> = { ttlMs: undefined, keep: undefined, fence: undefined };
+    const list: StoreListOptions & Nothing<StoreListOptions> = { after: undefined, limit: undefined };
     const use = async (store: Store): Promise<void> => {
       expect(await store.values.put("a", "1", put)).toBeTypeOf("string");
       expect(await store.values.put("a", "2", put)).toBeTypeOf("string");
@@ -247,7 +250,7 @@ describe("an option that is undefined is as good as none", () => {
 
     const client = { clientId: "shop", clientSecret: "secret-of-the-shop", audience };
     const endpoint = "https://login.example/introspect";
-    const asking = { ...client, ...more, endpoint, issuer: undefined, cacheMs: undefined, dpop: undefined };
+    const asking = { ...client, ...more, endpoint, issuer: undefined, cacheTtlMs: undefined, dpop: undefined };
     const opaque = createIntrospection({ ...asking, metadata: undefined }, means);
     expect(opaque.metadata).toBeUndefined();
     expect(await opaque(withToken("opaque"))).toMatchObject({ ok: true });
@@ -272,14 +275,14 @@ describe("an option that is undefined is as good as none", () => {
       cost: undefined,
       store: undefined,
       name: undefined,
-      onStoreFailure: undefined,
+      storeFailure: undefined,
       onError: undefined,
       clock: undefined,
       now: undefined,
     };
     const tools = { buy: tool({ run: () => "bought" }) };
     const use = [rateLimit({ limit: 1, windowMs: 3_600_000, ...none })];
-    await using client = await connect(createServer({ name: "shop", version: "1", tools, use }));
+    await using client = await connect(createServer({ name: "shop", version: "1", tools, middleware: use }));
     await client.callTool("buy");
     await expect(client.callTool("buy")).rejects.toMatchObject({ code: "limit-reached" });
   });
@@ -292,7 +295,7 @@ describe("an option that is undefined is as good as none", () => {
       clock: undefined,
       maxLineBytes: undefined,
       jsonLimits: undefined,
-      maxInFlight: undefined,
+      maxOpenRequests: undefined,
       maxOpen: undefined,
       maxConcurrent: undefined,
       maxQueued: undefined,
@@ -313,11 +316,11 @@ describe("an option that is undefined is as good as none", () => {
       asked.push(params);
       return { role: "assistant" as const, content: { type: "text" as const, text: "5" }, model: "m" };
     };
-    const none: Nothing<Omit<RunToolsOptions, "disclosure">> = {
+    const none: Nothing<Omit<RunToolsOptions, "selection">> = {
       systemPrompt: undefined,
       maxTokens: undefined,
       maxTurns: undefined,
-      maxMs: undefined,
+      maxTotalMs: undefined,
       maxCalls: undefined,
       maxParallel: undefined,
       maxContextTokens: undefined,
@@ -325,7 +328,7 @@ describe("an option that is undefined is as good as none", () => {
       signal: undefined,
       clock: undefined,
     };
-    const disclosure: DisclosurePolicy & Nothing<DisclosurePolicy> = {
+    const selection: SelectionPolicy & Nothing<SelectionPolicy> = {
       kind: "auto",
       maxTokens: undefined,
       maxAnswerTokens: undefined,
@@ -333,9 +336,9 @@ describe("an option that is undefined is as good as none", () => {
       summaries: undefined,
     };
     await using host = await openHost({ shop });
-    await runTools({ model, host, messages: "How much?" });
-    await runTools({ model, host, messages: "How much?", ...none, disclosure: undefined });
-    await runTools({ model, host, messages: "How much?", ...none, disclosure });
+    await runTools({ model, tools: host, messages: "How much?" });
+    await runTools({ model, tools: host, messages: "How much?", ...none, selection: undefined });
+    await runTools({ model, tools: host, messages: "How much?", ...none, selection });
     expect(asked[1]).toStrictEqual(asked[0]);
     expect(asked[2]).toStrictEqual(asked[0]);
 
@@ -346,10 +349,10 @@ describe("an option that is undefined is as good as none", () => {
       aliases: undefined,
     };
     const sampling: Nothing<SamplerOptions<ModelChoice>> = {
-      onConsent: undefined,
-      host: undefined,
+      onApprove: undefined,
+      tools: undefined,
       maxTurns: undefined,
-      maxMs: undefined,
+      maxTotalMs: undefined,
       maxTokens: undefined,
       clock: undefined,
     };
@@ -373,7 +376,7 @@ describe("an option that is undefined is as good as none", () => {
   });
 
   it("for loadConfig, and for a configuration that openHost is given (T4)", async () => {
-    const none: Surroundings & Nothing<Surroundings> = {
+    const none: ConfigEnvironment & Nothing<ConfigEnvironment> = {
       env: undefined,
       inputs: undefined,
       onInput: undefined,
@@ -391,11 +394,11 @@ describe("an option that is undefined is as good as none", () => {
     const loaded = await loadConfig({ path, dialect: undefined }, none);
     expect(loaded).toEqual(await loadConfig(path));
     expect(loaded.problems).toEqual([]);
-    await using host = await openHost(path, { config: none, connect: "lazy" });
+    await using host = await openHost(path, { environment: none, connect: "lazy" });
     expect(host.servers()).toMatchObject([{ name: "shop", state: "idle" }]);
     const headers = { "x-path": variables.slice(0, 11) };
     const given = { mcpServers: { shop: { url: "http://127.0.0.1:9/", headers } } };
-    await using other = await openHost(given, { config: none, connect: "lazy" });
+    await using other = await openHost(given, { environment: none, connect: "lazy" });
     expect(other.servers()).toMatchObject([{ name: "shop", state: "idle" }]);
     await rm(folder, { recursive: true });
   });
@@ -419,6 +422,6 @@ describe("an option that is undefined is as good as none", () => {
     await using client = await connect(createServer({ name: "shop", version: "1", ...described }));
     expect(client.server.serverInfo).toStrictEqual({ name: "shop", version: "1" });
     const more = { title: undefined, description: undefined, mimeType: undefined, size: undefined };
-    expect(link("a://b", "b", more)).toStrictEqual({ type: "resource_link", uri: "a://b", name: "b" });
+    expect(resourceLink("a://b", "b", more)).toStrictEqual({ type: "resource_link", uri: "a://b", name: "b" });
   });
 });

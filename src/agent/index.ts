@@ -1,6 +1,6 @@
 /// <reference path="../index.ts" preserve="true" />
 export type { FaultyCall, NamedResult, ProviderFormat, ReadyCall, ToolCall, Toolkit } from "../bridge/bridge.ts";
-export { type RunTool, runCalls, toResult } from "../bridge/run-tool-calls.ts";
+export { type RunTool, runToolCalls, toNamedResult } from "../bridge/run-tool-calls.ts";
 export type { LoopReply } from "../bridge/tool-loop.ts";
 export type { SourceTool } from "../catalog/sort-tools.ts";
 export { type ModelChoice, pickModel } from "./pick-model.ts";

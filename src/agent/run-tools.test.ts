@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { dial } from "../connect/connect.ts";
 import { createHost, type HostOptions } from "../host/host.ts";
-import { fail } from "../model/errors.ts";
+import { toolError } from "../model/errors.ts";
 import type { CreateMessageParams, SamplingContent } from "../model/input.ts";
 import { createServer, tool } from "../server/index.ts";
 import { createManualClock } from "../testing/clock.ts";
@@ -15,7 +15,7 @@ const shop = createServer({
       input: { type: "object", properties: { sku: { type: "string" } }, required: ["sku"] } as const,
       run: ({ sku }, ctx) => {
         ctx.progress(1, 1);
-        return sku === "none" ? Promise.reject(fail("no such thing")) : `${sku} costs 5`;
+        return sku === "none" ? Promise.reject(toolError("no such thing")) : `${sku} costs 5`;
       },
     }),
     log: tool({ run: () => "line\n".repeat(1_000) }),
@@ -42,9 +42,9 @@ function scripted(...turns: readonly (string | readonly SamplingContent[])[]) {
   return { model, asked };
 }
 
-async function run(options: Omit<RunToolsOptions, "host" | "messages">, host: HostOptions = {}) {
+async function run(options: Omit<RunToolsOptions, "tools" | "messages">, host: HostOptions = {}) {
   await using opened = open(host);
-  return await runTools({ messages: "What does it cost?", host: opened, ...options });
+  return await runTools({ messages: "What does it cost?", tools: opened, ...options });
 }
 
 describe("a model with the tools of a host", () => {
@@ -90,7 +90,7 @@ describe("a model with the tools of a host", () => {
   it("is told what the policy forbids", async () => {
     const { model, asked } = scripted([use("1", "shop:price", { sku: "a" })], "ok");
     await run(
-      { model, disclosure: "all" },
+      { model, selection: "all" },
       { policy: [{ tools: "shop:price", action: "approve" }], onApprove: () => false },
     );
     expect(JSON.stringify(asked[1]?.messages[2])).toContain("was not approved");
@@ -110,7 +110,7 @@ describe("a model with the tools of a host", () => {
       }
       return last;
     };
-    const { text } = await run({ model }, { results: { maxChars: 100, previewChars: 10, pageChars: 1_000 } });
+    const { text } = await run({ model }, { resultLimits: { maxChars: 100, previewChars: 10, pageChars: 1_000 } });
     const [page, refused] = JSON.parse(text);
     expect(page.content[0].text).toHaveLength(1_000);
     expect(refused.isError).toBe(true);
@@ -134,7 +134,7 @@ describe("a model with the tools of a host", () => {
       "It is sunny",
     );
     await using host = createHost({ many: { target: many } }, {}, { dial });
-    const result = await runTools({ model, messages: "How is it outside?", host });
+    const result = await runTools({ model, messages: "How is it outside?", tools: host });
     expect(result.text).toBe("It is sunny");
     expect(asked[0]?.tools?.length).toBeLessThan(5);
     expect(JSON.stringify(asked[1]?.messages.at(-1))).toContain("many:weather");
@@ -163,7 +163,7 @@ describe("a model with the tools of a host", () => {
       Array.from({ length: 10 }, (_, index) => use(`${index}`, "s:t", {})),
       "done",
     );
-    await runTools({ model, messages: "go", host, maxParallel: 3 });
+    await runTools({ model, messages: "go", tools: host, maxParallel: 3 });
     expect(most).toBe(3);
   });
 
@@ -182,7 +182,7 @@ describe("a model with the tools of a host", () => {
     await expect(run({ model: greedy, maxContextTokens: 5 })).rejects.toMatchObject({ code: "limit-reached" });
     const clock = createManualClock();
     const never: Model = () => new Promise(() => {});
-    const late = run({ model: never, maxMs: 1_000, clock });
+    const late = run({ model: never, maxTotalMs: 1_000, clock });
     await new Promise((resolve) => setImmediate(resolve));
     clock.advance(1_000);
     await expect(late).rejects.toMatchObject({ code: "limit-reached", message: expect.stringContaining("maxMs") });

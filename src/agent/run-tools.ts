@@ -1,7 +1,7 @@
 import type { ProviderFormat, ToolCall, Toolkit } from "../bridge/bridge.ts";
 import { type LoopContext, type LoopReply, toolLoop } from "../bridge/tool-loop.ts";
-import { type DisclosurePolicy, disclose } from "../catalog/select-tools.ts";
-import { toCatalog } from "../catalog/sort-tools.ts";
+import { type SelectionPolicy, selectTools } from "../catalog/select-tools.ts";
+import { toCatalogTools } from "../catalog/sort-tools.ts";
 import { tokensIn } from "../catalog/tokens.ts";
 import type { Progress } from "../client/call-options.ts";
 import type { JsonObject } from "../json/json.ts";
@@ -23,16 +23,16 @@ export interface RunToolsOptions {
   readonly model: Model;
   readonly messages: readonly SamplingMessage[] | string;
   /** Whose tools the model may use. */
-  readonly host: ToolSource;
+  readonly tools: ToolSource;
   readonly systemPrompt?: string | undefined;
   /** How long one reply may be, in tokens. Default 4096. */
   readonly maxTokens?: number | undefined;
   /** Which tools the model is told of, and when. Default `auto`. */
-  readonly disclosure?: DisclosurePolicy | DisclosurePolicy["kind"] | undefined;
+  readonly selection?: SelectionPolicy | SelectionPolicy["kind"] | undefined;
   /** How often the model is asked. Default 10. */
   readonly maxTurns?: number | undefined;
   /** For everything together. Default 5 min; 0 is off. */
-  readonly maxMs?: number | undefined;
+  readonly maxTotalMs?: number | undefined;
   /** How many tools are called in all; after that the model is told to answer. Default 100. */
   readonly maxCalls?: number | undefined;
   /** How many tools run at once. Default 8. */
@@ -48,12 +48,12 @@ export interface RunToolsOptions {
 const optionNames: OptionNames<RunToolsOptions> = {
   model: true,
   messages: true,
-  host: true,
+  tools: true,
   systemPrompt: true,
   maxTokens: true,
-  disclosure: true,
+  selection: true,
   maxTurns: true,
-  maxMs: true,
+  maxTotalMs: true,
   maxCalls: true,
   maxParallel: true,
   maxContextTokens: true,
@@ -83,9 +83,17 @@ export interface RunToolsResult {
  */
 export async function runTools(options: RunToolsOptions): Promise<RunToolsResult> {
   checkOptionNames("runTools", options, optionNames);
-  const { host, model, disclosure = "auto", maxCalls = 100, maxParallel = 8, signal, clock = systemClock } = options;
-  const listed = await host.tools({ signal });
-  const { tools, run } = disclose(toCatalog(listed), disclosure);
+  const {
+    tools: host,
+    model,
+    selection = "auto",
+    maxCalls = 100,
+    maxParallel = 8,
+    signal,
+    clock = systemClock,
+  } = options;
+  const listed = await host.listTools({ signal });
+  const { tools, run } = selectTools(toCatalogTools(listed), selection);
   const offered = host.readResultPage === undefined ? tools : [...tools, readPage];
   const tell = options.onEvent ?? (() => {});
   const gate = createGate({ maxRunning: maxParallel, maxWaiting: Number.POSITIVE_INFINITY });
@@ -129,7 +137,7 @@ export async function runTools(options: RunToolsOptions): Promise<RunToolsResult
       return outcome;
     },
     maxTurns: options.maxTurns ?? 10,
-    maxMs: options.maxMs ?? 300_000,
+    maxMs: options.maxTotalMs ?? 300_000,
     ...(signal && { signal }),
     clock,
   });

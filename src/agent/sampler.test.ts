@@ -91,7 +91,7 @@ describe("sampling for servers", () => {
   });
 
   it("asks for consent", async () => {
-    const onSample = createSampler({ models, generate: async () => answer("hm"), onConsent: () => false });
+    const onSample = createSampler({ models, generate: async () => answer("hm"), onApprove: () => false });
     await using host = createHost({ a: { target: asking({}), trust: { sample: true } } }, { onSample }, { dial });
     const result = await host
       .callTool("a:think")
@@ -110,7 +110,7 @@ describe("sampling for servers", () => {
       const turns: CreateMessageParams[] = [];
       const onSample = createSampler({
         models,
-        host: () => host as Host,
+        tools: () => host as Host,
         generate: async (_, params) => {
           turns.push(params);
           if (expected.length === 0 || turns.length > 1) return answer(JSON.stringify(params.messages.at(-1)?.content));

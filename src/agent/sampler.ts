@@ -16,7 +16,7 @@ export interface SamplerOptions<T extends ModelChoice> {
    * with `rejected`. Default: no question, since giving a sampler and trusting
    * the server is the consent.
    */
-  readonly onConsent?:
+  readonly onApprove?:
     | ((params: CreateMessageParams, context: SampleContext) => boolean | Promise<boolean>)
     | undefined;
   /**
@@ -25,11 +25,11 @@ export interface SamplerOptions<T extends ModelChoice> {
    * the server gets the answer. Default: no tools but those the server brings,
    * which it runs itself.
    */
-  readonly host?: (() => ToolSource) | undefined;
+  readonly tools?: (() => ToolSource) | undefined;
   /** How often the model is asked for one answer with tools. Default 10. */
   readonly maxTurns?: number | undefined;
   /** Default 5 min. */
-  readonly maxMs?: number | undefined;
+  readonly maxTotalMs?: number | undefined;
   /** No reply is longer, whatever the server asks for. Default 4096. */
   readonly maxTokens?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -45,13 +45,22 @@ export type Sampler = (params: CreateMessageParams, context: SampleContext) => P
 
 /** Answers servers that ask for a completion: picks a model by their preferences, and runs tools where that is wanted. For `onSample` of a host. */
 export function createSampler<T extends ModelChoice>(options: SamplerOptions<T>): Sampler {
-  const { models, generate, onConsent, host, maxTurns = 10, maxMs = 300_000, maxTokens = 4096, clock } = options;
+  const {
+    models,
+    generate,
+    onApprove,
+    tools: host,
+    maxTurns = 10,
+    maxTotalMs: maxMs = 300_000,
+    maxTokens = 4096,
+    clock,
+  } = options;
 
   return async (asked, context) => {
     const params = { ...asked, maxTokens: Math.min(asked.maxTokens, maxTokens) };
     const model = pickModel(models, params.modelPreferences);
     if (model === undefined) throw new McpError("unsupported", "the host has no model");
-    if (onConsent !== undefined && (await onConsent(params, context)) !== true) {
+    if (onApprove !== undefined && (await onApprove(params, context)) !== true) {
       throw new McpError("rejected", "the user did not allow it");
     }
     const tools = host === undefined ? [] : await toolsFor(params, host(), context);
@@ -77,6 +86,6 @@ async function toolsFor(
   { server, signal }: SampleContext,
 ): Promise<readonly SourceTool[]> {
   if (includeContext === "none" || tools !== undefined) return [];
-  const all = await source.tools({ signal });
+  const all = await source.listTools({ signal });
   return includeContext === "allServers" ? all : all.filter((tool) => tool.server === server);
 }

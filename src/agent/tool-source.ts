@@ -6,7 +6,7 @@ import type { CallToolResult, Tool } from "../model/tool.ts";
 
 /** Where tools come from: a host, a client, or anything like them. */
 export interface ToolSource {
-  tools(options: { readonly signal: AbortSignal | undefined }): Promise<readonly SourceTool[]>;
+  listTools(options: { readonly signal: AbortSignal | undefined }): Promise<readonly SourceTool[]>;
   callTool(
     name: string,
     args: JsonObject,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ToolCall } from "./bridge.ts";
-import { runCalls } from "./run-tool-calls.ts";
+import { runToolCalls } from "./run-tool-calls.ts";
 
 const calls: readonly ToolCall[] = [
   { id: "1", name: "add", input: { a: 1 } },
@@ -9,10 +9,10 @@ const calls: readonly ToolCall[] = [
   { id: "4", name: "add", problem: "invalid arguments" },
 ];
 
-describe("runCalls", () => {
+describe("runToolCalls", () => {
   it("gives a result for every call, in order, and runs none with a problem", async () => {
     const ran: string[] = [];
-    const results = await runCalls(calls, async (name, input) => {
+    const results = await runToolCalls(calls, async (name, input) => {
       ran.push(name);
       if (name === "break") throw new Error("broken");
       if (name === "say") return "said";
@@ -42,7 +42,7 @@ describe("runCalls", () => {
   it("runs calls at the same time", async () => {
     let running = 0;
     let most = 0;
-    await runCalls(calls, async () => {
+    await runToolCalls(calls, async () => {
       most = Math.max(most, ++running);
       await Promise.resolve();
       running--;

@@ -13,7 +13,7 @@ export type RunTool = (name: string, input: JsonObject) => Promise<CallToolResul
  * of them in their order. A call with a problem is not run: the problem is its
  * result. What `run` throws is told to the model. Never rejects.
  */
-export function runCalls(calls: readonly ToolCall[], run: RunTool): Promise<readonly NamedResult[]> {
+export function runToolCalls(calls: readonly ToolCall[], run: RunTool): Promise<readonly NamedResult[]> {
   return Promise.all(calls.map((call) => runCall(call, run)));
 }
 
@@ -22,19 +22,19 @@ async function runCall(call: ToolCall, run: RunTool): Promise<NamedResult> {
   try {
     const output = await run(call.name, call.input);
     return typeof output === "string"
-      ? toResult(call, { content: [{ type: "text", text: output }] })
-      : toResult(call, output);
+      ? toNamedResult(call, { content: [{ type: "text", text: output }] })
+      : toNamedResult(call, output);
   } catch (error) {
     return failed(call, error instanceof Error ? error.message : String(error));
   }
 }
 
 function failed(call: ToolCall, message: string): NamedResult {
-  return toResult(call, { content: [{ type: "text", text: message }], isError: true });
+  return toNamedResult(call, { content: [{ type: "text", text: message }], isError: true });
 }
 
 /** What a tool gave as the result of a call. */
-export function toResult({ id, name }: ToolCall, result: CallToolResult): NamedResult {
+export function toNamedResult({ id, name }: ToolCall, result: CallToolResult): NamedResult {
   const { content, structuredContent, isError } = result;
   return {
     type: "tool_result",

@@ -1,7 +1,7 @@
 /// <reference path="../index.ts" preserve="true" />
 
 export type { ToolCaller } from "./meta-tools.ts";
-export { type Disclosure, type DisclosurePolicy, disclose } from "./select-tools.ts";
-export { type CatalogTool, fullNameOf, inStableOrder, type SourceTool, toCatalog } from "./sort-tools.ts";
-export { type Meter, meter, type ServerMeter, type ToolMeter, tokensIn, tokensOf } from "./tokens.ts";
-export { createToolIndex, type Hit, type SearchOptions, type ToolIndex } from "./tool-index.ts";
+export { type SelectionPolicy, selectTools, type ToolSelection } from "./select-tools.ts";
+export { type CatalogTool, type SourceTool, sortTools, toCatalogTools, toFullName } from "./sort-tools.ts";
+export { measureTools, type ServerMeter, type ToolCosts, type ToolMeter, tokensIn, tokensOf } from "./tokens.ts";
+export { createToolIndex, type SearchOptions, type ToolHit, type ToolIndex } from "./tool-index.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CatalogTool } from "./sort-tools.ts";
-import { meter } from "./tokens.ts";
+import { measureTools } from "./tokens.ts";
 
 const toolOf = (server: string, name: string, description: string): CatalogTool => ({
   server,
@@ -10,7 +10,7 @@ const toolOf = (server: string, name: string, description: string): CatalogTool 
 describe("meter", () => {
   it("adds up by server, the dearest first, and by name among equals", () => {
     const long = "Says a lot about what it does. ".repeat(20);
-    const measured = meter([
+    const measured = measureTools([
       toolOf("b", "one", "Short."),
       toolOf("a", "two", "Short."),
       toolOf("a", "one", "Short."),
@@ -31,6 +31,6 @@ describe("meter", () => {
   });
 
   it("is nothing for no tools", () => {
-    expect(meter([])).toEqual({ tokens: 0, servers: [] });
+    expect(measureTools([])).toEqual({ tokens: 0, servers: [] });
   });
 });

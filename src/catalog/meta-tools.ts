@@ -1,8 +1,8 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { CallToolResult, Tool } from "../model/tool.ts";
-import { type CatalogTool, fullNameOf, inStableOrder } from "./sort-tools.ts";
+import { type CatalogTool, sortTools, toFullName } from "./sort-tools.ts";
 import { oneLine, tokensWithServer } from "./tokens.ts";
-import { createToolIndex, type Hit, nearestTo } from "./tool-index.ts";
+import { createToolIndex, nearestTo, type ToolHit } from "./tool-index.ts";
 
 /** Runs a tool by its full name, `server:tool`. */
 export type ToolCaller = (name: string, args: JsonObject) => Promise<CallToolResult>;
@@ -133,11 +133,11 @@ function isNames(names: Json): names is readonly string[] {
 
 /** A tool of a group, by its full name or by its own. */
 function findIn(tools: readonly CatalogTool[], name: string): CatalogTool | undefined {
-  return tools.find((item) => fullNameOf(item) === name) ?? tools.find(({ tool }) => tool.name === name);
+  return tools.find((item) => toFullName(item) === name) ?? tools.find(({ tool }) => tool.name === name);
 }
 
 function unknownName(tools: readonly CatalogTool[], group: string, name: string): CallToolResult {
-  return problem(`Group ${group} has no tool ${quoted(name)}.${hintOf(nearestTo(name, tools.map(fullNameOf)))}`);
+  return problem(`Group ${group} has no tool ${quoted(name)}.${hintOf(nearestTo(name, tools.map(toFullName)))}`);
 }
 
 function unknownGroup({ servers }: Catalog, group: string): CallToolResult {
@@ -249,13 +249,13 @@ export function showTools(tools: readonly CatalogTool[], maxTokens: number): Sho
 
 function definitionOf(item: CatalogTool): string {
   const { description, inputSchema } = item.tool;
-  return JSON.stringify({ name: fullNameOf(item), description, inputSchema });
+  return JSON.stringify({ name: toFullName(item), description, inputSchema });
 }
 
 function briefly(item: CatalogTool): string {
   const { title, description = title ?? "" } = item.tool;
   const about = oneLine(description);
-  return about === "" ? fullNameOf(item) : `${fullNameOf(item)}: ${about}`;
+  return about === "" ? toFullName(item) : `${toFullName(item)}: ${about}`;
 }
 
 /** The tools of all servers, each under its full name. */
@@ -264,21 +264,21 @@ export interface Catalog {
   readonly tools: readonly CatalogTool[];
   readonly servers: readonly string[];
   find(name: string): CatalogTool | undefined;
-  search(query: string, limit: number): readonly Hit[];
+  search(query: string, limit: number): readonly ToolHit[];
   /** Names that somebody may have meant who used one that is unknown. */
   suggest(name: string): readonly string[];
 }
 
 export function createCatalog(given: readonly CatalogTool[], order: readonly string[] = []): Catalog {
   const byName = new Map<string, CatalogTool>();
-  for (const tool of inStableOrder(given, order)) {
-    const name = fullNameOf(tool);
+  for (const tool of sortTools(given, order)) {
+    const name = toFullName(tool);
     if (!byName.has(name)) byName.set(name, tool);
   }
   const tools = [...byName.values()];
   /** Made when it is first needed. */
   let index: ReturnType<typeof createToolIndex> | undefined;
-  const search = (query: string, limit: number): readonly Hit[] => {
+  const search = (query: string, limit: number): readonly ToolHit[] => {
     index ??= createToolIndex(tools);
     return index.search(query, { limit });
   };

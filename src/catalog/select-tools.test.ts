@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
 import type { CallToolResult } from "../model/tool.ts";
-import { type Disclosure, type DisclosurePolicy, disclose } from "./select-tools.ts";
-import { type CatalogTool, fullNameOf } from "./sort-tools.ts";
-import { meter } from "./tokens.ts";
+import { type SelectionPolicy, selectTools, type ToolSelection } from "./select-tools.ts";
+import { type CatalogTool, toFullName } from "./sort-tools.ts";
+import { measureTools } from "./tokens.ts";
 
 const toolOf = (server: string, name: string, description: string): CatalogTool => ({
   server,
@@ -26,11 +26,11 @@ function textOf({ content }: CallToolResult): string {
 }
 
 /** Runs what a model called, and notes what reached a real tool. */
-function setUp(policy: DisclosurePolicy | DisclosurePolicy["kind"], given: readonly CatalogTool[] = tools) {
+function setUp(policy: SelectionPolicy | SelectionPolicy["kind"], given: readonly CatalogTool[] = tools) {
   const calls: [string, JsonObject][] = [];
-  const disclosure = disclose(given, policy);
+  const selection = selectTools(given, policy);
   const run = (name: string, args: unknown) =>
-    disclosure.run(name, args as JsonObject, async (full, input) => {
+    selection.run(name, args as JsonObject, async (full, input) => {
       calls.push([full, input]);
       return { content: [{ type: "text", text: "done" }] };
     });
@@ -41,15 +41,15 @@ function setUp(policy: DisclosurePolicy | DisclosurePolicy["kind"], given: reado
     expect(calls).toHaveLength(before);
     return textOf(result);
   };
-  return { disclosure, calls, run, refusal };
+  return { selection, calls, run, refusal };
 }
 
 describe("all", () => {
   it("tells every tool as it is, by its full name, and runs it", async () => {
-    const { disclosure, calls, run } = setUp("all");
-    expect(disclosure.tools).toEqual(
+    const { selection, calls, run } = setUp("all");
+    expect(selection.tools).toEqual(
       ["mail:send_message", "shop:buy", "shop:sell"].map((name) => ({
-        ...tools.find((tool) => fullNameOf(tool) === name)?.tool,
+        ...tools.find((tool) => toFullName(tool) === name)?.tool,
         name,
       })),
     );
@@ -71,20 +71,20 @@ describe("all", () => {
   });
 
   it("has each name once", () => {
-    expect(disclose([...tools, ...tools], "all").tools).toHaveLength(3);
+    expect(selectTools([...tools, ...tools], "all").tools).toHaveLength(3);
   });
 
   it("passes on what the tool rejects with", async () => {
-    const broken = disclose(tools, "all").run("shop:buy", {}, () => Promise.reject(new Error("gone")));
+    const broken = selectTools(tools, "all").run("shop:buy", {}, () => Promise.reject(new Error("gone")));
     await expect(broken).rejects.toThrow("gone");
   });
 });
 
 describe("search", () => {
   it("tells two tools, with nothing in them that depends on single tools", () => {
-    const { tools: told } = disclose(tools, "search");
+    const { tools: told } = selectTools(tools, "search");
     expect(told.map(({ name }) => name)).toEqual(["search_tools", "call_tool"]);
-    expect(disclose([...tools, toolOf("shop", "refund", "")], "search").tools).toEqual(told);
+    expect(selectTools([...tools, toolOf("shop", "refund", "")], "search").tools).toEqual(told);
     expect(told[0]?.description).toContain("mail, shop");
   });
 
@@ -172,11 +172,11 @@ describe("search", () => {
 describe("groups", () => {
   it("tells the servers, each by a line", () => {
     const summaries = { shop: "Sells\nthings. And more.", unknown: "?" };
-    const { tools: told } = disclose(tools, { kind: "groups", servers: ["shop"], summaries });
+    const { tools: told } = selectTools(tools, { kind: "groups", servers: ["shop"], summaries });
     expect(told.map(({ name }) => name)).toEqual(["list_tools", "call_tool"]);
     expect(told[0]?.description).toMatch(/The groups are:\n- shop: Sells things\.\n- mail: send_message$/);
     const many = Array.from({ length: 9 }, (_, index) => toolOf("a", `t${index}`, ""));
-    expect(disclose(many, "groups").tools[0]?.description).toMatch(/\n- a: t0, t1, t2, t3, t4 and more$/);
+    expect(selectTools(many, "groups").tools[0]?.description).toMatch(/\n- a: t0, t1, t2, t3, t4 and more$/);
   });
 
   it("opens a group, whose tools can be called then", async () => {
@@ -224,11 +224,11 @@ describe("groups", () => {
 
 describe("auto", () => {
   it("tells all while that is within its budget, and lets the model search else", () => {
-    const { tokens } = meter(tools);
-    const kindOf = (maxTokens: number): Disclosure["kind"] => disclose(tools, { kind: "auto", maxTokens }).kind;
+    const { tokens } = measureTools(tools);
+    const kindOf = (maxTokens: number): ToolSelection["kind"] => selectTools(tools, { kind: "auto", maxTokens }).kind;
     expect([kindOf(tokens), kindOf(tokens - 1), kindOf(0)]).toEqual(["all", "search", "search"]);
-    expect(disclose([], { kind: "auto", maxTokens: 0 }).kind).toBe("all");
-    expect(disclose(tools, "auto").kind).toBe("all");
+    expect(selectTools([], { kind: "auto", maxTokens: 0 }).kind).toBe("all");
+    expect(selectTools(tools, "auto").kind).toBe("all");
   });
 });
 
@@ -243,12 +243,12 @@ describe("what models are told", () => {
   it("is the same for the same tools in any order", () => {
     const unique = fc.uniqueArray(
       fc.tuple(word, word).map(([server, name]) => toolOf(server, name, `${server} ${name}`)),
-      { selector: fullNameOf, maxLength: 20 },
+      { selector: toFullName, maxLength: 20 },
     );
     fc.assert(
       fc.property(unique, fc.constantFrom(...kinds), (given, kind) => {
-        const told = JSON.stringify(disclose(given, kind).tools);
-        expect(JSON.stringify(disclose(given.toReversed(), kind).tools)).toBe(told);
+        const told = JSON.stringify(selectTools(given, kind).tools);
+        expect(JSON.stringify(selectTools(given.toReversed(), kind).tools)).toBe(told);
       }),
     );
   });

@@ -12,11 +12,11 @@ import {
   type ToolCaller,
   unknownTool,
 } from "./meta-tools.ts";
-import { type CatalogTool, fullNameOf } from "./sort-tools.ts";
+import { type CatalogTool, toFullName } from "./sort-tools.ts";
 import { tokensWithServer } from "./tokens.ts";
 
 /** How many tools a model is told of, and when. */
-export interface DisclosurePolicy {
+export interface SelectionPolicy {
   /**
    * - `all`: every tool, from the start.
    * - `groups`: the servers; the tools of one when the model opens it.
@@ -28,14 +28,14 @@ export interface DisclosurePolicy {
   readonly maxTokens?: number | undefined;
   /** How many tokens the definitions in one answer may take; what has no room is named. Default 8,000. */
   readonly maxAnswerTokens?: number | undefined;
-  /** The order of the servers. See `inStableOrder`. */
+  /** The order of the servers. See `sortTools`. */
   readonly servers?: readonly string[] | undefined;
   /** A line about each server, for `groups`. Without one, some of its tools are named. */
   readonly summaries?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a model is told, and how its calls are run. For one conversation. */
-export interface Disclosure {
+export interface ToolSelection {
   readonly kind: "all" | "groups" | "search";
   /** For the prompt, by full names. Stays the same for the whole conversation. */
   readonly tools: readonly Tool[];
@@ -48,22 +48,22 @@ export interface Disclosure {
 }
 
 /** Tells a model of tools as a policy says. Equal tools and policies give equal texts, so that prompts stay cached. */
-export function disclose(
+export function selectTools(
   tools: readonly CatalogTool[],
-  policy: DisclosurePolicy | DisclosurePolicy["kind"],
-): Disclosure {
+  policy: SelectionPolicy | SelectionPolicy["kind"],
+): ToolSelection {
   const { kind: wanted, maxTokens = 10_000, maxAnswerTokens = 8000, servers, summaries } = toPolicy(policy);
   const catalog = createCatalog(tools, servers);
   const kind = wanted === "auto" ? fitting(catalog, maxTokens) : wanted;
   const shown = new Set<string>();
   const show = (some: readonly CatalogTool[]) => {
     const answer = showTools(some, maxAnswerTokens);
-    for (const tool of answer.whole) shown.add(fullNameOf(tool));
+    for (const tool of answer.whole) shown.add(toFullName(tool));
     return answer;
   };
 
   if (kind === "all") {
-    const named = catalog.tools.map((item) => ({ ...item.tool, name: fullNameOf(item) }));
+    const named = catalog.tools.map((item) => ({ ...item.tool, name: toFullName(item) }));
     return { kind, tools: named, run: runner(catalog, [], (name) => catalog.find(name) !== undefined) };
   }
   const finder = kind === "groups" ? listTools(catalog, show, summaries) : searchTools(catalog, show);
@@ -75,7 +75,7 @@ export function disclose(
   };
 }
 
-function toPolicy(policy: DisclosurePolicy | DisclosurePolicy["kind"]): DisclosurePolicy {
+function toPolicy(policy: SelectionPolicy | SelectionPolicy["kind"]): SelectionPolicy {
   return typeof policy === "string" ? { kind: policy } : policy;
 }
 

@@ -8,7 +8,7 @@ import type { Tool } from "../model/tool.ts";
  * the tools of one stand by name. Names are compared by their code units. A tool
  * that comes or goes leaves the others in their order.
  */
-export function inStableOrder(tools: readonly CatalogTool[], servers: readonly string[] = []): readonly CatalogTool[] {
+export function sortTools(tools: readonly CatalogTool[], servers: readonly string[] = []): readonly CatalogTool[] {
   const places = new Map(servers.map((server, place) => [server, place]));
   const placeOf = (server: string): number => places.get(server) ?? servers.length;
   return tools.toSorted(
@@ -33,7 +33,7 @@ export interface CatalogTool {
 }
 
 /** The name of a tool among those of all servers: `shop:buy`. */
-export function fullNameOf({ server, tool }: CatalogTool): string {
+export function toFullName({ server, tool }: CatalogTool): string {
   return server === "" ? tool.name : `${server}:${tool.name}`;
 }
 
@@ -45,7 +45,7 @@ export interface SourceTool extends Tool {
 }
 
 /** Tools for the catalog: to be metered, searched or disclosed. */
-export function toCatalog(tools: readonly SourceTool[]): readonly CatalogTool[] {
+export function toCatalogTools(tools: readonly SourceTool[]): readonly CatalogTool[] {
   return tools.map(({ server = "", localName, ...rest }) => {
     // The alias of a host is no part of the tool.
     const { alias: _, ...tool } = rest as typeof rest & { readonly alias?: string };

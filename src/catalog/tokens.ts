@@ -164,7 +164,7 @@ export function oneLine(text: string): string {
 }
 
 /** What tools take of a prompt, in tokens. */
-export interface Meter {
+export interface ToolCosts {
   readonly tokens: number;
   /** The dearest first. */
   readonly servers: readonly ServerMeter[];
@@ -183,7 +183,7 @@ export interface ToolMeter {
 }
 
 /** Estimates what tools take of a prompt when all of them are in it, by their full names. See {@link tokensOf}. */
-export function meter(tools: readonly CatalogTool[]): Meter {
+export function measureTools(tools: readonly CatalogTool[]): ToolCosts {
   const byServer = new Map<string, ToolMeter[]>();
   for (const item of tools) {
     const list = byServer.get(item.server) ?? [];

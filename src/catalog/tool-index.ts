@@ -1,8 +1,8 @@
-import { type CatalogTool, fullNameOf } from "./sort-tools.ts";
+import { type CatalogTool, toFullName } from "./sort-tools.ts";
 import { visitTexts } from "./tokens.ts";
 
 /** A tool that was found. */
-export interface Hit extends CatalogTool {
+export interface ToolHit extends CatalogTool {
   /** `server:tool`. */
   readonly name: string;
   /** The larger the better. Says nothing across questions. */
@@ -22,7 +22,7 @@ export interface ToolIndex {
    * first. The last word may be the beginning of one. Of a long query the first
    * 1,000 characters and 32 words count.
    */
-  search(query: string, options?: SearchOptions): readonly Hit[];
+  search(query: string, options?: SearchOptions): readonly ToolHit[];
 }
 
 const MAX_QUERY_CHARS = 1000;
@@ -64,7 +64,7 @@ export function indexBy(stem: (word: string) => string, tools: readonly CatalogT
       return bestOf(scores, limit, isWanted).flatMap((document) => {
         const found = documents[document];
         const score = scores[document] ?? 0;
-        return found === undefined ? [] : [{ server: found.server, tool: found.tool, name: fullNameOf(found), score }];
+        return found === undefined ? [] : [{ server: found.server, tool: found.tool, name: toFullName(found), score }];
       });
     },
   };

@@ -6,7 +6,7 @@ import { digestText } from "../std/base64.ts";
 import type { Clock } from "../std/clock.ts";
 import { type Attempts, attemptsInMemory, createAttempts } from "../store/attempt.ts";
 import { boundedMemoryStore } from "../store/bounded-memory.ts";
-import type { Store, Value, Values } from "../store/store.ts";
+import type { Store, StoredValue, StoreValues } from "../store/store.ts";
 import { checkOfList } from "./list-entries.ts";
 import type { Warn } from "./warning.ts";
 
@@ -148,7 +148,7 @@ interface SlotRule {
 interface Slot {
   readonly scopes: readonly Scope[];
   readonly name: string;
-  readonly value: Value | undefined;
+  readonly value: StoredValue | undefined;
 }
 
 /**
@@ -167,17 +167,17 @@ function createResultStore(options: ResultStoreOptions): ResultStore {
   let changes = 0;
   let isOpen = true;
 
-  const renew = (values: Values, subject: string): Awaitable<void> => {
+  const renew = (values: StoreValues, subject: string): Awaitable<void> => {
     const change = owed.get(subject);
     const written = chain(names("generation", subject), (name) =>
-      values.put(name, crypto.randomUUID(), { ttl: longestTtlMs + 1 }),
+      values.put(name, crypto.randomUUID(), { ttlMs: longestTtlMs + 1 }),
     );
     return chain(written, () => {
       if (owed.get(subject) === change) owed.delete(subject);
     });
   };
 
-  const readGeneration = (values: Values, subject: string | undefined): Awaitable<string> => {
+  const readGeneration = (values: StoreValues, subject: string | undefined): Awaitable<string> => {
     if (subject === undefined) return "";
     const renewed = owed.has(subject) ? renew(values, subject) : undefined;
     const read = chain(
@@ -187,7 +187,7 @@ function createResultStore(options: ResultStoreOptions): ResultStore {
     return chain(read, (value) => value?.text ?? "");
   };
 
-  const readSlot = (values: Values, { kind, scopes }: SlotRule, { text }: CacheKey): Awaitable<Slot> =>
+  const readSlot = (values: StoreValues, { kind, scopes }: SlotRule, { text }: CacheKey): Awaitable<Slot> =>
     chain(names(kind, text), (name) => chain(values.get(name), (value) => ({ scopes, name, value })));
 
   const goodIn = (slots: readonly Slot[], key: CacheKey, generation: string): JsonObject | undefined => {
@@ -199,11 +199,11 @@ function createResultStore(options: ResultStoreOptions): ResultStore {
     return undefined;
   };
 
-  const put = ({ name, value }: Slot, entry: Entry, text: string, ttl: number): void => {
-    longestTtlMs = Math.max(longestTtlMs, ttl);
+  const put = ({ name, value }: Slot, entry: Entry, text: string, ttlMs: number): void => {
+    longestTtlMs = Math.max(longestTtlMs, ttlMs);
     const version = value?.version ?? null;
     void attempt(({ values }) =>
-      chain(values.put(name, text, { version, ttl }), (written) => written && memo.set(name, written, entry)),
+      chain(values.put(name, text, { version, ttlMs }), (written) => written && memo.set(name, written, entry)),
     );
   };
 
@@ -214,12 +214,12 @@ function createResultStore(options: ResultStoreOptions): ResultStore {
 
   const lookupOf = (key: CacheKey, generation: string, slots: readonly Slot[]): Lookup => ({
     result: goodIn(slots, key, generation),
-    keep(result, ttlMs) {
-      const ttl = Math.min(ttlMs, MAX_TTL_MS);
+    keep(result, wantedMs) {
+      const ttlMs = Math.min(wantedMs, MAX_TTL_MS);
       const entry = { key: key.text, generation, result };
-      const text = ttl > 0 ? encodeEntry(entry, key.method, maxBytes) : undefined;
+      const text = ttlMs > 0 ? encodeEntry(entry, key.method, maxBytes) : undefined;
       for (const slot of slots) {
-        if (text !== undefined && slot.scopes.includes(scopeOf(result))) put(slot, entry, text, ttl);
+        if (text !== undefined && slot.scopes.includes(scopeOf(result))) put(slot, entry, text, ttlMs);
         else drop(slot);
       }
     },

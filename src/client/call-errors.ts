@@ -53,13 +53,13 @@ export function tooLong(what: string, totalMs: number): McpError {
 
 /** The error of a call that ran out of time before it was its turn. */
 export function notSent(what: string, timeoutMs: number, option: "timeoutMs" | "maxTotalMs"): McpError {
-  const message = `${what} was not sent within ${timeoutMs} ms (${option}): it waited for other calls to be answered (maxInFlight); raise ${option} or maxInFlight`;
+  const message = `${what} was not sent within ${timeoutMs} ms (${option}): it waited for other calls to be answered (maxOpenRequests); raise ${option} or maxOpenRequests`;
   return new McpError("timeout", message, { data: { phase: "call", timeoutMs } });
 }
 
 /** The error of one call too many. */
-export function queueFull(what: string, maxInFlight: number, max: number): McpError {
-  const message = `${what} was not sent: ${maxInFlight} calls are unanswered (maxInFlight) and ${max} wait (maxQueuedCalls); send fewer at once, or raise maxQueuedCalls`;
+export function queueFull(what: string, maxOpenRequests: number, max: number): McpError {
+  const message = `${what} was not sent: ${maxOpenRequests} calls are unanswered (maxOpenRequests) and ${max} wait (maxQueuedCalls); send fewer at once, or raise maxQueuedCalls`;
   return new McpError("limit-reached", message, { data: { limit: "maxQueuedCalls", max, scope: "connection" } });
 }
 

@@ -45,7 +45,7 @@ export interface CallOptions {
 /** What a call of a tool can be told besides. */
 export interface ToolCallOptions extends CallOptions {
   /** Names the call: a server that keeps what it did takes a call with the same key, tool and arguments for the same. */
-  readonly key?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
   /**
    * Hears when the server makes a task of the call: first with its id, then with
    * every change, never after the call has ended.

@@ -125,7 +125,7 @@ describe("typed calls", () => {
   });
 
   it("C14: raw requests skip the gate and obey the same limits", async () => {
-    const { calls, client, clock } = setUp(hang, { server: {}, maxInFlight: 3, maxQueuedCalls: 1 });
+    const { calls, client, clock } = setUp(hang, { server: {}, maxOpenRequests: 3, maxQueuedCalls: 1 });
     const abort = new AbortController();
     const first = codeOf(client.request("tools/list", {}, { signal: abort.signal }));
     const second = codeOf(client.request("vendor/thing", { a: 1 }, { timeoutMs: 5 }));

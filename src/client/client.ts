@@ -19,12 +19,12 @@ import type { CachedCallOptions, CallOptions, ToolCallOptions } from "./call-opt
 import { withoutMalformed } from "./list-entries.ts";
 import { type ChangeKinds, createWatches, type Watch, type WatchOptions } from "./listen.ts";
 import { createOutputChecks } from "./output-check.ts";
-import type { AnswerOptions, ClientRequestHandlers } from "./request-handlers.ts";
+import type { ClientRequestHandlers, QuestionHandlers } from "./request-handlers.ts";
 import {
   type Calls,
   createCalls,
+  createNotificationSender,
   createRequests,
-  createTelling,
   type ListMethod,
   limitsOf,
   type PagesOptions,
@@ -33,20 +33,20 @@ import {
 } from "./requests.ts";
 import { chooseCache } from "./response-cache.ts";
 import type { TaskHandlesParts } from "./task-handles.ts";
-import type { Tasks } from "./tasks.ts";
+import type { ClientTasks } from "./tasks.ts";
 import { createToolCalls } from "./tool-calls.ts";
-import { createTools, type Tools } from "./typed-tools.ts";
+import { createTools, type ToolFunctions } from "./typed-tools.ts";
 import { toWarn } from "./warning.ts";
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
-export interface ClientOptions extends AnswerOptions {
+export interface ClientOptions extends QuestionHandlers {
   /** For calls that state none: see {@link CallOptions}. Default 30 s. */
   readonly timeoutMs?: number | undefined;
   /** For calls that state none: see {@link CallOptions}. Default 10 min. */
   readonly maxTotalMs?: number | undefined;
   /** Calls that may be unanswered; more wait, in their order. Default 1024; 0 is off. */
-  readonly maxInFlight?: number | undefined;
+  readonly maxOpenRequests?: number | undefined;
   /** Calls that may wait for that; one more fails with `limit-reached`. Default 10,000; 0 is off. */
   readonly maxQueuedCalls?: number | undefined;
   /** How often one call may ask for input. Default 10. */
@@ -82,7 +82,7 @@ export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable
   readonly server: DiscoverResult;
   readonly revision: Revision;
   /** The tools as functions that return values: `await client.tools.buy({ sku })`. */
-  readonly tools: Tools<T>;
+  readonly tools: ToolFunctions<T>;
 
   /**
    * Calls a tool. A failure the tool reports is a result with `isError`, not a
@@ -91,7 +91,7 @@ export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable
    */
   callTool(name: string, args?: JsonObject, options?: ToolCallOptions): Promise<CallToolResult>;
   /** Tasks that outlive a call. */
-  readonly tasks: Tasks;
+  readonly tasks: ClientTasks;
   /** All tools on all pages. In every list, malformed and duplicate entries are left out, with a warning. */
   listTools(options?: CachedCallOptions): Promise<readonly Tool[]>;
   listResources(options?: CachedCallOptions): Promise<readonly Resource[]>;
@@ -141,7 +141,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
 ): Client<T> {
   const {
     clock = systemClock,
-    maxInFlight = 1024,
+    maxOpenRequests = 1024,
     maxQueuedCalls = 10_000,
     maxRounds = 10,
     maxPages = 1000,
@@ -151,7 +151,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
   const { server, revision } = connection;
   const warn = toWarn(options.onWarning);
   const limits = limitsOf(options, standardLimits);
-  const bounds = { limits, maxInFlight, maxQueuedCalls, maxRounds };
+  const bounds = { limits, maxOpenRequests, maxQueuedCalls, maxRounds };
   const requests = createRequests({ connection, handlers, clock, warn, ...bounds, onLog, logLevel });
   const lists = withoutMalformed(connection.service, warn);
   const cache = chooseCache(options.cache ?? true, { service: lists, connection, clock, warn, place });
@@ -197,7 +197,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
     request: (method: string, params: JsonObject = {}, given?: CallOptions) => requests.sendRaw(method, params, given),
     watch,
     changes,
-    ...createTelling(connection, handlers, isClosed),
+    ...createNotificationSender(connection, handlers, isClosed),
     closed,
     close,
     [Symbol.asyncDispose]: close,
@@ -207,7 +207,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
 const standardLimits = { idleMs: 30_000, totalMs: 600_000 };
 
 /** The tasks of one client. What deals with them is loaded when first used. */
-function createTasks(parts: TaskHandlesParts): Tasks {
+function createTasks(parts: TaskHandlesParts): ClientTasks {
   const handles = lazy(
     () => import("./task-handles.ts"),
     ({ createTaskHandles }) => createTaskHandles(parts),

@@ -15,7 +15,7 @@ export interface ElicitForm {
 }
 
 /** A page for the user to open. Show the whole URL and ask before opening it; do not fetch it. */
-export interface ElicitLink {
+export interface ElicitUrl {
   readonly message: string;
   readonly url: URL;
   /** The host in ASCII: `xn--pple-43d.com` where the letters only look like a well-known name. */
@@ -65,7 +65,7 @@ export async function elicitLink(
   { message, url: text, elicitationId }: ElicitUrlParams,
   visits: Visits,
   signal: AbortSignal,
-  open: (link: ElicitLink) => ElicitReply | Promise<ElicitReply>,
+  open: (link: ElicitUrl) => ElicitReply | Promise<ElicitReply>,
 ): Promise<ElicitResult> {
   const url = readLink(text);
   const visit = elicitationId === undefined ? undefined : visits.start(elicitationId, signal);

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Connection } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
-import type { Answer, Question } from "../model/input.ts";
+import type { Question, QuestionAnswer } from "../model/input.ts";
 import type { Method, Result } from "../model/methods.ts";
 import { type Ask, type CallOf, createCall, type Notify, type Outcome, type OutcomeOf } from "../model/service.ts";
 import type { Task, TaskTerms } from "../model/task.ts";
@@ -282,7 +282,7 @@ export type InputRequired = Extract<Outcome, { kind: "input-required" }>;
 
 /** What the next call of the same request carries, besides what the first did. */
 interface Round {
-  readonly answers: Readonly<Record<string, Answer>> | undefined;
+  readonly answers: Readonly<Record<string, QuestionAnswer>> | undefined;
   /** Exactly what the server gave; undefined if it gave none. */
   readonly state: string | undefined;
 }
@@ -328,7 +328,7 @@ export function askedTooOften(what: string, maxRounds: number): McpError {
 async function answerAll(
   questions: readonly (readonly [key: string, question: Question])[],
   context: RoundContext,
-): Promise<Readonly<Record<string, Answer>>> {
+): Promise<Readonly<Record<string, QuestionAnswer>>> {
   const answers = questions.map(async ([key, question]) => [key, await answer(question, context)] as const);
   return Object.fromEntries(await Promise.all(answers));
 }
@@ -337,7 +337,7 @@ async function answerAll(
 export async function answer(
   question: Question,
   { what, handlers, abort }: Pick<RoundContext, "what" | "handlers" | "abort">,
-): Promise<Answer> {
+): Promise<QuestionAnswer> {
   try {
     return await handlers.answer(question, abort.signal);
   } catch (error) {
@@ -395,15 +395,18 @@ interface CallQueue {
   close(): void;
 }
 
-/** At most `maxInFlight` are open; 0 is no limit. */
-export function createCallQueue(maxInFlight: number, { activity }: Pick<ClientRequestHandlers, "activity">): CallQueue {
+/** At most `maxOpenRequests` are open; 0 is no limit. */
+export function createCallQueue(
+  maxOpenRequests: number,
+  { activity }: Pick<ClientRequestHandlers, "activity">,
+): CallQueue {
   const open = new LinkedSet<OpenCall>();
   const waiting = new LinkedSet<OpenCall>();
   let isStarting = false;
   let isClosed = false;
 
   /** A call that waits for an answer of ours makes room for another: the answer may need one. */
-  const isBelowLimit = (): boolean => maxInFlight === 0 || open.size - activity.pending < maxInFlight;
+  const isBelowLimit = (): boolean => maxOpenRequests === 0 || open.size - activity.pending < maxOpenRequests;
 
   return {
     open,

@@ -4,8 +4,8 @@ import { McpError } from "../model/errors.ts";
 import type { CreateMessageResult, Question, Root } from "../model/input.ts";
 import { tasksExtension } from "../model/task.ts";
 import { createManualClock } from "../testing/clock.ts";
-import type { ElicitLink, ElicitReply } from "./elicitation.ts";
-import { type AnswerOptions, createRequestHandlers } from "./request-handlers.ts";
+import type { ElicitReply, ElicitUrl } from "./elicitation.ts";
+import { createRequestHandlers, type QuestionHandlers } from "./request-handlers.ts";
 import type { ClientWarning } from "./warning.ts";
 
 const signal = new AbortController().signal;
@@ -32,10 +32,10 @@ function link(url: string, elicitationId?: string): Question {
   return { method: "elicitation/create", params };
 }
 
-const ask = (options: AnswerOptions, question: Question) => createRequestHandlers(options).answer(question, signal);
+const ask = (options: QuestionHandlers, question: Question) => createRequestHandlers(options).answer(question, signal);
 
 describe("what a client declares", () => {
-  it.each<[string, AnswerOptions, object]>([
+  it.each<[string, QuestionHandlers, object]>([
     ["nothing", {}, {}],
     ["a form handler", { onElicit: () => ({ action: "cancel" }) }, { elicitation: { form: {} } }],
     ["a url handler", { onElicitUrl: () => ({ action: "cancel" }) }, { elicitation: { url: {} } }],
@@ -179,7 +179,7 @@ describe("forms", () => {
     const params = { message: "Go on?", requestedSchema: schema };
     const question = { method: "elicitation/create", params } as unknown as Question;
     const seen: unknown[] = [];
-    const onElicit: AnswerOptions["onElicit"] = (asked) => {
+    const onElicit: QuestionHandlers["onElicit"] = (asked) => {
       seen.push(asked.requestedSchema);
       return { any: "thing" };
     };
@@ -211,8 +211,8 @@ describe("links", () => {
     ["http://127.0.0.1/", "127.0.0.1"],
     ["http://[::1]:8080/", "[::1]"],
   ])("%s comes with its host in ASCII: %s", async (url, host) => {
-    const seen: ElicitLink[] = [];
-    const onElicitUrl = (page: ElicitLink) => {
+    const seen: ElicitUrl[] = [];
+    const onElicitUrl = (page: ElicitUrl) => {
       seen.push(page);
       return { action: "accept", content: { stripped: true } } as const;
     };
@@ -266,7 +266,7 @@ describe("links", () => {
     const clock = createManualClock();
     const abort = new AbortController();
     let completed: Promise<boolean> | undefined;
-    const onElicitUrl = (page: ElicitLink) => {
+    const onElicitUrl = (page: ElicitUrl) => {
       completed = page.completed;
       return { action };
     };
@@ -293,7 +293,7 @@ describe("links", () => {
 
   it("who waits for the user to be done at too many pages waits for the last of them (F144)", async () => {
     const waits: (Promise<boolean> | undefined)[] = [];
-    const onElicitUrl = (page: ElicitLink) => {
+    const onElicitUrl = (page: ElicitUrl) => {
       waits.push(page.completed);
       return { action: "accept" } as const;
     };
@@ -386,7 +386,7 @@ describe("roots", () => {
     expect(await handlers.answer(rootsList, signal)).toEqual({ roots: [{ uri: "file:///a" }, { uri: "file:///b" }] });
   });
 
-  it.each<AnswerOptions>([{}, { roots: () => [] }, { roots: [], capabilities: { roots: {} } }])(
+  it.each<QuestionHandlers>([{}, { roots: () => [] }, { roots: [], capabilities: { roots: {} } }])(
     "C54: cannot be set unless roots.listChanged is declared",
     (options) => {
       expect(() => createRequestHandlers(options).setRoots([])).toThrow(McpError);

@@ -3,10 +3,10 @@ import type { Opening } from "../model/connection.ts";
 import { isRole } from "../model/content.ts";
 import { McpError } from "../model/errors.ts";
 import {
-  type Answer,
   type CreateMessageParams,
   type CreateMessageResult,
   type Question,
+  type QuestionAnswer,
   type Root,
   roleProblem,
   type SamplingContent,
@@ -19,8 +19,8 @@ import { type LogEntry, readLogEntry } from "./call-options.ts";
 import {
   createVisits,
   type ElicitForm,
-  type ElicitLink,
   type ElicitReply,
+  type ElicitUrl,
   elicitForm,
   elicitLink,
 } from "./elicitation.ts";
@@ -34,33 +34,35 @@ import { type ClientWarning, guarded, toWarn } from "./warning.ts";
  * as the user does, may call the same client, and refuses by throwing an
  * `McpError`, such as `rejected` when the user says no to sampling.
  */
-export interface AnswerOptions {
+export interface QuestionHandlers {
   /**
    * Fills a form. Declares `elicitation.form`. Defaults of the schema are added
    * to what it returns, and the whole is checked before it is sent.
    */
-  readonly onElicit?: ((form: ElicitForm, context: AnswerContext) => ElicitReply | Promise<ElicitReply>) | undefined;
+  readonly onElicit?: ((form: ElicitForm, context: QuestionContext) => ElicitReply | Promise<ElicitReply>) | undefined;
   /**
    * Asks the user to open a page; `accept` is consent, and opening it is up to
    * the handler. Declares `elicitation.url`. Only https, and http on this very
    * machine, get here.
    */
-  readonly onElicitUrl?: ((link: ElicitLink, context: AnswerContext) => ElicitReply | Promise<ElicitReply>) | undefined;
+  readonly onElicitUrl?:
+    | ((link: ElicitUrl, context: QuestionContext) => ElicitReply | Promise<ElicitReply>)
+    | undefined;
   /** Asks the model. Declares `sampling`, but not `sampling.tools`. */
   readonly onSample?:
-    | ((params: CreateMessageParams, context: AnswerContext) => CreateMessageResult | Promise<CreateMessageResult>)
+    | ((params: CreateMessageParams, context: QuestionContext) => CreateMessageResult | Promise<CreateMessageResult>)
     | undefined;
   /** Where the server may look: `file://` URIs. Declares `roots`, also when empty; a list that can be set again, `roots.listChanged`. */
   readonly roots?:
     | readonly Root[]
-    | ((context: AnswerContext) => readonly Root[] | Promise<readonly Root[]>)
+    | ((context: QuestionContext) => readonly Root[] | Promise<readonly Root[]>)
     | undefined;
   /**
    * Answers requests that the protocol does not define. Only servers of revisions before 2026-07-28 can send any. It
    * refuses by throwing an `McpError`; without it such requests are `method-not-found`.
    */
   readonly onRequest?:
-    | ((method: string, params: JsonObject, context: AnswerContext) => object | Promise<object>)
+    | ((method: string, params: JsonObject, context: QuestionContext) => object | Promise<object>)
     | undefined;
   /** False declares no tasks: servers then answer every call with its result, or not at all. */
   readonly tasks?: boolean | undefined;
@@ -89,7 +91,7 @@ export interface ClientRequestHandlers {
    * the kind is not declared or has no handler, `invalid-params` when the
    * question breaks the rules.
    */
-  answer(question: Question, signal: AbortSignal): Promise<Answer>;
+  answer(question: Question, signal: AbortSignal): Promise<QuestionAnswer>;
   /** Answers a request that the protocol does not define. Absent where nobody does. */
   readonly request: Opening["request"];
   /** True when there is somebody to hear what belongs to no callback of a call. */
@@ -102,7 +104,10 @@ export interface ClientRequestHandlers {
   setRoots(roots: readonly Root[]): void;
 }
 
-export function createRequestHandlers(options: AnswerOptions = {}, clock: Clock = systemClock): ClientRequestHandlers {
+export function createRequestHandlers(
+  options: QuestionHandlers = {},
+  clock: Clock = systemClock,
+): ClientRequestHandlers {
   const capabilities = declared(options);
   const warn = toWarn(options.onWarning);
   const roots = createRoots(options.roots);
@@ -112,7 +117,7 @@ export function createRequestHandlers(options: AnswerOptions = {}, clock: Clock 
   const tellLog = options.onLog && guarded("onLog", options.onLog, warn);
   const tellRest = options.onNotification && guarded("onNotification", options.onNotification, warn);
 
-  const dispatch = async (question: Question, context: AnswerContext): Promise<object> => {
+  const dispatch = async (question: Question, context: QuestionContext): Promise<object> => {
     refuseUndeclared(question, capabilities);
     switch (question.method) {
       case "elicitation/create":
@@ -131,7 +136,7 @@ export function createRequestHandlers(options: AnswerOptions = {}, clock: Clock 
     }
   };
 
-  const counted = async (method: string, work: () => Promise<object>): Promise<Answer> => {
+  const counted = async (method: string, work: () => Promise<object>): Promise<QuestionAnswer> => {
     activity.pending++;
     try {
       const given = await work();
@@ -173,7 +178,14 @@ export function createRequestHandlers(options: AnswerOptions = {}, clock: Clock 
 }
 
 /** What the handlers imply, unless the user says otherwise. */
-function declared({ onElicit, onElicitUrl, onSample, roots, tasks, capabilities }: AnswerOptions): ClientCapabilities {
+function declared({
+  onElicit,
+  onElicitUrl,
+  onSample,
+  roots,
+  tasks,
+  capabilities,
+}: QuestionHandlers): ClientCapabilities {
   const extensions = { ...(tasks !== false && { [tasksExtension]: {} }), ...capabilities?.extensions };
   const implied: ClientCapabilities = {
     ...((onElicit ?? onElicitUrl) && {
@@ -219,12 +231,12 @@ function notFound({ method }: Question): McpError {
 /** The places a client lets its server look at. A reader sees one whole list, old or new. */
 interface Roots {
   /** Undefined when there never was a list. */
-  readonly list: ((context: AnswerContext) => Promise<readonly Root[]>) | undefined;
+  readonly list: ((context: QuestionContext) => Promise<readonly Root[]>) | undefined;
   replace(roots: readonly Root[]): void;
 }
 
 /** A list, or a function that is asked each time. */
-type RootsSource = readonly Root[] | ((context: AnswerContext) => readonly Root[] | Promise<readonly Root[]>);
+type RootsSource = readonly Root[] | ((context: QuestionContext) => readonly Root[] | Promise<readonly Root[]>);
 
 function createRoots(source: RootsSource | undefined): Roots {
   let current = typeof source === "object" ? checked(source) : source;
@@ -233,7 +245,7 @@ function createRoots(source: RootsSource | undefined): Roots {
     get list() {
       const now = current;
       if (now === undefined) return undefined;
-      return async (context: AnswerContext) => (typeof now === "function" ? checked(await now(context)) : now);
+      return async (context: QuestionContext) => (typeof now === "function" ? checked(await now(context)) : now);
     },
     replace(roots) {
       current = checked(roots);
@@ -297,7 +309,7 @@ function toBlocks({ content }: SamplingMessage): readonly SamplingContent[] {
 }
 
 /** What a handler of questions is given besides the question. */
-export interface AnswerContext {
+export interface QuestionContext {
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 }

@@ -7,7 +7,7 @@ import { abortReason, type Call, type Outcome, onAbort, type Service } from "../
 import type { Task } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { type AnswerOptions, createRequestHandlers } from "./request-handlers.ts";
+import { createRequestHandlers, type QuestionHandlers } from "./request-handlers.ts";
 import { createRequests, type RequestsOptions } from "./requests.ts";
 import type { ClientWarning } from "./warning.ts";
 
@@ -19,7 +19,7 @@ const at = "2026-01-01T00:00:00Z";
 const task: Task = { taskId: "t", status: "working", createdAt: at, lastUpdatedAt: at, ttlMs: null };
 const never: Script = () => new Promise(() => {});
 
-function setUp(script: Script, options: Partial<RequestsOptions> & AnswerOptions = {}) {
+function setUp(script: Script, options: Partial<RequestsOptions> & QuestionHandlers = {}) {
   const clock = createManualClock();
   const warnings: ClientWarning[] = [];
   const connection: Connection = {
@@ -37,7 +37,7 @@ function setUp(script: Script, options: Partial<RequestsOptions> & AnswerOptions
     clock,
     warn: (warning) => warnings.push(warning),
     limits: { idleMs: 30_000, totalMs: 600_000 },
-    maxInFlight: 1024,
+    maxOpenRequests: 1024,
     maxQueuedCalls: 10_000,
     maxRounds: 10,
     onLog: undefined,
@@ -175,7 +175,7 @@ describe("settling", () => {
 
   it("C13: 0 switches the limit off", () => {
     const { calls, script } = scripted();
-    const { send } = setUp(script, { maxInFlight: 0 });
+    const { send } = setUp(script, { maxOpenRequests: 0 });
     for (let count = 0; count < 2_000; count++) void send();
     expect(calls).toHaveLength(2_000);
   });
@@ -218,9 +218,9 @@ describe("settling", () => {
 describe("calls over the limit of open requests", () => {
   const nameIn = ({ call }: { readonly call: Call }): unknown => (call.params as { readonly name?: unknown }).name;
 
-  function limited(options: Partial<RequestsOptions> & AnswerOptions = {}) {
+  function limited(options: Partial<RequestsOptions> & QuestionHandlers = {}) {
     const { calls, script } = scripted();
-    const parts = setUp(script, { maxInFlight: 2, ...options });
+    const parts = setUp(script, { maxOpenRequests: 2, ...options });
     const call = (name: string, callOptions = {}) => parts.requests.send("tools/call", { name }, callOptions);
     return { ...parts, calls, call, sent: () => calls.map(nameIn) };
   }
@@ -241,7 +241,7 @@ describe("calls over the limit of open requests", () => {
   });
 
   it("are sent after calls that fail, are cancelled or run out of time, too (X12)", async () => {
-    const { clock, calls, call, sent } = limited({ maxInFlight: 1 });
+    const { clock, calls, call, sent } = limited({ maxOpenRequests: 1 });
     const abort = new AbortController();
     const codes = [
       codeOf(call("fails")),
@@ -262,7 +262,7 @@ describe("calls over the limit of open requests", () => {
   });
 
   it("leave the queue when they are cancelled, and nothing is sent (X12)", async () => {
-    const { calls, call, sent, requests } = limited({ maxInFlight: 1 });
+    const { calls, call, sent, requests } = limited({ maxOpenRequests: 1 });
     const abort = new AbortController();
     void call("open");
     const waiting = call("waiting", { signal: abort.signal });
@@ -276,7 +276,7 @@ describe("calls over the limit of open requests", () => {
   });
 
   it("run out of time while they wait, and say so; once sent they have their whole time (X12, X14)", async () => {
-    const { clock, calls, call, sent } = limited({ maxInFlight: 1 });
+    const { clock, calls, call, sent } = limited({ maxOpenRequests: 1 });
     void call("open", { timeoutMs: 0 });
     const late = call("late", { timeoutMs: 50 });
     const patient = codeOf(call("patient", { timeoutMs: 100 }));
@@ -284,7 +284,7 @@ describe("calls over the limit of open requests", () => {
     await expect(late).rejects.toMatchObject({
       code: "timeout",
       message:
-        'tools/call "late" on server "shop" was not sent within 50 ms (timeoutMs): it waited for other calls to be answered (maxInFlight); raise timeoutMs or maxInFlight',
+        'tools/call "late" on server "shop" was not sent within 50 ms (timeoutMs): it waited for other calls to be answered (maxOpenRequests); raise timeoutMs or maxOpenRequests',
       data: { phase: "call", timeoutMs: 50 },
     });
     clock.advance(49);
@@ -297,7 +297,7 @@ describe("calls over the limit of open requests", () => {
   });
 
   it("are counted from the start by maxTotalMs (X12)", async () => {
-    const { clock, calls, call } = limited({ maxInFlight: 1 });
+    const { clock, calls, call } = limited({ maxOpenRequests: 1 });
     void call("open", { timeoutMs: 0 });
     const late = codeOf(call("late", { timeoutMs: 80, maxTotalMs: 100 }));
     clock.advance(60);
@@ -308,19 +308,19 @@ describe("calls over the limit of open requests", () => {
   });
 
   it("fail when too many wait, by the name of the option (X12)", async () => {
-    const { call, sent } = limited({ maxInFlight: 1, maxQueuedCalls: 2 });
+    const { call, sent } = limited({ maxOpenRequests: 1, maxQueuedCalls: 2 });
     for (const name of ["open", "first", "second"]) void call(name);
     await expect(call("third")).rejects.toMatchObject({
       code: "limit-reached",
       message:
-        'tools/call "third" on server "shop" was not sent: 1 calls are unanswered (maxInFlight) and 2 wait (maxQueuedCalls); send fewer at once, or raise maxQueuedCalls',
+        'tools/call "third" on server "shop" was not sent: 1 calls are unanswered (maxOpenRequests) and 2 wait (maxQueuedCalls); send fewer at once, or raise maxQueuedCalls',
       data: { limit: "maxQueuedCalls", max: 2, scope: "connection" },
     });
     expect(sent()).toEqual(["open"]);
   });
 
   it("fail with the connection, and are not sent (X12)", async () => {
-    const { call, sent, requests } = limited({ maxInFlight: 1 });
+    const { call, sent, requests } = limited({ maxOpenRequests: 1 });
     const all = ["open", "waiting"].map((name) => codeOf(call(name)));
     requests.refuse("the client is closed");
     requests.endAll();
@@ -335,7 +335,7 @@ describe("calls over the limit of open requests", () => {
       await Promise.all(inner);
       return { action: "decline" as const };
     };
-    const { calls, call, sent } = limited({ maxInFlight: 1, onElicit });
+    const { calls, call, sent } = limited({ maxOpenRequests: 1, onElicit });
     const outer = call("outer");
     const other = call("other");
     const question = {
@@ -355,7 +355,7 @@ describe("calls over the limit of open requests", () => {
   });
 
   it("do not wait for what only listens (X12)", async () => {
-    const { requests, call, sent } = limited({ maxInFlight: 1 });
+    const { requests, call, sent } = limited({ maxOpenRequests: 1 });
     void requests.send("subscriptions/listen", { notifications: {} }, {}, { listens: true });
     void call("first");
     expect(sent()).toEqual([undefined, "first"]);
@@ -367,7 +367,7 @@ describe("calls over the limit of open requests", () => {
     };
     let isOpen = true;
     const { calls, script } = scripted();
-    const { send, requests } = setUp((call) => (isOpen ? script(call) : failing(call)), { maxInFlight: 1 });
+    const { send, requests } = setUp((call) => (isOpen ? script(call) : failing(call)), { maxOpenRequests: 1 });
     const codes = Array.from({ length: 10_000 }, () => codeOf(send()));
     isOpen = false;
     calls[0]?.settle(complete);

@@ -41,7 +41,7 @@ export interface RequestsOptions {
   /** For calls that state no limits of their own. */
   readonly limits: DeadlineLimits;
   /** Calls that may be unanswered. 0 is off. */
-  readonly maxInFlight: number;
+  readonly maxOpenRequests: number;
   /** Calls that may wait until fewer are. 0 is off. */
   readonly maxQueuedCalls: number;
   readonly maxRounds: number;
@@ -65,9 +65,9 @@ export interface Requests {
 }
 
 export function createRequests(options: RequestsOptions): Requests {
-  const { connection, handlers, limits, maxInFlight, maxQueuedCalls, maxRounds, warn, onLog } = options;
+  const { connection, handlers, limits, maxOpenRequests, maxQueuedCalls, maxRounds, warn, onLog } = options;
   const clock = remembering(options.clock);
-  const queue = createCallQueue(maxInFlight, handlers);
+  const queue = createCallQueue(maxOpenRequests, handlers);
   const { open, waiting, aside } = queue;
   let over: { readonly why: string; readonly cause?: unknown } | undefined;
 
@@ -81,7 +81,7 @@ export function createRequests(options: RequestsOptions): Requests {
     const what = callText(method, params, connection.server);
     if (over !== undefined) return unsent(closedError(what), over.cause);
     if (isDeaf) return noHeaders(what, method);
-    return signal?.aborted ? cancelled(what, signal) : queueFull(what, maxInFlight, maxQueuedCalls);
+    return signal?.aborted ? cancelled(what, signal) : queueFull(what, maxOpenRequests, maxQueuedCalls);
   };
 
   /** What a server says while a call is open, and what no callback of the call takes. */
@@ -92,7 +92,7 @@ export function createRequests(options: RequestsOptions): Requests {
   const requests: Requests = {
     logLevel: options.logLevel,
     send(method, params, callOptions = noOptions, route = straight) {
-      const { signal, meta, headers, key, onProgress, onTask } = callOptions;
+      const { signal, meta, headers, idempotencyKey: key, onProgress, onTask } = callOptions;
       if (waiting.size > 0) queue.startWaiting();
       const refused = refusal(method, params, callOptions, route);
       if (refused !== undefined) return Promise.reject(refused);
@@ -306,16 +306,16 @@ export async function* walk<P extends Page>(
 }
 
 /** What a client tells its server without waiting for an answer. */
-interface Telling {
+interface NotificationSender {
   notify(method: string, params?: JsonObject): void;
   setRoots(roots: readonly Root[]): void;
 }
 
-export function createTelling(
+export function createNotificationSender(
   connection: Connection,
   handlers: ClientRequestHandlers,
   isClosed: () => boolean,
-): Telling {
+): NotificationSender {
   return {
     notify(method, params = {}) {
       if (!isOfVendor(method)) throw ofProtocol(method);

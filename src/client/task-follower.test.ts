@@ -215,7 +215,7 @@ describe("a call that becomes a task", () => {
 
   it("names the call by its key", async () => {
     const { calls, client } = setUp({ odd: async () => ({ kind: "complete", result }) });
-    await client.callTool("bake", {}, { key: "order-7", meta: { a: 1 } });
+    await client.callTool("bake", {}, { idempotencyKey: "order-7", meta: { a: 1 } });
     expect(calls[0]?.meta).toEqual({ a: 1, "plugbay/key": "order-7" });
   });
 });
@@ -542,7 +542,7 @@ describe("the end of a call that follows a task", () => {
   );
 
   it("is no matter of calls in flight: a task that is followed is none", async () => {
-    const { client, clock } = setUp({ maxInFlight: 1 });
+    const { client, clock } = setUp({ maxOpenRequests: 1 });
     const seen = [outcomeOf(client.callTool("bake"))];
     await clock.advanceAsync(1_500);
     seen.push(outcomeOf(client.callTool("bake")));

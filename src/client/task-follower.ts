@@ -1,19 +1,19 @@
 import { briefly } from "../model/brief-task.ts";
 import { McpError, toError, toFailure } from "../model/errors.ts";
-import type { Answer, Question } from "../model/input.ts";
+import type { Question, QuestionAnswer } from "../model/input.ts";
 import { type DetailedTask, isFinal, type Task, type TaskStatus } from "../model/task.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { answer, askedTooOften } from "./outgoing-call.ts";
 import type { ClientRequestHandlers } from "./request-handlers.ts";
 import {
-  createTaskNews,
+  createTaskNotifications,
   type Follow,
   type FollowContext,
   isPassing,
   isPutOff,
   retryMs,
-  type TaskNews,
+  type TaskNotifications,
   type Watcher,
 } from "./task-news.ts";
 
@@ -27,14 +27,14 @@ import {
  * limits are for the watcher to set.
  */
 export function createFollower(line: FollowContext): Follow {
-  const news = createTaskNews(line);
+  const news = createTaskNotifications(line);
   return (task, watcher) =>
     new Promise((resolve, reject) => new Following({ line, news, watcher, resolve, reject }, task).begin());
 }
 
 interface FollowingParts {
   readonly line: FollowContext;
-  readonly news: TaskNews;
+  readonly news: TaskNotifications;
   readonly watcher: Watcher;
   resolve(result: CallToolResult): void;
   reject(error: unknown): void;
@@ -161,7 +161,7 @@ class Following {
     }
   }
 
-  async #answer(key: string, answer: Answer, failures = 0): Promise<void> {
+  async #answer(key: string, answer: QuestionAnswer, failures = 0): Promise<void> {
     try {
       await this.#send("tasks/update", { taskId: this.#taskId, inputResponses: { [key]: answer } });
     } catch (error) {
@@ -281,7 +281,7 @@ interface TaskQuestions {
 interface TaskQuestionsOptions {
   readonly handlers: Pick<ClientRequestHandlers, "answer">;
   readonly maxRounds: number;
-  send(key: string, answer: Answer): Promise<void>;
+  send(key: string, answer: QuestionAnswer): Promise<void>;
   /** Takes why the questions cannot be answered. */
   fail(error: unknown): void;
 }

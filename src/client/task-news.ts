@@ -11,7 +11,7 @@ import type { ClientRequestHandlers } from "./request-handlers.ts";
 type Tell = (task: DetailedTask) => void;
 
 /** What a server says of its tasks without being asked. It need not say anything. */
-export interface TaskNews {
+export interface TaskNotifications {
   /** Hears of a task until the returned function is called. */
   follow(taskId: string, tell: Tell): () => void;
   /** The server has just answered: if it is not listened to any more, it may be again. */
@@ -31,11 +31,11 @@ interface Listening {
  * is asked again, but not at once. Whether a legacy server will say anything
  * nobody knows.
  */
-export function createTaskNews({
+export function createTaskNotifications({
   send,
   clock,
   isModern,
-}: Pick<FollowContext, "send" | "clock" | "isModern">): TaskNews {
+}: Pick<FollowContext, "send" | "clock" | "isModern">): TaskNotifications {
   const followers = createFollowers();
   let current: Listening | undefined;
   let closedUntil = Number.NEGATIVE_INFINITY;

@@ -84,7 +84,7 @@ const failed = (code: string) => ({ kind: "failed", failure: { code, message: co
 describe("start", () => {
   it("gives a handle at once; nothing is asked until somebody wants to know", async () => {
     const { become, calls, client, clock, count } = setUp();
-    const handle = await client.tasks.start("bake", { loaves: 2 }, { key: "k" });
+    const handle = await client.tasks.start("bake", { loaves: 2 }, { idempotencyKey: "k" });
     expect(calls).toMatchObject([{ method: "tools/call", params: { name: "bake", arguments: { loaves: 2 } } }]);
     expect(calls[0]?.meta).toEqual({ "plugbay/key": "k" });
     expect([handle.id, handle.task]).toEqual(["t1", working]);

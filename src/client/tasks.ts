@@ -25,7 +25,7 @@ export interface StartOptions extends ToolCallOptions {
  * the next. Nothing but `cancel` ends the task itself.
  */
 export interface TaskHandle extends AsyncIterable<DetailedTask> {
-  /** Keep it to {@link Tasks.resume} the task. Undefined when the server answered at once, without a task. */
+  /** Keep it to {@link ClientTasks.resume} the task. Undefined when the server answered at once, without a task. */
   readonly id: string | undefined;
   /** How it stood when last heard of. */
   readonly task: Task;
@@ -42,7 +42,7 @@ export interface TaskHandle extends AsyncIterable<DetailedTask> {
 }
 
 /** Work that goes on when the call that started it is over, also when the client is. */
-export interface Tasks {
+export interface ClientTasks {
   /** Starts a tool. The handle is a finished one if the server gave the result at once. */
   start(name: string, args?: JsonObject, options?: StartOptions): Promise<TaskHandle>;
   /** Takes up a task of an earlier connection or process. Rejects when the server does not know it. */

@@ -7,7 +7,7 @@ import { quote } from "../std/text.ts";
 import type { ToolCallOptions } from "./call-options.ts";
 
 /** The tools of a server as functions, by name. */
-export type Tools<T extends ToolTypes> = { readonly [N in keyof T]: ToolFunction<T[N]> };
+export type ToolFunctions<T extends ToolTypes> = { readonly [N in keyof T]: ToolFunction<T[N]> };
 
 /**
  * Calls one tool and returns what it gives: its structured content, else its
@@ -22,7 +22,7 @@ type CallTool = (name: string, input?: object, options?: ToolCallOptions) => Pro
 type UntypedFunction = (input?: object, options?: ToolCallOptions) => Promise<unknown>;
 
 /** Functions for tools, made when first used. What they take and give exists only in their types. */
-export function createTools<T extends ToolTypes>(callTool: CallTool): Tools<T> {
+export function createTools<T extends ToolTypes>(callTool: CallTool): ToolFunctions<T> {
   const functions = new Map<string, UntypedFunction>();
 
   const functionOf = (name: string): UntypedFunction => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { Peer } from "../model/peer.ts";
+import type { ClientInfo } from "../model/peer.ts";
 import { type CallSource, createCall } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { modernClient, modernClientOf } from "./client-codec.ts";
 
-const peer: Peer = { revision: "2026-07-28", capabilities: { roots: {} }, info: { name: "c", version: "1" } };
+const peer: ClientInfo = { revision: "2026-07-28", capabilities: { roots: {} }, info: { name: "c", version: "1" } };
 
 function call(more: Partial<CallSource<"tools/call">> = {}) {
   const params = { name: "add", arguments: { a: 1 } };

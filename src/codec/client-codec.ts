@@ -1,5 +1,5 @@
 import { asJson, type JsonObject } from "../json/json.ts";
-import type { Peer } from "../model/peer.ts";
+import type { ClientInfo } from "../model/peer.ts";
 import type { CallOf } from "../model/service.ts";
 import type { ClientCodec } from "./codec.ts";
 import { decodeFailure } from "./decode-failure.ts";
@@ -20,7 +20,7 @@ export const modernClient: ClientCodec = createModernClient(r2026_07_28, (call, 
 );
 
 /** The same client on one connection, which remembers how to say who it is. */
-export function modernClientOf(peer: Peer): ClientCodec {
+export function modernClientOf(peer: ClientInfo): ClientCodec {
   return createModernClient(r2026_07_28, createEnvelopeWriter(r2026_07_28, peer));
 }
 

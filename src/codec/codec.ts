@@ -4,7 +4,7 @@ import type { ErrorCode, Failure } from "../model/errors.ts";
 import type { Question, QuestionMethod } from "../model/input.ts";
 import type { LogLevel } from "../model/logging.ts";
 import type { Method, MethodRow, Params, Result } from "../model/methods.ts";
-import type { Implementation, Peer } from "../model/peer.ts";
+import type { ClientInfo, Implementation } from "../model/peer.ts";
 import type { Revision } from "../model/revision.ts";
 import type { CallOf, OutcomeOf } from "../model/service.ts";
 import type { DetailedTask, Task, TaskTerms } from "../model/task.ts";
@@ -18,7 +18,7 @@ export interface WireCall<M extends Method = Method> {
   /** What the protocol says of the method. */
   readonly row: MethodRow;
   readonly params: Params<M>;
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   readonly meta: JsonObject;
   /** Echoed with every progress notification, with its JSON type. */
   readonly progressToken: Id | undefined;

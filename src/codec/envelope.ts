@@ -3,7 +3,7 @@ import { keepText } from "../json/text.ts";
 import { type Id, isId } from "../jsonrpc/message.ts";
 import { isLogLevel, type LogLevel } from "../model/logging.ts";
 import { changeKeys, metaKeys } from "../model/meta.ts";
-import type { ClientCapabilities, Implementation, Peer, ServerCapabilities } from "../model/peer.ts";
+import type { ClientCapabilities, ClientInfo, Implementation, ServerCapabilities } from "../model/peer.ts";
 import { type Revision, revisions } from "../model/revision.ts";
 import type { CallOf } from "../model/service.ts";
 import { type TaskTerms, tasksExtension } from "../model/task.ts";
@@ -31,7 +31,7 @@ export function readEnvelope(revision: Revision, meta: Json | undefined): Decode
   return { ok: true, value: { peer, meta, progressToken: token.value, logLevel } };
 }
 
-function readPeer(revision: Revision, stated: JsonObject, program: Json | undefined): Peer {
+function readPeer(revision: Revision, stated: JsonObject, program: Json | undefined): ClientInfo {
   const capabilities = readClientCapabilities(stated);
   const info = readImplementation(program);
   return info === undefined ? { revision, capabilities } : { revision, info, capabilities };
@@ -54,7 +54,7 @@ export type EnvelopeWriter = (call: CallOf, progressToken: Id | undefined) => Js
  * those say when they have nothing of their own to say is always the same, so it
  * is made once, with its text.
  */
-export function createEnvelopeWriter(dialect: Dialect, peer: Peer): EnvelopeWriter {
+export function createEnvelopeWriter(dialect: Dialect, peer: ClientInfo): EnvelopeWriter {
   let kept: { readonly logLevel: LogLevel | undefined; readonly meta: JsonObject } | undefined;
 
   return (call, progressToken) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { codecFor } from "../../test/support/codecs.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Method, Params, Result } from "../model/methods.ts";
-import type { Peer } from "../model/peer.ts";
+import type { ClientInfo } from "../model/peer.ts";
 import { type Revision, revisions } from "../model/revision.ts";
 import { createCall, type OutcomeOf } from "../model/service.ts";
 import { type DetailedTask, type Task, type TaskTerms, tasksExtension } from "../model/task.ts";
@@ -41,7 +41,7 @@ const toolFailed: DetailedTask = { ...task, status: "completed", result: bad };
 const failed: DetailedTask = { ...task, status: "failed", failure: { code: "timeout", message: "too slow" } };
 const cancelled: DetailedTask = { ...task, status: "cancelled" };
 
-function peerOf(revision: Revision, extensions?: Readonly<Record<string, JsonObject>>): Peer {
+function peerOf(revision: Revision, extensions?: Readonly<Record<string, JsonObject>>): ClientInfo {
   return { revision, capabilities: extensions === undefined ? {} : { extensions } };
 }
 

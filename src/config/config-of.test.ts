@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configOf, parseObject } from "./resolve-config.ts";
+import { configFromObject, parseConfigObject } from "./resolve-config.ts";
 
 describe("configOf", () => {
   const entry = { command: "x", args: ["y"] };
@@ -7,7 +7,7 @@ describe("configOf", () => {
   it.each([[{ mcpServers: { a: entry } }], [{ servers: { a: entry } }], [{ a: entry }]])(
     "finds the server in %j",
     async (object) => {
-      const { servers, files } = await configOf(object);
+      const { servers, files } = await configFromObject(object);
       expect(servers).toMatchObject([
         { name: "a", target: entry, enabled: true, origin: { place: { path: "config" } } },
       ]);
@@ -17,12 +17,12 @@ describe("configOf", () => {
 
   it("takes a server for one that has a name which files use for something else", async () => {
     expect(
-      (await configOf({ mcp: { command: "x" }, servers: { url: "http://x" } })).servers.map(({ name }) => name),
+      (await configFromObject({ mcp: { command: "x" }, servers: { url: "http://x" } })).servers.map(({ name }) => name),
     ).toEqual(["mcp", "servers"]);
   });
 
   it("leaves out what is undefined, and puts variables in", async () => {
-    const { servers } = await configOf(
+    const { servers } = await configFromObject(
       { a: { command: "x", cwd: undefined, env: { A: `${"$"}{B}` } } },
       { env: { B: "1" } },
     );
@@ -30,7 +30,7 @@ describe("configOf", () => {
   });
 
   it("takes no names from prototypes, and gives none to them", async () => {
-    const { servers } = await configOf(
+    const { servers } = await configFromObject(
       JSON.parse('{ "mcpServers": { "__proto__": { "command": "x", "env": { "__proto__": "1" } } } }'),
     );
     const [server] = servers;
@@ -45,12 +45,14 @@ describe("configOf", () => {
     [{ a: { command: 1n } }, "config: a bigint cannot be part of a configuration"],
     [{ a: 1 }, /there are no servers in it: it has a; understood/],
   ])("refuses %s", async (object, message) => {
-    await expect(configOf(object)).rejects.toThrow(message);
+    await expect(configFromObject(object)).rejects.toThrow(message);
   });
 
   it("refuses what goes round in circles", () => {
     const circle: { self?: object } = {};
     circle.self = circle;
-    expect(() => parseObject({ a: circle }, { path: "mine" })).toThrow("mine: values are nested deeper than 32 levels");
+    expect(() => parseConfigObject({ a: circle }, { path: "mine" })).toThrow(
+      "mine: values are nested deeper than 32 levels",
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { invalidConfig, type Place, shownName } from "./problem.ts";
+import { invalidConfig, type SourceLocation, shownName } from "./problem.ts";
 import { type ConfigNode, kindOf, type ObjectNode, objectIn } from "./tree.ts";
 
 /** Whose configuration files are understood. `generic` is an `mcpServers` file of nobody in particular. */
@@ -205,7 +205,7 @@ export interface Found {
   /** What `${input:id}` stands for is defined in here. */
   readonly around?: ObjectNode;
   /** Other places for servers that were not read. */
-  readonly unread: readonly { readonly root: string; readonly at: Place }[];
+  readonly unread: readonly { readonly root: string; readonly at: SourceLocation }[];
 }
 
 const known: readonly Root[] = [

@@ -12,7 +12,7 @@ import {
   parseConfig,
 } from "./parse-config.ts";
 import { findTomlHeaders, findTomlPlaces, placeKey, type TomlPath } from "./parse-toml.ts";
-import { formatProblem, invalidConfig, shownName } from "./problem.ts";
+import { formatConfigProblem, invalidConfig, shownName } from "./problem.ts";
 import { readServer } from "./read-server.ts";
 import type { ConfigEdit, RootedEdit } from "./server-entry.ts";
 import type { ConfigNode } from "./tree.ts";
@@ -49,7 +49,7 @@ function checkEntry({ name, entry }: Extract<ConfigEdit, { type: "set" }>, confi
   const { problems } = readServer({ name, at, value: objectTree(entry, at) }, config);
   const [problem] = problems;
   if (problem !== undefined)
-    throw new McpError("invalid-config", formatProblem(problem), { data: { path: config.path } });
+    throw new McpError("invalid-config", formatConfigProblem(problem), { data: { path: config.path } });
 }
 
 /** Whatever an editor does, other servers must be what they were. */

@@ -2,7 +2,7 @@ import { type DialectName, dialectOf } from "./dialects.ts";
 import type { ConfigInput } from "./inputs.ts";
 
 /** Where the values of variables come from. All of it is given: nothing is looked up behind the back of a host. */
-export interface Surroundings {
+export interface ConfigEnvironment {
   /** Environment variables, such as `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Values of `${input:id}` by id, for those that are known. */

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables in configuration files look like that
 import { describe, expect, it } from "vitest";
-import { explainConfig, formatExplanation } from "./explain-config.ts";
+import { explainConfig, formatConfigExplanation } from "./explain-config.ts";
 import { parseConfig } from "./parse-config.ts";
 import { resolveConfig } from "./resolve-config.ts";
 
@@ -50,9 +50,9 @@ describe("explainConfig", () => {
   });
 });
 
-describe("formatExplanation", () => {
+describe("formatConfigExplanation", () => {
   it("says for every server what it has, where from, and what is wrong", async () => {
-    expect(formatExplanation(await explain())).toBe(`shop (on), mcp.json, /home/shop/mcp.json:4:5
+    expect(formatConfigExplanation(await explain())).toBe(`shop (on), mcp.json, /home/shop/mcp.json:4:5
   command    node  (5:18)
   args[0]    shop.js  (6:16)
   args[1]    --root  (6:27)
@@ -76,10 +76,10 @@ warning: /home/shop/mcp.json:12:3: the servers in servers are not read
   it("obeys no control characters", async () => {
     const text = '{ "mcpServers": { "a": { "command": "x", "args": ["\\u001b[31mred\\nnext"], "\\u001b]0;x": 1 } } }';
     const config = await resolveConfig([await parseConfig(text, { path: "a.json" })]);
-    expect(formatExplanation(explainConfig(config)).replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+    expect(formatConfigExplanation(explainConfig(config)).replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
   });
 
   it("says so when there is nothing", async () => {
-    expect(formatExplanation(explainConfig(await resolveConfig([])))).toBe("no servers\n");
+    expect(formatConfigExplanation(explainConfig(await resolveConfig([])))).toBe("no servers\n");
   });
 });

@@ -2,7 +2,7 @@ import { canonicalText } from "../json/canonical.ts";
 import { asJson } from "../json/json.ts";
 import { maskText } from "../std/secrets.ts";
 import { dialectOf } from "./dialects.ts";
-import { type ConfigProblem, formatPlace, formatProblem, type Place, shownName } from "./problem.ts";
+import { type ConfigProblem, formatConfigProblem, formatLocation, type SourceLocation, shownName } from "./problem.ts";
 import type { Config, ConfigFile } from "./resolve-config.ts";
 import type { FieldOrigin, IgnoredField, ServerEntry, ServerOrigin } from "./server-entry.ts";
 
@@ -49,9 +49,9 @@ export function explainConfig({ servers, problems, files, origins }: Config): Co
 }
 
 /** An explanation to read in a terminal. */
-export function formatExplanation({ servers, problems }: ConfigExplanation): string {
+export function formatConfigExplanation({ servers, problems }: ConfigExplanation): string {
   const blocks = servers.map(formatServer);
-  const others = problems.map((problem) => `${problem.level}: ${formatProblem(problem)}\n`);
+  const others = problems.map((problem) => `${problem.level}: ${formatConfigProblem(problem)}\n`);
   if (blocks.length === 0 && others.length === 0) return "no servers\n";
   return [...blocks, ...(others.length === 0 ? [] : [others.join("")])].join("\n");
 }
@@ -60,26 +60,26 @@ function formatServer(server: ServerExplanation): string {
   const { name, app, status, place, fields, ignored, replaces, problems } = server;
   const width = Math.min(maxWidth, Math.max(0, ...fields.map(({ field }) => field.length)));
   const lines = [
-    `${shownName(name)} (${status}), ${app}, ${formatPlace(place)}`,
+    `${shownName(name)} (${status}), ${app}, ${formatLocation(place)}`,
     ...fields.map((field) => `  ${formatField(field, place, width)}`),
     ...ignored.map(({ field, place: at }) => `  ignored: ${field}  (${placeWithin(at, place)})`),
-    ...replaces.map((at) => `  instead of ${formatPlace(at)}`),
-    ...problems.map((problem) => `  ${problem.level}: ${formatProblem(problem)}`),
+    ...replaces.map((at) => `  instead of ${formatLocation(at)}`),
+    ...problems.map((problem) => `  ${problem.level}: ${formatConfigProblem(problem)}`),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }
 
 const maxWidth = 32;
 
-function formatField({ field, shown, place, variables }: FieldOrigin, server: Place, width: number): string {
+function formatField({ field, shown, place, variables }: FieldOrigin, server: SourceLocation, width: number): string {
   const from = variables.length === 0 ? "" : `, from ${variables.map(shownName).join(", ")}`;
   return `${field.padEnd(width)}  ${oneLine(shown)}  (${placeWithin(place, server)}${from})`;
 }
 
 /** The file is said only where it is another one than that of the server. */
-function placeWithin(place: Place, server: Place): string {
+function placeWithin(place: SourceLocation, server: SourceLocation): string {
   const sameFile = place.path === server.path && place.line !== undefined;
-  return sameFile ? `${place.line}:${place.column ?? 1}` : formatPlace(place);
+  return sameFile ? `${place.line}:${place.column ?? 1}` : formatLocation(place);
 }
 
 /** Terminals obey control characters; a value must not. */

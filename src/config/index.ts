@@ -1,16 +1,16 @@
 /// <reference path="../index.ts" preserve="true" />
-export { type ConfigSource, findConfigs, type LoadConfigOptions, loadConfig } from "./node/load-config.ts";
+export { type ConfigSource, findConfigFiles, type LoadConfigOptions, loadConfig } from "./node/load-config.ts";
 export { type ConfigEvent, type WatchConfigOptions, watchConfig } from "./node/watch-config.ts";
 export type * from "./web.ts";
 export {
-  configOf,
+  configFromObject,
   diffConfig,
   editConfig,
   explainConfig,
-  formatExplanation,
-  formatPlace,
-  formatProblem,
+  formatConfigExplanation,
+  formatConfigProblem,
+  formatLocation,
   parseConfig,
-  parseObject,
+  parseConfigObject,
   resolveConfig,
 } from "./web.ts";

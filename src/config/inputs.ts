@@ -1,4 +1,4 @@
-import type { Place } from "./problem.ts";
+import type { SourceLocation } from "./problem.ts";
 import type { ConfigNode, ObjectNode } from "./tree.ts";
 
 /** A value that is asked for once, when a server needs it: `${input:id}`. */
@@ -12,7 +12,7 @@ export interface ConfigInput {
   readonly default?: string;
   /** What can be picked. */
   readonly options?: readonly InputOption[];
-  readonly place: Place;
+  readonly place: SourceLocation;
 }
 
 export interface InputOption {

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it, vi } from "vitest";
 import { startCpuTime } from "../../test/support/cpu-time.ts";
 import { McpError } from "../model/errors.ts";
 import { type ParsedConfig, parseConfig } from "./parse-config.ts";
-import { formatProblem } from "./problem.ts";
+import { formatConfigProblem } from "./problem.ts";
 import { limits } from "./tree.ts";
 
 const loaded = vi.hoisted((): string[] => []);
@@ -104,7 +104,7 @@ describe("parseConfig", () => {
     const text = '{ "mcpServers": { "a": {} },\n "servers": { "b": { "command": "x" } }, "mcp": { "allowed": [] } }';
     const parsed = await parseConfig(text, { path: "a.json" });
     expect(namesOf(parsed)).toEqual(["a"]);
-    expect(parsed.problems.map(formatProblem)).toEqual(["a.json:2:2: the servers in servers are not read"]);
+    expect(parsed.problems.map(formatConfigProblem)).toEqual(["a.json:2:2: the servers in servers are not read"]);
   });
 
   it("puts in what aliases and merge keys of YAML stand for", async () => {

@@ -3,7 +3,7 @@ import { type ConfigInput, readInputs } from "./inputs.ts";
 import { parseJsonTree } from "./parse-json.ts";
 import { parseTomlTree } from "./parse-toml.ts";
 import { parseYamlTree } from "./parse-yaml.ts";
-import { type ConfigProblem, invalidConfig, type Locate, locator, type Place } from "./problem.ts";
+import { type ConfigProblem, invalidConfig, type Locate, locator, type SourceLocation } from "./problem.ts";
 import {
   addMember,
   type Budget,
@@ -39,12 +39,12 @@ export interface ParsedConfig {
 /** A server as its file has it. */
 export interface RawServer {
   readonly name: string;
-  readonly at: Place;
+  readonly at: SourceLocation;
   readonly value: ConfigNode;
   /** Only for work in this folder. */
   readonly folder?: string;
   /** Where it is switched off outside of its own entry. */
-  readonly off?: Place;
+  readonly off?: SourceLocation;
 }
 
 /**
@@ -119,12 +119,12 @@ function has(items: readonly ConfigNode[], name: string): boolean {
 }
 
 /** A value of a program as a tree. What is not JSON is refused by `invalid-config`; a member that is undefined is absent. */
-export function objectTree(value: unknown, at: Place): ConfigNode {
+export function objectTree(value: unknown, at: SourceLocation): ConfigNode {
   return toNode(value, { at, budget: createBudget() }, 0);
 }
 
 interface Source {
-  readonly at: Place;
+  readonly at: SourceLocation;
   readonly budget: Budget;
 }
 

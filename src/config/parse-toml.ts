@@ -1,4 +1,4 @@
-import { invalidConfig, type Locate, type Place } from "./problem.ts";
+import { invalidConfig, type Locate, type SourceLocation } from "./problem.ts";
 import { addMember, type Budget, type ConfigNode, createBudget, limits, type Member, tooDeep } from "./tree.ts";
 
 /** Reads TOML 1.0. Throws `invalid-config`. */
@@ -37,7 +37,7 @@ interface Source {
 
 interface Context {
   /** The place of whatever is around, for what has none of its own. */
-  readonly at: Place;
+  readonly at: SourceLocation;
   readonly source: Source;
 }
 
@@ -75,7 +75,7 @@ function membersOf(
   return members;
 }
 
-function placeOf(path: TomlPath, part: keyof TomlPlace, { at, source }: Context): Place {
+function placeOf(path: TomlPath, part: keyof TomlPlace, { at, source }: Context): SourceLocation {
   const place = source.places.get(placeKey(path));
   return place === undefined ? at : source.locate(place[part]);
 }

@@ -1,5 +1,5 @@
 import type { Document, Node, Pair, YAMLError } from "yaml";
-import { invalidConfig, type Locate, type Place } from "./problem.ts";
+import { invalidConfig, type Locate, type SourceLocation } from "./problem.ts";
 import {
   addMember,
   type Budget,
@@ -69,17 +69,17 @@ function toNode(node: Node, source: Source, depth: number): ConfigNode {
 }
 
 /** What an alias stands for is at the place of the alias: that is where it was said of this server. */
-function aliasNode(alias: Node, at: Place, source: Source, depth: number): ConfigNode {
+function aliasNode(alias: Node, at: SourceLocation, source: Source, depth: number): ConfigNode {
   const target = source.targets.get(alias);
   if (target === undefined) throw invalidConfig(at, "this alias has no anchor before it");
   return { ...toNode(target, source, depth + 1), at };
 }
 
-function childOf(child: unknown, at: Place, source: Source, depth: number): ConfigNode {
+function childOf(child: unknown, at: SourceLocation, source: Source, depth: number): ConfigNode {
   return source.yaml.isNode(child) ? toNode(child, source, depth) : { kind: "nothing", at };
 }
 
-function scalarNode(value: unknown, written: string | undefined, at: Place): ConfigNode {
+function scalarNode(value: unknown, written: string | undefined, at: SourceLocation): ConfigNode {
   switch (typeof value) {
     case "string":
       return { kind: "text", at, text: value };
@@ -108,7 +108,7 @@ function membersOf(pairs: readonly Pair[], source: Source, depth: number): Reado
   return members;
 }
 
-function nameOf(key: unknown, { yaml, locate }: Source): { readonly name: string; readonly at: Place } {
+function nameOf(key: unknown, { yaml, locate }: Source): { readonly name: string; readonly at: SourceLocation } {
   const at = locate((yaml.isNode(key) ? key.range?.[0] : undefined) ?? 0);
   if (!yaml.isScalar(key) || key.value === null) throw invalidConfig(at, "a name has to be text");
   return { name: typeof key.value === "string" ? key.value : (key.source ?? String(key.value)), at };

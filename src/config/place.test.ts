@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatPlace, locator } from "./problem.ts";
+import { formatLocation, locator } from "./problem.ts";
 
 describe("locator", () => {
   it("counts lines and columns from 1, whichever way lines end", () => {
@@ -18,12 +18,12 @@ describe("locator", () => {
   });
 });
 
-describe("formatPlace", () => {
+describe("formatLocation", () => {
   it.each([
     [{ path: "a.json", line: 3, column: 5 }, "a.json:3:5"],
     [{ path: "a.json", line: 3 }, "a.json:3:1"],
     [{ path: "config" }, "config"],
   ])("%j is %s", (place, text) => {
-    expect(formatPlace(place)).toBe(text);
+    expect(formatLocation(place)).toBe(text);
   });
 });

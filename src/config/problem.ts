@@ -4,7 +4,7 @@ import { McpError } from "../model/errors.ts";
 export interface ConfigProblem {
   /** An `error` makes its server unusable; a `warning` does not. */
   readonly level: "error" | "warning";
-  readonly place: Place;
+  readonly place: SourceLocation;
   readonly server?: string;
   /** Such as `env.API_KEY` or `args[2]`. */
   readonly field?: string;
@@ -16,16 +16,16 @@ export interface ConfigProblem {
 }
 
 /** A problem in one line: `mcp.json:7:9: shop: env.API_KEY needs the variable API_KEY, which is not set (…)`. */
-export function formatProblem({ place, server, message, hint }: ConfigProblem): string {
+export function formatConfigProblem({ place, server, message, hint }: ConfigProblem): string {
   const who = server === undefined ? "" : `${shownName(server)}: `;
-  return `${formatPlace(place)}: ${who}${message}${hint === undefined ? "" : ` (${hint})`}`;
+  return `${formatLocation(place)}: ${who}${message}${hint === undefined ? "" : ` (${hint})`}`;
 }
 
 /** The error of a file that cannot be understood. Its message begins with the place. */
-export function invalidConfig(place: Place, message: string): McpError {
+export function invalidConfig(place: SourceLocation, message: string): McpError {
   const { path, line, column } = place;
   const data = { path, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
-  return new McpError("invalid-config", `${formatPlace(place)}: ${message}`, { data });
+  return new McpError("invalid-config", `${formatLocation(place)}: ${message}`, { data });
 }
 
 /** A name as it can be shown in a line: as it is, or quoted where it could be misread. */
@@ -42,7 +42,7 @@ function escapeOf(character: string): string {
 }
 
 /** Where something was said. Lines and columns count from 1. */
-export interface Place {
+export interface SourceLocation {
   /** The path of the file, as it was given. */
   readonly path: string;
   /** Not there for what was given in code. */
@@ -51,12 +51,12 @@ export interface Place {
 }
 
 /** `mcp.json:3:5`, as editors and terminals understand it. */
-export function formatPlace({ path, line, column }: Place): string {
+export function formatLocation({ path, line, column }: SourceLocation): string {
   return line === undefined ? path : `${path}:${line}:${column ?? 1}`;
 }
 
 /** Finds the place of an offset into a text. */
-export type Locate = (offset: number) => Place;
+export type Locate = (offset: number) => SourceLocation;
 
 /** Finds places in a text. Lines end with `\n`, `\r\n` or `\r`. */
 export function locator(path: string, text: string): Locate {

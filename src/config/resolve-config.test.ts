@@ -1,30 +1,33 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables in configuration files look like that
 import { describe, expect, it } from "vitest";
 import type { DialectName } from "./dialects.ts";
-import type { Surroundings } from "./environment.ts";
+import type { ConfigEnvironment } from "./environment.ts";
 import type { ConfigInput } from "./inputs.ts";
 import { parseConfig } from "./parse-config.ts";
-import { formatProblem } from "./problem.ts";
-import { type Config, parseObject, resolveConfig } from "./resolve-config.ts";
+import { formatConfigProblem } from "./problem.ts";
+import { type Config, parseConfigObject, resolveConfig } from "./resolve-config.ts";
 
 /** One server called `a`, in a file of a dialect. */
 async function resolveEntry(
   entry: object,
-  surroundings: Surroundings = {},
+  surroundings: ConfigEnvironment = {},
   dialect: DialectName = "generic",
 ): Promise<Config> {
-  return resolveConfig([parseObject({ mcpServers: { a: entry } }, { path: "/home/mcp.json", dialect })], surroundings);
+  return resolveConfig(
+    [parseConfigObject({ mcpServers: { a: entry } }, { path: "/home/mcp.json", dialect })],
+    surroundings,
+  );
 }
 
 function problemsOf({ problems }: Config): readonly string[] {
-  return problems.map((problem) => `${problem.level}: ${formatProblem(problem)}`);
+  return problems.map((problem) => `${problem.level}: ${formatConfigProblem(problem)}`);
 }
 
 describe("C136: names of servers", () => {
   it("are not empty, are there once, and have no separator in them", async () => {
     const entry = { command: "x" };
     const { servers, problems } = await resolveConfig([
-      parseObject({ mcpServers: { "": entry, "a:b": entry, ok: entry } }),
+      parseConfigObject({ mcpServers: { "": entry, "a:b": entry, ok: entry } }),
     ]);
     expect(servers.map(({ name }) => name)).toEqual(["ok"]);
     expect(problems.map(({ server }) => server)).toEqual(["", "a:b"]);
@@ -33,10 +36,12 @@ describe("C136: names of servers", () => {
   });
 
   it.each(["a\u0000", "a\u202eb", "a\u200b", "a\n", "x".repeat(129)])("are not %j", async (name) => {
-    const { servers, problems } = await resolveConfig([parseObject({ mcpServers: { [name]: { command: "x" } } })]);
+    const { servers, problems } = await resolveConfig([
+      parseConfigObject({ mcpServers: { [name]: { command: "x" } } }),
+    ]);
     expect(servers).toEqual([]);
     expect(problems).toHaveLength(1);
-    expect(formatProblem(problems[0] ?? expect.fail())).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(formatConfigProblem(problems[0] ?? expect.fail())).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 
   it.each(["my server", "Überwachung", "a/b", "a.b", "constructor", "__proto__"])("may be %s", async (name) => {
@@ -48,7 +53,7 @@ describe("C136: names of servers", () => {
 });
 
 describe("several files", () => {
-  const parse = (path: string, servers: object) => parseObject({ mcpServers: servers }, { path });
+  const parse = (path: string, servers: object) => parseConfigObject({ mcpServers: servers }, { path });
 
   it("are put together: a later one replaces whole servers of earlier ones", async () => {
     const { servers, origins, files } = await resolveConfig([
@@ -146,7 +151,7 @@ describe("variables", () => {
     const surroundings = { workspaceFolder: "C:\\work\\shop", userHome: "C:\\Users\\ada", pathSeparator: "\\" };
     const { servers } = await resolveEntry({ command: "x", args }, surroundings);
     expect(servers).toMatchObject([{ target: { args: ["C:\\work\\shop\\a", "shop", "C:\\Users\\ada", "\\"] } }]);
-    const unknown = await resolveConfig([parseObject({ a: { command: "x", args } })]);
+    const unknown = await resolveConfig([parseConfigObject({ a: { command: "x", args } })]);
     expect(unknown.problems.map(({ message }) => message)).toEqual([
       "args[0] needs workspaceFolder, which is not known here",
       "args[1] needs workspaceFolderBasename, which is not known here",
@@ -161,7 +166,7 @@ describe("inputs", () => {
     { id: "size", type: "pickString", options: ["s", "m"], default: "m" },
     { id: "run", type: "command", command: "some.command" },
   ];
-  const file = (servers: object) => parseObject({ inputs, servers }, { path: "/home/.vscode/mcp.json" });
+  const file = (servers: object) => parseConfigObject({ inputs, servers }, { path: "/home/.vscode/mcp.json" });
 
   it("are asked for once, in turn, and only for servers that are switched on", async () => {
     const asked: ConfigInput[] = [];
@@ -202,7 +207,7 @@ describe("inputs", () => {
     ["${input:none}", { onInput: () => "x" }, /needs the input none, which is not defined/],
     ["${input:size}", { inputs: { size: "xl" } }, /has a value for size that is no option \(pick one of s, m\)/],
     ["${input:toString}", { inputs: {} }, /needs the input toString, which is not defined/],
-  ])("%s with %j is a problem", async (arg, surroundings: Surroundings, words) => {
+  ])("%s with %j is a problem", async (arg, surroundings: ConfigEnvironment, words) => {
     const config = await resolveConfig([file({ a: { command: "x", args: [arg] } })], surroundings);
     expect(problemsOf(config)).toEqual([expect.stringMatching(words)]);
   });
@@ -245,7 +250,7 @@ describe("files that a file names", () => {
       "/home/mcp.json: a: headers.A needs the file none, which cannot be read (create it, or correct the path)",
     ],
   ])("are missed: %j", async (entry, dialect, message) => {
-    const file = parseObject(dialect === "opencode" ? { mcp: { a: entry } } : { a: entry }, {
+    const file = parseConfigObject(dialect === "opencode" ? { mcp: { a: entry } } : { a: entry }, {
       path: "/home/mcp.json",
       dialect,
     });
@@ -256,7 +261,9 @@ describe("files that a file names", () => {
 
   it("cannot break a header", async () => {
     const entry = { url: "http://x", headers: { A: "{file:two}" } };
-    const config = await resolveConfig([parseObject({ mcp: { a: entry } })], { readText: async () => "one\r\nX: two" });
+    const config = await resolveConfig([parseConfigObject({ mcp: { a: entry } })], {
+      readText: async () => "one\r\nX: two",
+    });
     expect(problemsOf(config)).toEqual([expect.stringMatching(/headers.A has a character that a header cannot have$/)]);
   });
 

@@ -1,8 +1,8 @@
 import { type Dialect, type DialectName, dialectOf, findServers, isEntry } from "./dialects.ts";
-import type { Surroundings } from "./environment.ts";
+import type { ConfigEnvironment } from "./environment.ts";
 import { readUserVariables } from "./inputs.ts";
 import { objectTree, type ParsedConfig, type RawServer, toParsed } from "./parse-config.ts";
-import { type ConfigProblem, invalidConfig, type Place } from "./problem.ts";
+import { type ConfigProblem, invalidConfig, type SourceLocation } from "./problem.ts";
 import { readServer } from "./read-server.ts";
 import { type ResolvedServer, resolveServer } from "./resolve-server.ts";
 import type { ServerEntry, ServerOrigin } from "./server-entry.ts";
@@ -35,7 +35,10 @@ export interface ConfigFile {
  * leaves it out; the others can be used. Every input is asked for once, and only
  * for servers that are switched on.
  */
-export async function resolveConfig(parsed: readonly ParsedConfig[], surroundings: Surroundings = {}): Promise<Config> {
+export async function resolveConfig(
+  parsed: readonly ParsedConfig[],
+  surroundings: ConfigEnvironment = {},
+): Promise<Config> {
   const files = new Map<string, ConfigFile>();
   for (const { path, dialect } of parsed) files.set(path, { path, kind: "config", dialect });
   const onFile = (path: string): void => {
@@ -57,11 +60,11 @@ export async function resolveConfig(parsed: readonly ParsedConfig[], surrounding
 interface Winner {
   readonly server: RawServer;
   readonly config: ParsedConfig;
-  readonly replaces: readonly Place[];
+  readonly replaces: readonly SourceLocation[];
 }
 
 /** The last server of every name, in the order in which names came up first. */
-function winners(parsed: readonly ParsedConfig[], { workspaceFolder }: Surroundings): Iterable<Winner> {
+function winners(parsed: readonly ParsedConfig[], { workspaceFolder }: ConfigEnvironment): Iterable<Winner> {
   const byName = new Map<string, Winner>();
   for (const config of parsed) {
     const folder = workspaceFolder ?? config.folder;
@@ -97,7 +100,7 @@ interface ParseObjectOptions {
  * Reads a configuration that is given in code: what a file would have, or just
  * servers by their names. Throws `invalid-config`.
  */
-export function parseObject(object: object, options: ParseObjectOptions = {}): ParsedConfig {
+export function parseConfigObject(object: object, options: ParseObjectOptions = {}): ParsedConfig {
   const { path = "config", dialect } = options;
   const tree = objectTree(object, { path });
   if (tree.kind !== "object") throw invalidConfig({ path }, `an object is expected, not ${kindOf(tree)}`);
@@ -106,8 +109,8 @@ export function parseObject(object: object, options: ParseObjectOptions = {}): P
 }
 
 /** The servers of an object: `configOf({ mcpServers: { … } })` or `configOf({ shop: { command: "shop" } })`. */
-export async function configOf(object: object, surroundings: Surroundings = {}): Promise<Config> {
-  return resolveConfig([parseObject(object)], surroundings);
+export async function configFromObject(object: object, surroundings: ConfigEnvironment = {}): Promise<Config> {
+  return resolveConfig([parseConfigObject(object)], surroundings);
 }
 
 /** Whether the members are servers themselves. A server may have a name that files use for something else. */

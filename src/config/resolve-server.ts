@@ -1,6 +1,6 @@
 import { defined } from "../std/defined.ts";
 import { hidden, maskArgs, maskText, maskUrl, withoutSecrets } from "../std/secrets.ts";
-import { type ConfigProblem, type Place, shownName } from "./problem.ts";
+import { type ConfigProblem, type SourceLocation, shownName } from "./problem.ts";
 import { isCommand } from "./read-server.ts";
 import type { Draft, Setting } from "./server-draft.ts";
 import type {
@@ -25,7 +25,7 @@ interface ResolveServerOptions {
   readonly variables: Variables;
   readonly lenient: boolean;
   /** Entries of the same name that this one replaces. */
-  readonly replaces: readonly Place[];
+  readonly replaces: readonly SourceLocation[];
 }
 
 /** Puts variables into what was read of a server. */
@@ -217,7 +217,7 @@ async function readEnvFile(draft: Draft, expander: Expander, variables: Variable
   const values = new Map<string, string>();
   const fields: FieldOrigin[] = [];
   for (const line of parseEnvFile(text)) {
-    const place: Place = { path: maskText(path), line: line.line, column: 1 };
+    const place: SourceLocation = { path: maskText(path), line: line.line, column: 1 };
     if (!line.ok) {
       expander.refuse({ field: envFile.field, at: place }, `names a file in which ${line.problem}`);
     } else if (!draft.env.has(line.name)) {

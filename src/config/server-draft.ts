@@ -1,5 +1,5 @@
 import type { Dialect, VariableSyntax } from "./dialects.ts";
-import type { ConfigProblem, Place } from "./problem.ts";
+import type { ConfigProblem, SourceLocation } from "./problem.ts";
 import type { FieldOrigin, IgnoredField } from "./server-entry.ts";
 import type { ConfigNode } from "./tree.ts";
 
@@ -7,18 +7,18 @@ import type { ConfigNode } from "./tree.ts";
 export interface Setting {
   /** Such as `args[0]` or `env.API_KEY`. */
   readonly field: string;
-  readonly at: Place;
+  readonly at: SourceLocation;
   readonly parts: readonly Part[];
 }
 
 /** What is read of one entry, field by field, whichever way the dialect spells them. */
 export interface Draft {
   readonly name: string;
-  readonly at: Place;
+  readonly at: SourceLocation;
   readonly dialect: Dialect;
   enabled: boolean;
   /** What `type` or `transport` says, if anything. */
-  type?: { readonly is: "stdio" | "http" | "sse" | "remote"; readonly at: Place };
+  type?: { readonly is: "stdio" | "http" | "sse" | "remote"; readonly at: SourceLocation };
   description?: string;
   command?: Setting;
   args: Setting[];
@@ -61,7 +61,7 @@ export type OAuthText =
   | "metadataUrl"
   | "resource";
 
-export function createDraft(name: string, at: Place, dialect: Dialect): Draft {
+export function createDraft(name: string, at: SourceLocation, dialect: Dialect): Draft {
   return {
     name,
     at,
@@ -80,7 +80,7 @@ export function createDraft(name: string, at: Place, dialect: Dialect): Draft {
 
 /** What is wrong with a part of an entry. */
 export interface Wrong {
-  readonly at: Place;
+  readonly at: SourceLocation;
   readonly field?: string;
   readonly message: string;
   readonly hint?: string;
@@ -92,7 +92,7 @@ export function refuse(draft: Draft, { at, ...wrong }: Wrong): void {
 }
 
 /** Whether this is the first field that says such a thing. It is an error when two of them do. */
-export function claim(draft: Draft, what: string, field: string, at: Place): boolean {
+export function claim(draft: Draft, what: string, field: string, at: SourceLocation): boolean {
   const other = draft.said.get(what);
   draft.said.set(what, field);
   if (other === undefined) return true;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import type { DialectName } from "./dialects.ts";
-import type { Place } from "./problem.ts";
+import type { SourceLocation } from "./problem.ts";
 
 /** A server of a configuration, whichever dialect it was written in. Variables are put in. */
 export interface ServerEntry {
@@ -67,12 +67,12 @@ export interface OAuthSettings {
 export interface ServerOrigin {
   readonly name: string;
   readonly dialect: DialectName;
-  readonly place: Place;
+  readonly place: SourceLocation;
   readonly fields: readonly FieldOrigin[];
   /** What has no meaning here, or was not understood. */
   readonly ignored: readonly IgnoredField[];
   /** Entries of the same name in other files that this one replaces. */
-  readonly replaces: readonly Place[];
+  readonly replaces: readonly SourceLocation[];
 }
 
 export interface FieldOrigin {
@@ -82,14 +82,14 @@ export interface FieldOrigin {
   readonly shown: string;
   /** Whether something of it is hidden. */
   readonly secret: boolean;
-  readonly place: Place;
+  readonly place: SourceLocation;
   /** The variables and inputs that were put in. */
   readonly variables: readonly string[];
 }
 
 export interface IgnoredField {
   readonly field: string;
-  readonly place: Place;
+  readonly place: SourceLocation;
 }
 
 /** A change of one server. An entry is written as it is, in the words of the file's dialect. */

@@ -1,42 +1,42 @@
-import { formatPlace, invalidConfig, type Place, shownName } from "./problem.ts";
+import { formatLocation, invalidConfig, type SourceLocation, shownName } from "./problem.ts";
 
 /** A value of a configuration, with where it was said. All formats become this. */
 export type ConfigNode =
   | ObjectNode
   | ArrayNode
-  | { readonly kind: "text"; readonly at: Place; readonly text: string }
+  | { readonly kind: "text"; readonly at: SourceLocation; readonly text: string }
   | {
       readonly kind: "number";
-      readonly at: Place;
+      readonly at: SourceLocation;
       readonly value: number /** As it was written. */;
       readonly text: string;
     }
-  | { readonly kind: "flag"; readonly at: Place; readonly value: boolean }
-  | { readonly kind: "nothing"; readonly at: Place };
+  | { readonly kind: "flag"; readonly at: SourceLocation; readonly value: boolean }
+  | { readonly kind: "nothing"; readonly at: SourceLocation };
 
 export interface ObjectNode {
   readonly kind: "object";
-  readonly at: Place;
+  readonly at: SourceLocation;
   /** In the order of the file. A map, so that no name is special. */
   readonly members: ReadonlyMap<string, Member>;
 }
 
 export interface ArrayNode {
   readonly kind: "array";
-  readonly at: Place;
+  readonly at: SourceLocation;
   readonly items: readonly ConfigNode[];
 }
 
 export interface Member {
   /** Where its name is. */
-  readonly at: Place;
+  readonly at: SourceLocation;
   readonly value: ConfigNode;
 }
 
 /** Counts what a tree is made of. Throws `invalid-config` when it is too deep or too large. */
 export interface Budget {
   /** Takes one value at this depth; the outermost is at 0. */
-  take(depth: number, at: Place): void;
+  take(depth: number, at: SourceLocation): void;
 }
 
 export function createBudget(): Budget {
@@ -49,7 +49,7 @@ export function createBudget(): Budget {
   };
 }
 
-export function tooDeep(at: Place): Error {
+export function tooDeep(at: SourceLocation): Error {
   return invalidConfig(at, `values are nested deeper than ${limits.maxDepth} levels`);
 }
 
@@ -57,7 +57,7 @@ export function tooDeep(at: Place): Error {
 export function addMember(members: Map<string, Member>, name: string, member: Member): void {
   const first = members.get(name);
   if (first !== undefined) {
-    throw invalidConfig(member.at, `${shownName(name)} is there twice; the first is at ${formatPlace(first.at)}`);
+    throw invalidConfig(member.at, `${shownName(name)} is there twice; the first is at ${formatLocation(first.at)}`);
   }
   members.set(name, member);
 }

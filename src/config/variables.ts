@@ -1,5 +1,5 @@
 import { hidden, maskText } from "../std/secrets.ts";
-import { baseName, folderOf, isAbsolute, joinPath, projectFolder, type Surroundings } from "./environment.ts";
+import { baseName, type ConfigEnvironment, folderOf, isAbsolute, joinPath, projectFolder } from "./environment.ts";
 import type { ConfigInput } from "./inputs.ts";
 import { type ConfigProblem, shownName } from "./problem.ts";
 import type { Draft, Part, Reference, Setting } from "./server-draft.ts";
@@ -32,7 +32,7 @@ export interface VariablesOptions {
   /** The folder of the project. Default: the one the file is for. */
   readonly folder?: string | undefined;
   readonly inputs: ReadonlyMap<string, ConfigInput>;
-  readonly surroundings: Surroundings;
+  readonly surroundings: ConfigEnvironment;
   /** What was asked for already: every input is asked for once. */
   readonly answers: Map<ConfigInput, Promise<Value>>;
   /** Told of every file that was asked for. */
@@ -93,7 +93,7 @@ export function createVariables({
   };
 }
 
-async function readQuietly({ readText }: Surroundings, path: string): Promise<string | undefined> {
+async function readQuietly({ readText }: ConfigEnvironment, path: string): Promise<string | undefined> {
   try {
     const text = await readText?.(path);
     return text === undefined || text.length > limits.maxValueLength ? undefined : text;
@@ -102,7 +102,7 @@ async function readQuietly({ readText }: Surroundings, path: string): Promise<st
   }
 }
 
-function findEnv({ name, fallback, written }: Reference, { env = {} }: Surroundings): Value {
+function findEnv({ name, fallback, written }: Reference, { env = {} }: ConfigEnvironment): Value {
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (value !== undefined && (value !== "" || fallback === undefined)) return { ok: true, text: value, secret: true };
   if (fallback !== undefined) return { ok: true, text: fallback, secret: true };
@@ -112,7 +112,7 @@ function findEnv({ name, fallback, written }: Reference, { env = {} }: Surroundi
   return { ok: false, message: `needs the variable ${shown}, which is not set`, hint: `set ${shown}${other}` };
 }
 
-async function askFor(id: string, input: ConfigInput | undefined, surroundings: Surroundings): Promise<Value> {
+async function askFor(id: string, input: ConfigInput | undefined, surroundings: ConfigEnvironment): Promise<Value> {
   const { inputs = {}, onInput } = surroundings;
   const known = Object.hasOwn(inputs, id) ? inputs[id] : undefined;
   if (known !== undefined) return picked(known, input);
@@ -141,7 +141,7 @@ function picked(text: string, input: ConfigInput | undefined): Value {
   };
 }
 
-function findPlace({ name }: Reference, folder: string, surroundings: Surroundings): Value {
+function findPlace({ name }: Reference, folder: string, surroundings: ConfigEnvironment): Value {
   const { userHome, pathSeparator = "/" } = surroundings;
   if (name === "pathSeparator" || name === "/") return { ok: true, text: pathSeparator, secret: false };
   if (name === "userHome") {

@@ -1,19 +1,19 @@
 /// <reference path="../index.ts" preserve="true" />
 export type { DialectName } from "./dialects.ts";
 export { editConfig } from "./edit-config.ts";
-export type { Surroundings, WellKnownConfig } from "./environment.ts";
+export type { ConfigEnvironment, WellKnownConfig } from "./environment.ts";
 export {
   type ConfigDiff,
   type ConfigExplanation,
   diffConfig,
   explainConfig,
-  formatExplanation,
+  formatConfigExplanation,
   type ServerExplanation,
 } from "./explain-config.ts";
 export type { ConfigInput, InputOption } from "./inputs.ts";
 export { type ParseConfigOptions, type ParsedConfig, parseConfig, type RawServer } from "./parse-config.ts";
-export { type ConfigProblem, formatPlace, formatProblem, type Place } from "./problem.ts";
-export { type Config, type ConfigFile, configOf, parseObject, resolveConfig } from "./resolve-config.ts";
+export { type ConfigProblem, formatConfigProblem, formatLocation, type SourceLocation } from "./problem.ts";
+export { type Config, type ConfigFile, configFromObject, parseConfigObject, resolveConfig } from "./resolve-config.ts";
 export type {
   CommandTarget,
   ConfigEdit,

@@ -3,8 +3,8 @@ import type { Client } from "../client/client.ts";
 import { createHost } from "../host/host.ts";
 import type { JsonObject } from "../json/json.ts";
 import { createServer, resource, tool } from "../server/index.ts";
-import { memoryChannels } from "../transport/memory-channels.ts";
-import { type HttpServing, serveHttp } from "../transport/node/serve-http.ts";
+import { createMemoryChannels } from "../transport/memory-channels.ts";
+import { type HttpServeHandle, serveHttp } from "../transport/node/serve-http.ts";
 import { serveChannel } from "../transport/serve-channel.ts";
 import { dial } from "./connect.ts";
 import { type ConnectOptions, connect } from "./index.ts";
@@ -37,7 +37,7 @@ interface Sent {
   readonly body: JsonObject;
 }
 
-const opened: (Client | HttpServing)[] = [];
+const opened: (Client | HttpServeHandle)[] = [];
 afterEach(async () => {
   for (const each of opened.splice(0).reverse()) await each.close();
 });
@@ -166,7 +166,7 @@ describe("headers of one call", () => {
     [
       "a channel",
       () => {
-        const [here, there] = memoryChannels();
+        const [here, there] = createMemoryChannels();
         serveChannel(there, server);
         return connect(here);
       },

@@ -13,7 +13,7 @@ export interface ConnectOptions extends ClientOptions {
   /** The revision to speak. Default: the newest both sides know. */
   readonly revision?: Revision | undefined;
   /** What the server spoke last time, if that is known: it is tried first. */
-  readonly era?: Era | undefined;
+  readonly revisionHint?: Era | undefined;
   /**
    * How long connecting may take, with all its steps: to start a program, to find out what the server speaks, and to
    * greet it. Then it fails with `timeout`, and what was started is ended. Default 30 s; 0 is off.
@@ -62,7 +62,7 @@ export const connectOptionNames: OptionNames<ConnectOptions> = {
   clock: true,
   info: true,
   revision: true,
-  era: true,
+  revisionHint: true,
   connectTimeoutMs: true,
   probeMs: true,
   maxLineBytes: true,
@@ -72,7 +72,7 @@ export const connectOptionNames: OptionNames<ConnectOptions> = {
   signal: true,
   timeoutMs: true,
   maxTotalMs: true,
-  maxInFlight: true,
+  maxOpenRequests: true,
   maxQueuedCalls: true,
   maxRounds: true,
   maxPages: true,

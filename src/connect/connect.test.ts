@@ -11,7 +11,7 @@ import { connect, connectBy } from "./connect.ts";
 const server = createServer({
   name: "s",
   version: "1",
-  tools: { who: tool({ run: (_, { peer }) => `${peer.info?.name} ${peer.revision}` }) },
+  tools: { who: tool({ run: (_, { client: peer }) => `${peer.info?.name} ${peer.revision}` }) },
 });
 
 /** A server that takes its time to say what it is. */

@@ -18,7 +18,7 @@ import { type ConnectOptions, connectOptionNames } from "./connect-options.ts";
 import { openInProcess } from "./in-process.ts";
 import { createOpeningLog } from "./opening-log.ts";
 import { connectInTime, createPatience } from "./patience.ts";
-import { describePlace, type Place, readTarget, type Target, type UrlPlace } from "./target.ts";
+import { describePlace, type ParsedTarget, type ParsedUrl, readTarget, type Target } from "./target.ts";
 
 /**
  * Connects to a server and returns a client for it.
@@ -41,7 +41,7 @@ export interface Platform {
 }
 
 /** An open line to a server: the client, and the connection under it. */
-export interface Line {
+export interface ClientConnection {
   readonly client: Client;
   readonly connection: Connection;
 }
@@ -52,7 +52,7 @@ export interface DialOptions extends ConnectOptions {
 }
 
 /** Connects like {@link Connect}, for who has to reach below the client. */
-export type Dial = (target: Target, options?: DialOptions) => Promise<Line>;
+export type Dial = (target: Target, options?: DialOptions) => Promise<ClientConnection>;
 
 /** Makes `connect` for a platform. */
 export function createConnect(platform: Platform): Connect {
@@ -83,10 +83,10 @@ export async function connectBy(
 async function dialBy(
   open: (opening: Opening, watched: Pick<ConnectOptions, "auth">) => Promise<Connection>,
   options: DialOptions,
-  place?: Place,
-): Promise<Line> {
+  place?: ParsedTarget,
+): Promise<ClientConnection> {
   const { connectTimeoutMs: timeoutMs = 30_000, clock = systemClock, signal: given } = options;
-  const { revision, era, onAbandoned } = options;
+  const { revision, revisionHint: era, onAbandoned } = options;
   if (given?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: given.reason });
   const handlers = createRequestHandlers(options, clock);
   const patience = options.auth && createPatience(clock, options.auth);
@@ -122,7 +122,7 @@ async function dialBy(
 }
 
 /** Whether there is anything between the two that could break without being noticed. */
-function canBeDead({ ping }: Connection, place: Place | undefined): boolean {
+function canBeDead({ ping }: Connection, place: ParsedTarget | undefined): boolean {
   if (place?.kind === "service") return false;
   // Without a session, every request over HTTP stands for itself.
   return place?.kind !== "url" || ping !== undefined;
@@ -139,7 +139,12 @@ function askForLogs({ server, setLogLevel }: Connection, options: ConnectOptions
   });
 }
 
-async function open(platform: Platform, place: Place, options: ConnectOptions, opening: Opening): Promise<Connection> {
+async function open(
+  platform: Platform,
+  place: ParsedTarget,
+  options: ConnectOptions,
+  opening: Opening,
+): Promise<Connection> {
   switch (place.kind) {
     case "service":
       return openInProcess(place.service, opening);
@@ -154,7 +159,7 @@ async function open(platform: Platform, place: Place, options: ConnectOptions, o
 
 async function openUrl(
   platform: Platform,
-  { url, transport, headers: fixed }: UrlPlace,
+  { url, transport, headers: fixed }: ParsedUrl,
   options: ConnectOptions,
   opening: Opening,
 ): Promise<Connection> {
@@ -216,7 +221,7 @@ function join(...parts: readonly Readonly<Record<string, string>>[]): Readonly<R
  * Everything that decides which server answers is in it, and that may be secret,
  * such as a key in a URL: keep no more than a digest.
  */
-export function namePlace(place: Place): string | undefined {
+export function namePlace(place: ParsedTarget): string | undefined {
   switch (place.kind) {
     case "url":
       return JSON.stringify(["url", place.url.href.replace(/#.*/s, "")]);

@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from "vitest";
 import { gate } from "../../test/support/served.ts";
 import { McpError } from "../model/errors.ts";
 import { isSince } from "../model/revision.ts";
-import { audio, createServer, fail, link, prompt, resource, tool } from "../server/index.ts";
-import { matrix } from "../testing/matrix.ts";
+import { audio, createServer, prompt, resource, resourceLink, tool, toolError } from "../server/index.ts";
+import { testMatrix } from "../testing/matrix.ts";
 
 const ok = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
 const started = { now: gate() };
@@ -37,7 +37,7 @@ const server = createServer({
         started.now.open();
         return new Promise((_resolve, reject) => {
           ctx.signal.addEventListener("abort", () => {
-            stop.open(ctx.peer.revision);
+            stop.open(ctx.client.revision);
             reject(new McpError("rejected", "stopped"));
           });
         });
@@ -48,10 +48,10 @@ const server = createServer({
       output: { type: "object", properties: { sum: { type: "number" } }, required: ["sum"] },
       run: ({ a }) => ({ sum: a + 1 }),
     }),
-    media: tool({ run: () => [audio(new Uint8Array([1]), "audio/wav"), link("file:///a", "a")] }),
+    media: tool({ run: () => [audio(new Uint8Array([1]), "audio/wav"), resourceLink("file:///a", "a")] }),
     broken: tool({
       run: () => {
-        throw fail("sold out");
+        throw toolError("sold out");
       },
     }),
   },
@@ -59,7 +59,7 @@ const server = createServer({
   resources: [resource("file:///a", { read: () => "text of a" })],
 });
 
-describe.each(matrix({ server }))("$name", ({ connect, revision }) => {
+describe.each(testMatrix({ server }))("$name", ({ connect, revision }) => {
   it("knows the server", async () => {
     await using client = await connect();
     expect(client.server).toMatchObject({
@@ -182,7 +182,7 @@ describe.each(matrix({ server }))("$name", ({ connect, revision }) => {
   });
 });
 
-describe.each(matrix({ server }))("$name", ({ connect }) => {
+describe.each(testMatrix({ server }))("$name", ({ connect }) => {
   it("asks", async () => {
     const onElicit = vi.fn(() => ({ ok: true }));
     await using client = await connect({ onElicit });

@@ -2,12 +2,12 @@ import type { Connection, Ending, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import { metaOf } from "../model/meta.ts";
 import type { NotificationParams } from "../model/notification.ts";
-import type { Peer } from "../model/peer.ts";
+import type { ClientInfo } from "../model/peer.ts";
 import { eraOf, newest } from "../model/revision.ts";
 import { createCall, type Service } from "../model/service.ts";
 import { LazyAbort, orAborted } from "../std/lazy-abort.ts";
 import { describeService } from "../transport/describe-service.ts";
-import { memoryChannels } from "../transport/memory-channels.ts";
+import { createMemoryChannels } from "../transport/memory-channels.ts";
 import { openChannel } from "../transport/open-channel.ts";
 import { serveChannel } from "../transport/serve-channel.ts";
 
@@ -19,7 +19,7 @@ import { serveChannel } from "../transport/serve-channel.ts";
  */
 export async function openInProcess(service: Service, opening: Opening): Promise<Connection> {
   const { revision = newest, info, capabilities } = opening;
-  const peer: Peer = { revision, info, capabilities };
+  const peer: ClientInfo = { revision, info, capabilities };
   const isLegacy = eraOf(revision) === "legacy";
   const described = describeService(service, isLegacy ? undefined : { peer });
   // A service that does not say what it is cannot be told to stop: it may be far away itself.
@@ -43,7 +43,7 @@ export async function openInProcess(service: Service, opening: Opening): Promise
 }
 
 /** Tells a service something. How it takes that is its own affair. */
-async function tell(service: Service, params: NotificationParams, peer: Peer, opening: Opening): Promise<void> {
+async function tell(service: Service, params: NotificationParams, peer: ClientInfo, opening: Opening): Promise<void> {
   const abort = new LazyAbort();
   const call = createCall({
     method: "notification",
@@ -59,7 +59,7 @@ async function tell(service: Service, params: NotificationParams, peer: Peer, op
 
 /** Connects to a service in this process over the wire of a revision. */
 export function openInMemory(service: Service, opening: Opening): Promise<Connection> {
-  const [here, there] = memoryChannels();
+  const [here, there] = createMemoryChannels();
   serveChannel(there, service, { clock: opening.clock });
   return openChannel(here, opening);
 }

@@ -210,7 +210,7 @@ describe("a host", () => {
     const warnings: unknown[] = [];
     const target = channelOf({ "tools/list": { tools: [{ name: "bad" }, good] } }, "2025-11-25");
     const host = createHost({ raw: { target } }, { onWarning: (warning) => warnings.push(warning) }, { dial });
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["raw:good"]);
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["raw:good"]);
     const message = 'tool "bad" is left out: inputSchema must be an object';
     expect(warnings).toEqual([{ kind: "tool-left-out", message, server: "raw" }]);
     await host.close();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { compose, type Middleware, type Service } from "../model/service.ts";
+import { type Middleware, type Service, withMiddleware } from "../model/service.ts";
 import { createServer, type Server, tool } from "../server/index.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import { memoryChannels } from "../transport/memory-channels.ts";
+import { createMemoryChannels } from "../transport/memory-channels.ts";
 import { serveHttp } from "../transport/node/serve-http.ts";
 import { serveChannel } from "../transport/serve-channel.ts";
 import { connect } from "./index.ts";
@@ -24,11 +24,11 @@ function witness(): { readonly seen: readonly string[]; readonly middleware: Mid
 
 /** Both ways to put middleware around a server. */
 const ways: Readonly<Record<string, (middleware: Middleware) => Service>> = {
-  "the option of createServer": (middleware) => createServer({ ...info, tools, use: [middleware] }),
-  "compose around a server": (middleware) => compose(createServer({ ...info, tools }), middleware),
+  "the option of createServer": (middleware) => createServer({ ...info, tools, middleware: [middleware] }),
+  "compose around a server": (middleware) => withMiddleware(createServer({ ...info, tools }), middleware),
   "compose around a function": (middleware) => {
     const server = createServer({ ...info, tools });
-    return compose((call) => server(call), open, middleware);
+    return withMiddleware((call) => server(call), open, middleware);
   },
 };
 
@@ -38,7 +38,7 @@ describe.each(Object.entries(ways))("middleware by %s", (_, serverWith) => {
   it("sees no call before there is a client (I8)", async () => {
     const { seen, middleware } = witness();
     await using _serving = await serveHttp(serverWith(middleware), { port: 0 });
-    const [here] = memoryChannels();
+    const [here] = createMemoryChannels();
     const overChannel = serveChannel(here, serverWith(middleware));
     await overChannel.ready;
     await overChannel.close();
@@ -67,7 +67,7 @@ describe("a server with middleware around it", () => {
   it("keeps its store, so that its sessions live on any node (X8)", async () => {
     const store = memoryStore();
     const node = (): Promise<{ readonly url: string; close(): Promise<void> }> =>
-      serveHttp(compose(createServer({ ...info, tools, store }), open), { port: 0 });
+      serveHttp(withMiddleware(createServer({ ...info, tools, store }), open), { port: 0 });
     const [one, other] = await Promise.all([node(), node()]);
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const clientInfo = client.info;
@@ -83,7 +83,7 @@ describe("a server with middleware around it", () => {
 
   it("can be closed and changed, and is as typed as before (X8)", async () => {
     const server = createServer({ ...info, tools });
-    const wrapped = compose(server, open);
+    const wrapped = withMiddleware(server, open);
     expect(wrapped.close).toBe(server.close);
     expect(wrapped.info).toEqual(info);
     await using agent = await connect(wrapped);
@@ -98,9 +98,9 @@ describe("a server with middleware around it", () => {
   it("leaves a function without more as it is, and a shared wrapper untouched (X8)", () => {
     const server = createServer({ ...info, tools });
     const same: Middleware = (next) => next;
-    expect(Object.keys(compose((call) => server(call), same))).toEqual([]);
+    expect(Object.keys(withMiddleware((call) => server(call), same))).toEqual([]);
     const shared: Service = (call) => server(call);
-    compose(server, () => shared as never);
+    withMiddleware(server, () => shared as never);
     expect(Object.keys(shared)).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ function setUp(options: Partial<ServerOptions> = {}) {
     version: "1",
     listChanged: true,
     cache: { ttlMs: 60_000, scope: "public" },
-    use: [counting],
+    middleware: [counting],
     ...options,
     tools: { echo: tool({ run: () => "echo" }) },
   });

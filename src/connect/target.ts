@@ -27,13 +27,13 @@ export interface UrlEntry {
 export type Target = Service | ConfigEntry | Channel | URL | string | readonly string[];
 
 /** A target that was understood. */
-export type Place =
+export type ParsedTarget =
   | { readonly kind: "service"; readonly service: Service }
   | { readonly kind: "command"; readonly command: Command }
   | { readonly kind: "channel"; readonly channel: Channel }
-  | UrlPlace;
+  | ParsedUrl;
 
-export interface UrlPlace {
+export interface ParsedUrl {
   readonly kind: "url";
   readonly url: URL;
   readonly transport?: HttpTransport;
@@ -41,7 +41,7 @@ export interface UrlPlace {
 }
 
 /** Reads a target. Throws `invalid-params` when it is none. */
-export function readTarget(target: Target): Place {
+export function readTarget(target: Target): ParsedTarget {
   if (typeof target === "function") return { kind: "service", service: target };
   if (target instanceof URL) return readUrl(target.href);
   if (typeof target === "string") return readText(target);
@@ -56,7 +56,7 @@ export function readTarget(target: Target): Place {
 const targets = "give a URL, a command, a config entry, a channel or a server";
 
 /** Names a place in messages: without arguments and paths, which may hold secrets. */
-export function describePlace(place: Place | undefined): string {
+export function describePlace(place: ParsedTarget | undefined): string {
   switch (place?.kind) {
     case "url":
       return place.url.origin;
@@ -73,14 +73,14 @@ export function isProgram(target: Target): boolean {
   return kind === "command" || kind === "service";
 }
 
-function readText(text: string): Place {
+function readText(text: string): ParsedTarget {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text) || addressOf(text) !== undefined) return readUrl(text);
   const words = splitWords(text);
   if (words === undefined) throw bad(`a quote is open in ${JSON.stringify(text)}`);
   return readWords(words, JSON.stringify(text));
 }
 
-function readUrlEntry({ url, type, headers }: UrlEntry): UrlPlace {
+function readUrlEntry({ url, type, headers }: UrlEntry): ParsedUrl {
   const transport = type === undefined ? undefined : transportOf(type);
   return { ...readUrl(url), ...(transport !== undefined && { transport }), ...(headers !== undefined && { headers }) };
 }
@@ -99,7 +99,7 @@ const transports: Readonly<Record<string, HttpTransport>> = {
   sse: "sse",
 };
 
-function readUrl(text: string): UrlPlace {
+function readUrl(text: string): ParsedUrl {
   const address = addressOf(text);
   if (address !== undefined) throw bad(`"${address}" is no URL; write "http://${address}" or "https://${address}"`);
   if (!URL.canParse(text)) throw bad(`${JSON.stringify(withoutSecrets(text))} is no URL`);
@@ -121,7 +121,7 @@ function withoutSecrets(text: string): string {
   return text.replace(/\/\/[^/]*@/, "//").replace(/[?#].*/s, "");
 }
 
-function readWords([command, ...args]: readonly string[], what: string): Place {
+function readWords([command, ...args]: readonly string[], what: string): ParsedTarget {
   if (command === undefined || command === "") throw bad(`${what} names no program`);
   return { kind: "command", command: { command, args } };
 }

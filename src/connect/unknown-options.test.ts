@@ -7,7 +7,7 @@ import { openHost as openWebHost } from "../host/web.ts";
 import { rateLimit } from "../middleware/index.ts";
 import { createServer } from "../server/index.ts";
 import { toFetchHandler } from "../transport/http/fetch-handler.ts";
-import { nodeHandler } from "../transport/node/node-handler.ts";
+import { toNodeHandler } from "../transport/node/node-handler.ts";
 import { serveHttp } from "../transport/node/serve-http.ts";
 import { serveStdio } from "../transport/node/stdio.ts";
 import { connect } from "./index.ts";
@@ -18,7 +18,7 @@ const server = createServer({ name: "s", version: "1" });
 const functions: Readonly<Record<string, (options: object) => unknown>> = {
   serveHttp: (options) => serveHttp(server, { port: 0, ...options }),
   toFetchHandler: (options) => toFetchHandler(server, options),
-  nodeHandler: (options) => nodeHandler(server, options),
+  toNodeHandler: (options) => toNodeHandler(server, options),
   // Streams of its own, and no end of the process: they belong to whoever runs the tests.
   serveStdio: (options) =>
     serveStdio(server, { stdin: new PassThrough(), stdout: new PassThrough(), exit: false, ...options }),
@@ -33,7 +33,7 @@ describe("an unknown option", () => {
     ["serveHttp", "hostname", "host"],
     ["serveHttp", "authenticator", "auth"],
     ["toFetchHandler", "authentication", "auth"],
-    ["nodeHandler", "keepalive", "keepAliveMs"],
+    ["toNodeHandler", "keepalive", "keepAliveMs"],
     ["serveStdio", "drain", "drainMs"],
     ["connect", "timeout", "timeoutMs"],
     ["connect", "header", "headers"],
@@ -72,7 +72,7 @@ describe("an unknown option", () => {
 describe("what is no server", () => {
   it.each<[name: string, serve: (service: never) => unknown]>([
     ["serveHttp", (service) => serveHttp(service, { port: 0 })],
-    ["nodeHandler", (service) => nodeHandler(service)],
+    ["toNodeHandler", (service) => toNodeHandler(service)],
     ["toFetchHandler", (service) => toFetchHandler(service)],
   ])("is refused by %s", async (name, serve) => {
     for (const service of [undefined, {}]) {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json/json.ts";
-import { verdictOf } from "../lock/diff-lock.ts";
+import { lockVerdict } from "../lock/diff-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { McpError } from "../model/errors.ts";
 import type { ToolAnnotations } from "../model/tool.ts";
@@ -47,7 +47,7 @@ export function createAccess({ policy, onApprove, lock }: AccessOptions): Access
       const decision: Decision = isConsented ? { action: "allow", by: "its configuration" } : decided;
       const approved = lock();
       if (approved === undefined || decision.action === "deny") return decision;
-      const verdict = await verdictOf(approved, tool.server, originalOf(tool));
+      const verdict = await lockVerdict(approved, tool.server, originalOf(tool));
       return verdict === "approved" ? decision : { action: "deny", by: refusals[verdict] };
     },
     async approve(tool, args = {}, { by }, signal) {

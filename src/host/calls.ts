@@ -1,13 +1,13 @@
 import { nearestTo } from "../catalog/tool-index.ts";
 import type { ToolCallOptions } from "../client/call-options.ts";
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
 import type { CallToolResult } from "../model/tool.ts";
 import { type Access, denied } from "./access.ts";
 import type { Abortable, Delivery, Sending } from "./delivery.ts";
-import { type HostTool, type Listing, type Missing, splitName } from "./host-tool.ts";
-import type { ListOptions } from "./list-cache.ts";
+import { type HostTool, type Listing, type MissingServer, splitName } from "./host-tool.ts";
+import type { HostListOptions } from "./list-cache.ts";
 import type { Results } from "./results.ts";
 import type { ServerSlot } from "./server-slot.ts";
 
@@ -23,7 +23,7 @@ interface ToolCallsOptions {
 export interface ToolCall<R> extends Abortable {
   readonly args: JsonObject | undefined;
   /** Sends it over a connection. Rejects with `connection-closed` when that does not survive. */
-  over(line: Line, route: Route): Promise<R>;
+  over(line: ClientConnection, route: Route): Promise<R>;
 }
 
 /** Calls tools of any server. Whoever calls, the same is judged, approved and sent again. */
@@ -68,7 +68,7 @@ class OwnCall implements ToolCall<CallToolResult> {
     return this.#options?.signal;
   }
 
-  over({ client }: Line, { localName }: Route): Promise<CallToolResult> {
+  over({ client }: ClientConnection, { localName }: Route): Promise<CallToolResult> {
     return client.callTool(localName, this.args, this.#options);
   }
 }
@@ -91,12 +91,12 @@ class ToolSending<R> implements Sending<R> {
     return this.#call.signal;
   }
 
-  over(line: Line): Promise<R> {
+  over(line: ClientConnection): Promise<R> {
     return this.#call.over(line, this.#route);
   }
 
   /** Connects, judges, and asks for consent, which was given already for what is sent again. */
-  async open(isAgain: boolean): Promise<Line> {
+  async open(isAgain: boolean): Promise<ClientConnection> {
     const { slot } = this;
     const line = slot.member.line ?? (await slot.member.open(this.signal));
     if (this.#route.isClear) return line;
@@ -118,7 +118,7 @@ class ToolSending<R> implements Sending<R> {
     return tool?.annotations?.readOnlyHint === true || tool?.annotations?.idempotentHint === true;
   }
 
-  async #listed(line: Line): Promise<HostTool> {
+  async #listed(line: ClientConnection): Promise<HostTool> {
     const tools = await this.slot.tools.get(line, { signal: this.signal });
     const tool = this.#mine(tools);
     this.#route.tool = tool;
@@ -218,7 +218,7 @@ export type FindTool = (name: string, caller: Abortable) => Route | Promise<Rout
 
 interface ToolFinderOptions {
   readonly routes: Routes;
-  tools(options: ListOptions): Promise<Listing<HostTool>>;
+  tools(options: HostListOptions): Promise<Listing<HostTool>>;
   /** What tools are called by those who look for them. */
   nameOf(tool: HostTool): string;
 }
@@ -242,12 +242,12 @@ export function createToolFinder({ routes, tools, nameOf }: ToolFinderOptions): 
 }
 
 /** The error of a name that is none of a tool: says which there are, the nearest first. */
-function unknownTool(name: string, names: readonly string[], missing: readonly Missing[] = []): McpError {
+function unknownTool(name: string, names: readonly string[], missing: readonly MissingServer[] = []): McpError {
   return unknown("tool", name, names, missing);
 }
 
 /** The error of a name that is none of a prompt. */
-export function unknownPrompt(name: string, names: readonly string[], missing: readonly Missing[]): McpError {
+export function unknownPrompt(name: string, names: readonly string[], missing: readonly MissingServer[]): McpError {
   return unknown("prompt", name, names, missing);
 }
 
@@ -264,7 +264,7 @@ function unknownServer(name: string, names: readonly string[]): McpError {
   return wrong("unknown-server", message, name, names);
 }
 
-function unknown(what: string, name: string, names: readonly string[], missing: readonly Missing[]): McpError {
+function unknown(what: string, name: string, names: readonly string[], missing: readonly MissingServer[]): McpError {
   const absent = missing.map(({ server }) => server);
   const more = absent.length === 0 ? "" : `; servers that could not be asked: ${some(absent)}`;
   const message = `unknown ${what} ${quoted(name)}; ${whatThereIs(what, name, names)}${more}`;

@@ -1,10 +1,10 @@
 import { createFollow } from "../client/requests.ts";
 import type { FollowContext } from "../client/task-news.ts";
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import { type Failure, McpError, toError, toFailure } from "../model/errors.ts";
 import type { Question } from "../model/input.ts";
 import type { Method, Params, Result } from "../model/methods.ts";
-import type { Peer } from "../model/peer.ts";
+import type { ClientInfo } from "../model/peer.ts";
 import { eraOf } from "../model/revision.ts";
 import { abortReason, type Call, createCall, type Outcome, onAbort } from "../model/service.ts";
 import type { Change } from "../model/subscription.ts";
@@ -82,12 +82,12 @@ async function* read(
 }
 
 interface Following {
-  readonly line: Line;
+  readonly line: ClientConnection;
   readonly clock: Clock;
   /** The call that ended as a task. */
   readonly call: Call<"tools/call">;
   /** What is stated to the server about who calls. */
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   /** What brings the caller back to the task when it has answers. */
   readonly state: string;
 }

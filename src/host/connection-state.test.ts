@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Failure } from "../model/errors.ts";
-import { initial, type MemberEvent, type MemberState, standardRules, step } from "./connection-state.ts";
+import { type ConnectionState, initial, type MemberEvent, standardRules, step } from "./connection-state.ts";
 
 const rules = {
   ...standardRules,
@@ -16,8 +16,8 @@ const at = (now: number) => ({ now, rules });
 
 function following(
   events: readonly (readonly [now: number, event: MemberEvent])[],
-  from: MemberState = initial,
-): MemberState {
+  from: ConnectionState = initial,
+): ConnectionState {
   return events.reduce((state, [now, event]) => step(state, event, at(now)), from);
 }
 
@@ -41,7 +41,7 @@ describe("a server of a host", () => {
   it("waits longer after each failure in a row, up to the limit", () => {
     const patient = { ...rules, maxFailures: 100 };
     const delays: number[] = [];
-    let state: MemberState = initial;
+    let state: ConnectionState = initial;
     let now = 0;
     for (let round = 0; round < 6; round++) {
       state = step(state, wanted, { now, rules: patient });
@@ -111,7 +111,7 @@ describe("a server of a host", () => {
   });
 
   it("a restart clears the record, whatever the state", () => {
-    const looping: MemberState = {
+    const looping: ConnectionState = {
       kind: "down",
       reason,
       retryAt: 9_999,
@@ -135,7 +135,7 @@ describe("a server of a host", () => {
       { kind: "restart" },
       { kind: "unused" },
     );
-    const off: MemberState = { kind: "off", reason };
+    const off: ConnectionState = { kind: "off", reason };
     fc.assert(
       fc.property(fc.array(event), (events) => {
         expect(

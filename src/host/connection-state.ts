@@ -1,7 +1,7 @@
 import type { Failure } from "../model/errors.ts";
 
 /** How a server of a host stands. */
-export type MemberState =
+export type ConnectionState =
   /** Not connected: nobody has needed it yet, or not for long. */
   | { readonly kind: "idle"; readonly failures: Failures }
   | { readonly kind: "connecting"; readonly since: number; readonly failures: Failures }
@@ -42,7 +42,7 @@ export type MemberEvent =
   | { readonly kind: "close" };
 
 /** When a server that failed is tried again. Times are in milliseconds. */
-export interface RestartRules {
+export interface RestartOptions {
   /** After the first failure; twice as long after each further one in a row. Default 250. */
   readonly minDelayMs?: number | undefined;
   /** Default 30 s. */
@@ -55,7 +55,7 @@ export interface RestartRules {
   readonly stableMs?: number | undefined;
 }
 
-export type Rules = { readonly [K in keyof RestartRules]-?: number };
+export type Rules = { readonly [K in keyof RestartOptions]-?: number };
 
 export const standardRules: Rules = {
   minDelayMs: 250,
@@ -67,7 +67,7 @@ export const standardRules: Rules = {
 
 export const noFailures: Failures = { inRow: 0, recent: [] };
 
-export const initial: MemberState = { kind: "idle", failures: noFailures };
+export const initial: ConnectionState = { kind: "idle", failures: noFailures };
 
 /** When an event happens, and by which rules it is judged. */
 export interface Moment {
@@ -76,7 +76,7 @@ export interface Moment {
 }
 
 /** The state after an event. Events that mean nothing in a state leave it as it is. */
-export function step(state: MemberState, event: MemberEvent, moment: Moment): MemberState {
+export function step(state: ConnectionState, event: MemberEvent, moment: Moment): ConnectionState {
   if (state.kind === "closed" || event.kind === "close") return { kind: "closed" };
   if (state.kind === "off") return state;
   switch (event.kind) {
@@ -95,31 +95,31 @@ export function step(state: MemberState, event: MemberEvent, moment: Moment): Me
   }
 }
 
-type In<K extends MemberState["kind"]> = Extract<MemberState, { readonly kind: K }>;
+type In<K extends ConnectionState["kind"]> = Extract<ConnectionState, { readonly kind: K }>;
 type On<K extends MemberEvent["kind"]> = Extract<MemberEvent, { readonly kind: K }>;
 
-function connecting(failures: Failures, { now }: Moment): MemberState {
+function connecting(failures: Failures, { now }: Moment): ConnectionState {
   return { kind: "connecting", since: now, failures };
 }
 
-function mayTry(state: MemberState, { now }: Moment): boolean {
+function mayTry(state: ConnectionState, { now }: Moment): boolean {
   return state.kind === "idle" || (state.kind === "down" && now >= state.retryAt);
 }
 
-function afterAttempt({ failures }: In<"connecting">, event: On<"opened" | "failed">, moment: Moment): MemberState {
+function afterAttempt({ failures }: In<"connecting">, event: On<"opened" | "failed">, moment: Moment): ConnectionState {
   if (event.kind === "opened") return { kind: "ready", since: moment.now, failures };
   return toDown(event.reason, failures, moment);
 }
 
 /** A connection that this side ended has not failed. */
-function afterUse({ since, failures }: In<"ready">, event: On<"ended" | "unused">, moment: Moment): MemberState {
+function afterUse({ since, failures }: In<"ready">, event: On<"ended" | "unused">, moment: Moment): ConnectionState {
   const reason = event.kind === "ended" ? event.reason : undefined;
   if (reason === undefined) return { kind: "idle", failures };
   const hasRecovered = moment.now - since >= moment.rules.stableMs;
   return toDown(reason, hasRecovered ? { ...failures, inRow: 0 } : failures, moment);
 }
 
-function toDown(reason: Failure, { inRow, recent }: Failures, { now, rules }: Moment): MemberState {
+function toDown(reason: Failure, { inRow, recent }: Failures, { now, rules }: Moment): ConnectionState {
   const counted = [...recent, now].filter((at) => at > now - rules.windowMs).slice(-rules.maxFailures);
   const isLooping = counted.length >= rules.maxFailures;
   const delayMs = isLooping ? rules.maxDelayMs : Math.min(rules.minDelayMs * 2 ** inRow, rules.maxDelayMs);

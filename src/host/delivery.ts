@@ -1,4 +1,4 @@
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import { McpError, toError } from "../model/errors.ts";
 import { isAtLeast, isLogLevel, type LogLevel } from "../model/logging.ts";
 import type { Method } from "../model/methods.ts";
@@ -18,9 +18,9 @@ export interface Abortable {
 export interface Sending<R> extends Abortable {
   readonly slot: ServerSlot;
   /** The connection to send it over, once it may be sent. `isAgain` when it was sent before. */
-  open(isAgain: boolean): Promise<Line>;
+  open(isAgain: boolean): Promise<ClientConnection>;
   /** Sends it. Rejects with `connection-closed` when the connection does not survive. */
-  over(line: Line): Promise<R>;
+  over(line: ClientConnection): Promise<R>;
   /** Whether sending it twice is the same as sending it once. */
   isRepeatable(): boolean | Promise<boolean>;
 }
@@ -31,7 +31,7 @@ export interface Delivery {
    * Sends a call. One that its server has not seen is sent to the next connection; one that may have been seen is sent
    * again only where that does no harm, and `retries` times at most. `line` is where to send it first, if that is known.
    */
-  send<R>(sending: Sending<R>, line?: Line): Promise<R>;
+  send<R>(sending: Sending<R>, line?: ClientConnection): Promise<R>;
 }
 
 interface DeliveryOptions {
@@ -41,7 +41,7 @@ interface DeliveryOptions {
 
 export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
   /** Sends again what was lost, until it arrives or must not be sent any more. */
-  const sendAgain = async <R>(sending: Sending<R>, first: Line | undefined, error: unknown): Promise<R> => {
+  const sendAgain = async <R>(sending: Sending<R>, first: ClientConnection | undefined, error: unknown): Promise<R> => {
     const { slot, signal } = sending;
     let line = first;
     let reason = error;
@@ -63,7 +63,7 @@ export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
    * Waits for the end of a connection that a call was lost on. A program is about to be gone for everybody; over HTTP
    * only one request may have been lost.
    */
-  const endOf = async ({ member }: ServerSlot, line: Line | undefined): Promise<void> => {
+  const endOf = async ({ member }: ServerSlot, line: ClientConnection | undefined): Promise<void> => {
     if (line === undefined || member.line !== line) return;
     let stop = (): void => {};
     const soon = new Promise<void>((resolve) => {
@@ -79,7 +79,7 @@ export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
       if (line !== undefined) {
         return slot.member.use(sending.over(line)).catch((error: unknown) => sendAgain(sending, line, error));
       }
-      let opened: Line | undefined;
+      let opened: ClientConnection | undefined;
       const sent = sending.open(false).then((given) => {
         opened = given;
         return slot.member.use(sending.over(given));
@@ -102,14 +102,18 @@ function isLoss(error: unknown): error is McpError {
  * Hands a call of a client on over a connection, with the changes that the server behind it needs. Rejects with
  * `connection-closed` when the connection does not survive.
  */
-export function through<M extends Method>(line: Line, call: CallOf<M>, changes: CallChanges<M>): Promise<OutcomeOf<M>> {
+export function through<M extends Method>(
+  line: ClientConnection,
+  call: CallOf<M>,
+  changes: CallChanges<M>,
+): Promise<OutcomeOf<M>> {
   const { revision } = line.connection;
   const peer = { ...(changes.peer ?? call.peer), revision };
   return over(line, withCall(call, { ...changes, peer, http: undefined, notify: wantedOf(call) }));
 }
 
 /** Sends a call over a connection as it is. Rejects like {@link through}. */
-export async function over<M extends Method>({ connection }: Line, call: CallOf<M>): Promise<OutcomeOf<M>> {
+export async function over<M extends Method>({ connection }: ClientConnection, call: CallOf<M>): Promise<OutcomeOf<M>> {
   const outcome = await connection.service(call);
   if (outcome.kind === "failed" && outcome.failure.code === "connection-closed") throw toError(outcome.failure);
   return outcome;

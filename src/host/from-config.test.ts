@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configOf } from "../config/resolve-config.ts";
+import { configFromObject } from "../config/resolve-config.ts";
 import type { Authorizer } from "../model/authorizer.ts";
 import { isSameSpec } from "./server-registry.ts";
 import { createSpecs } from "./spec.ts";
@@ -7,10 +7,10 @@ import { createSpecs } from "./spec.ts";
 const authorizer = {} as Authorizer;
 
 describe("servers of a configuration", () => {
-  const plain = createSpecs({ believesApprovals: false });
+  const plain = createSpecs({ trustFileApprovals: false });
 
   it("become servers of a host, with their limits and filters", async () => {
-    const config = await configOf({
+    const config = await configFromObject({
       mcpServers: {
         local: { command: "node", args: ["server.js"], timeout: 5_000, includeTools: ["a"], excludeTools: ["b"] },
         remote: { url: "https://example.com/mcp", headers: { "x-key": "k" } },
@@ -23,7 +23,7 @@ describe("servers of a configuration", () => {
   });
 
   it("are off when they are switched off, and when something is wrong with them, with the place", async () => {
-    const config = await configOf({
+    const config = await configFromObject({
       mcpServers: {
         off: { command: "node", disabled: true },
         bad: { command: "node", env: { KEY: ["$", "{NOBODY}"].join("") } },
@@ -31,24 +31,27 @@ describe("servers of a configuration", () => {
       },
     });
     const specs = plain(config);
-    expect(specs.off?.off).toMatchObject({ code: "unsupported", message: expect.stringContaining("switched off") });
-    expect(specs.bad?.off).toMatchObject({
+    expect(specs.off?.disabled).toMatchObject({
+      code: "unsupported",
+      message: expect.stringContaining("switched off"),
+    });
+    expect(specs.bad?.disabled).toMatchObject({
       code: "invalid-config",
       message: expect.stringMatching(/bad.*env\.KEY.*NOBODY/),
     });
-    expect(specs.fine?.off).toBeUndefined();
+    expect(specs.fine?.disabled).toBeUndefined();
   });
 
   it("are the same when nothing changed, so that nothing is restarted", async () => {
     let made = 0;
     const toSpecs = createSpecs({
-      believesApprovals: false,
+      trustFileApprovals: false,
       auth: () => {
         made++;
         return { ...authorizer };
       },
     });
-    const read = async (url: string) => toSpecs(await configOf({ mcpServers: { a: { url } } })).a;
+    const read = async (url: string) => toSpecs(await configFromObject({ mcpServers: { a: { url } } })).a;
     const [one, two, other] = [
       await read("https://a.example"),
       await read("https://a.example"),
@@ -61,8 +64,10 @@ describe("servers of a configuration", () => {
   });
 
   it("do not approve themselves, unless files are believed", async () => {
-    const config = await configOf({ mcpServers: { a: { command: "node", autoApprove: ["write"], trust: true } } });
+    const config = await configFromObject({
+      mcpServers: { a: { command: "node", autoApprove: ["write"], trust: true } },
+    });
     expect(plain(config).a?.approved).toBeUndefined();
-    expect(createSpecs({ believesApprovals: true })(config).a?.approved).toBeDefined();
+    expect(createSpecs({ trustFileApprovals: true })(config).a?.approved).toBeDefined();
   });
 });

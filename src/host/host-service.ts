@@ -1,5 +1,5 @@
 import { toAlias } from "../bridge/alias.ts";
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import { asJson, type JsonObject } from "../json/json.ts";
 import { type Failure, McpError, toFailure } from "../model/errors.ts";
 import type { DiscoverResult, Method, Params } from "../model/methods.ts";
@@ -30,7 +30,7 @@ import {
 import type { ChangeFeed } from "./change-feed.ts";
 import { type Delivery, outward, type Sending, through } from "./delivery.ts";
 import { type HostPrompt, type HostTool, type Listing, qualify, splitName } from "./host-tool.ts";
-import type { Listings, ListOptions } from "./list-cache.ts";
+import type { HostListOptions, Listings } from "./list-cache.ts";
 import type { LockGate, Reference } from "./lock-check.ts";
 import { createResourceCalls, openFor } from "./resource-calls.ts";
 import type { Results } from "./results.ts";
@@ -54,19 +54,19 @@ type Handlers = { readonly [M in Method]?: (call: Call<M>) => Promise<Outcome<M>
  */
 export function createHostService(options: HostServiceOptions): Service {
   const { slots, routes, listings, info, gate, results } = options;
-  const find = createToolFinder({ routes, tools: listings.tools, nameOf: ({ alias }) => alias });
-  const proxy = createServerProxy({ ...options, find, prompts: listings.prompts });
+  const find = createToolFinder({ routes, tools: listings.listTools, nameOf: ({ alias }) => alias });
+  const proxy = createServerProxy({ ...options, find, prompts: listings.listPrompts });
   const resources = createResourceCalls({ slots, listings, pass: proxy.to });
 
   const handlers: Handlers = {
     "server/discover": async () => ({ kind: "complete", result: describe(slots, info, gate) }),
     "tools/list": async ({ signal }) => {
-      const tools = await listings.tools({ signal });
+      const tools = await listings.listTools({ signal });
       return { kind: "complete", result: { tools: tools.map(toPlain) } };
     },
     "tools/call": proxy.tool,
     "prompts/list": async ({ signal }) => {
-      const prompts = await listings.prompts({ signal });
+      const prompts = await listings.listPrompts({ signal });
       const placed = prompts.map(({ server, ...prompt }) => ({ ...prompt, name: promptName(server, prompt.name) }));
       return { kind: "complete", result: { prompts: placed } };
     },
@@ -185,7 +185,7 @@ interface ServerProxyOptions {
   readonly results: Results | undefined;
   readonly gate: LockGate;
   readonly clock: Clock;
-  prompts(options: ListOptions): Promise<Listing<HostPrompt>>;
+  prompts(options: HostListOptions): Promise<Listing<HostPrompt>>;
 }
 
 function createServerProxy(options: ServerProxyOptions): ServerProxy {
@@ -196,7 +196,7 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
     slot: ServerSlot,
     call: CallOf,
     reference: Reference | undefined,
-    send: (line: Line) => Promise<R>,
+    send: (line: ClientConnection) => Promise<R>,
   ) => {
     const sending: Sending<R> = {
       slot,
@@ -292,7 +292,7 @@ class HandedCall implements ToolCall<Outcome<"tools/call">> {
     return signalOf(this.#call);
   }
 
-  over(line: Line, route: Route): Promise<Outcome<"tools/call">> {
+  over(line: ClientConnection, route: Route): Promise<Outcome<"tools/call">> {
     return this.#tasks.call(route, line, this.#call);
   }
 }

@@ -41,7 +41,7 @@ export interface HostPrompt extends Prompt {
 }
 
 /** A server that is missing from a list, and why. */
-export interface Missing {
+export interface MissingServer {
   readonly server: string;
   readonly reason: Failure;
   /** What to do about it, where that is known. */
@@ -51,10 +51,10 @@ export interface Missing {
 /** A list over all servers, in the order the servers were given in. */
 export interface Listing<T> extends ReadonlyArray<T> {
   /** Servers whose part is not in it. */
-  readonly missing: readonly Missing[];
+  readonly missing: readonly MissingServer[];
 }
 
-export function toListing<T>(items: readonly T[], missing: readonly Missing[]): Listing<T> {
+export function toListing<T>(items: readonly T[], missing: readonly MissingServer[]): Listing<T> {
   return Object.defineProperty([...items], "missing", { value: missing }) as unknown as Listing<T>;
 }
 

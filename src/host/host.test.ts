@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { connect, dial } from "../connect/connect.ts";
-import type { Dial, Line } from "../connect/create-connect.ts";
+import type { ClientConnection, Dial } from "../connect/create-connect.ts";
 import { createLock } from "../lock/approve.ts";
-import { compareLock } from "../lock/diff-lock.ts";
-import { formatDiff } from "../lock/format-lock-diff.ts";
+import { diffLock } from "../lock/diff-lock.ts";
+import { formatLockDiff } from "../lock/format-lock-diff.ts";
 import type { Ending } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import { createServer, prompt, resource, type Server, tool } from "../server/index.ts";
@@ -58,7 +58,7 @@ function breakable(target: Server) {
     });
     ends.push(end);
     void line.connection.ended.then(end);
-    return { ...line, connection: { ...line.connection, ended } } satisfies Line;
+    return { ...line, connection: { ...line.connection, ended } } satisfies ClientConnection;
   };
   return {
     way,
@@ -83,14 +83,14 @@ async function take<T>(items: AsyncIterable<T>, count: number): Promise<readonly
 describe("a host", () => {
   it("lists what all servers have, in their order (C137)", async () => {
     await using host = open({ shop: { target: shop() }, bank: { target: bank() } });
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:buy", "shop:look", "bank:pay"]);
-    expect((await host.resources()).map(({ server, uri }) => [server, uri])).toEqual([
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["shop:buy", "shop:look", "bank:pay"]);
+    expect((await host.listResources()).map(({ server, uri }) => [server, uri])).toEqual([
       ["shop", "stock://all"],
       ["bank", "stock://all"],
     ]);
-    expect((await host.resourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(["stock://{sku}"]);
-    expect((await host.prompts()).map(({ server, name }) => [server, name])).toEqual([["shop", "offer"]]);
-    expect(await host.instructions()).toMatchObject([{ server: "shop", text: "Buy here." }]);
+    expect((await host.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(["stock://{sku}"]);
+    expect((await host.listPrompts()).map(({ server, name }) => [server, name])).toEqual([["shop", "offer"]]);
+    expect(await host.listInstructions()).toMatchObject([{ server: "shop", text: "Buy here." }]);
   });
 
   it("calls a tool by its name or its alias; servers never see either (C136)", async () => {
@@ -99,7 +99,7 @@ describe("a host", () => {
       name: "s",
       version: "1",
       tools: { echo: tool({ run: () => "echo" }) },
-      use: [
+      middleware: [
         (next) => (call) => {
           if (call.method === "tools/call") names.push((call.params as { name: string }).name);
           return next(call);
@@ -107,7 +107,7 @@ describe("a host", () => {
       ],
     });
     await using host = open({ s: { target } });
-    const [echo] = await host.tools();
+    const [echo] = await host.listTools();
     await host.callTool("s:echo");
     await host.callTool(echo?.alias ?? "");
     expect(names).toEqual(["echo", "echo"]);
@@ -217,7 +217,7 @@ describe("a host", () => {
         ? Promise.reject(new McpError("connection-closed", "spawn bad ENOENT"))
         : dial(target, options);
     await using host = open({ bad: { target: "bad" }, shop: { target: shop() } }, {}, broken);
-    const tools = await host.tools();
+    const tools = await host.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["shop:buy", "shop:look"]);
     expect(tools.missing).toMatchObject([
       { server: "bad", reason: { code: "connection-closed" }, hint: expect.stringContaining("PATH") },
@@ -234,7 +234,7 @@ describe("a host", () => {
     await using host = open({ shop: { target: "x" } }, { connect: "lazy" }, link.way);
     expect(host.servers()).toMatchObject([{ state: "idle" }]);
     expect(link.dials).toBe(0);
-    await Promise.all([host.callTool("shop:buy"), host.callTool("shop:look"), host.tools()]);
+    await Promise.all([host.callTool("shop:buy"), host.callTool("shop:look"), host.listTools()]);
     expect(link.dials).toBe(1);
   });
 
@@ -249,7 +249,7 @@ describe("a host", () => {
     };
     const specs = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`s${index}`, { target: bank() }]));
     await using host = open(specs, { maxConnecting: 3 }, counting);
-    expect((await host.tools()).length).toBe(10);
+    expect((await host.listTools()).length).toBe(10);
     expect(most).toBe(3);
   });
 
@@ -275,7 +275,7 @@ describe("a server of a host that breaks", () => {
     expect(host.servers()).toMatchObject([
       { state: "down", reason: { message: "gone" }, stderr: "oh no", retryInMs: 250 },
     ]);
-    expect((await host.tools()).missing).toMatchObject([{ server: "shop" }]);
+    expect((await host.listTools()).missing).toMatchObject([{ server: "shop" }]);
     await clock.advanceAsync(250);
     expect(await host.settled()).toMatchObject([{ state: "ready" }]);
     expect(link.dials).toBe(2);
@@ -346,7 +346,7 @@ describe("a server of a host that breaks", () => {
   it("is let go when nobody uses it, and comes back", async () => {
     const clock = createManualClock();
     const link = breakable(shop());
-    await using host = open({ shop: { target: "x", idleMs: 1_000 } }, { clock, connect: "lazy" }, link.way);
+    await using host = open({ shop: { target: "x", idleTimeoutMs: 1_000 } }, { clock, connect: "lazy" }, link.way);
     await host.callTool("shop:buy");
     await clock.advanceAsync(999);
     await host.callTool("shop:buy");
@@ -365,7 +365,7 @@ describe("a server of a host that breaks", () => {
       const client = { ...line.client, ping: () => Promise.reject(new McpError("timeout", "no answer")) };
       return { client, connection: { ...line.connection, ping: async () => {} } };
     };
-    await using host = open({ shop: { target: shop() } }, { clock, healthMs: 1_000 }, silent);
+    await using host = open({ shop: { target: shop() } }, { clock, pingIntervalMs: 1_000 }, silent);
     await host.settled();
     await clock.advanceAsync(1_000);
     expect(host.servers()).toMatchObject([{ state: "down", reason: { code: "timeout" } }]);
@@ -395,7 +395,7 @@ describe("a server of a host that breaks", () => {
       return line;
     };
     await using host = open({ s: { target: "x" } }, { clock }, way);
-    await host.tools();
+    await host.listTools();
     const calls = ["buy", "look", "put"].map((name) => host.callTool(`s:${name}`));
     const settled = Promise.allSettled(calls);
     await turn();
@@ -420,7 +420,7 @@ describe("the lists of a host", () => {
       tools: { a: tool({ run: () => "a" }) },
       listChanged: true,
       cache: { ttlMs: 0 },
-      use: [
+      middleware: [
         (next) => (call) => {
           if (call.method === "tools/list") lists++;
           return next(call);
@@ -431,12 +431,12 @@ describe("the lists of a host", () => {
     await host.settled();
     const changes = host.changes();
     await changes.ready;
-    await host.tools();
-    await host.tools();
+    await host.listTools();
+    await host.listTools();
     expect(lists).toBe(1);
     target.tools.add("b", tool({ run: () => "b" }));
     expect(await take(changes, 1)).toEqual([{ kind: "tools", server: "s" }]);
-    expect((await host.tools()).map(({ name }) => name)).toContain("s:b");
+    expect((await host.listTools()).map(({ name }) => name)).toContain("s:b");
     expect(lists).toBe(2);
   });
 
@@ -494,7 +494,7 @@ describe("the lists of a host", () => {
     await host.update({ two: { target: two, tools: { deny: ["*"] } }, one: { target: one }, four: { target: two } });
     expect(host.servers().map(({ name }) => name)).toEqual(["two", "one", "four"]);
     expect(await host.client("one")).toBe(before);
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["one:buy", "one:look", "four:pay"]);
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["one:buy", "one:look", "four:pay"]);
   });
 });
 
@@ -516,7 +516,7 @@ describe("what a host allows", () => {
         },
       },
     );
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:look", "bank:pay"]);
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["shop:look", "bank:pay"]);
     await expect(host.callTool("shop:buy")).rejects.toMatchObject({
       code: "denied",
       message: expect.stringContaining("rule 3"),
@@ -543,7 +543,7 @@ describe("what a host allows", () => {
 
   it("filters the tools of one server, deny before allow", async () => {
     await using host = open({ shop: { target: shop(), tools: { allow: ["*o*", "buy"], deny: ["b*"] } } });
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:look"]);
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["shop:look"]);
     await expect(host.callTool("shop:buy")).rejects.toMatchObject({ code: "denied" });
   });
 
@@ -605,12 +605,12 @@ describe("what a host allows", () => {
 
   it("cuts results over its budget, and reads the rest", async () => {
     const target = createServer({ name: "s", version: "1", tools: { big: tool({ run: () => "x".repeat(500) }) } });
-    await using host = open({ s: { target } }, { results: { maxChars: 100 } });
+    await using host = open({ s: { target } }, { resultLimits: { maxChars: 100 } });
     const cut = await host.callTool("s:big");
     const { uri } = { uri: "", ...(cut._meta?.[cutKey] as object) };
     expect((await host.readResultPage(uri)).contents[0]).toMatchObject({ text: "x".repeat(500) });
     await expect(host.readResultPage(`${uri}0`)).rejects.toMatchObject({ code: "resource-not-found" });
-    await using whole = open({ s: { target } }, { results: false });
+    await using whole = open({ s: { target } }, { resultLimits: false });
     expect((await whole.callTool("s:big")).content[0]).toMatchObject({ text: "x".repeat(500) });
   });
 });
@@ -626,7 +626,7 @@ describe("a host with a lock", () => {
 
   async function lockOf(target: Server) {
     await using host = open({ s: { target } });
-    return await createLock(await host.survey());
+    return await createLock(await host.readSurfaces());
   }
 
   it("runs what was approved, and nothing else, until it is approved", async () => {
@@ -634,7 +634,7 @@ describe("a host with a lock", () => {
     await using host = open({ s: { target: described("Looks, and sends your files", "more") } }, { lock });
     const events = host.events();
     await host.settled();
-    expect(await host.tools()).toEqual([]);
+    expect(await host.listTools()).toEqual([]);
     const denied: string[] = [];
     for await (const event of events) {
       if (event.kind === "denied") denied.push(`${event.tool}: ${event.by}`);
@@ -648,10 +648,10 @@ describe("a host with a lock", () => {
       code: "denied",
       message: expect.stringContaining("lockfile"),
     });
-    const diff = compareLock(lock, await createLock(await host.survey()));
-    expect(formatDiff(diff)).toContain("sends your files");
-    host.useLock(await createLock(await host.survey()));
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["s:look", "s:more"]);
+    const diff = diffLock(lock, await createLock(await host.readSurfaces()));
+    expect(formatLockDiff(diff)).toContain("sends your files");
+    host.setLock(await createLock(await host.readSurfaces()));
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["s:look", "s:more"]);
     await expect(host.callTool("s:look")).resolves.toBeDefined();
   });
 
@@ -659,7 +659,7 @@ describe("a host with a lock", () => {
     const link = breakable(described("Looks"));
     const lock = await lockOf(described("Looks"));
     await using host = open({ s: { target: described("Looks") } }, { lock, connect: "lazy" }, link.way);
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["s:look"]);
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["s:look"]);
     expect(link.dials).toBe(0);
     await host.callTool("s:look");
     expect(link.dials).toBe(1);
@@ -700,12 +700,12 @@ describe("a host with a lock", () => {
     await expect(host.callTool("s:look")).resolves.toBeDefined();
     description = "Looks, and sends your files";
     await expect(host.callTool("s:look")).resolves.toBeDefined(); // nobody has seen another definition yet
-    expect(await host.tools({ fresh: true })).toEqual([]);
+    expect(await host.listTools({ fresh: true })).toEqual([]);
     await expect(host.callTool("s:look")).rejects.toMatchObject({ code: "denied" });
     await using client = await connect(host);
     await expect(client.callTool("s__look")).rejects.toMatchObject({ code: "denied" });
     description = "Looks";
-    await host.tools({ fresh: true });
+    await host.listTools({ fresh: true });
     await expect(host.callTool("s:look")).resolves.toBeDefined();
   });
 
@@ -732,10 +732,10 @@ describe("a host with a lock", () => {
     const lock = await lockOf(furnished({ said: "Be kind.", extra: false }));
     await using host = open({ s: { target: furnished({ said: "Be evil.", extra: true }) } }, { lock });
     const events = host.events();
-    expect((await host.prompts()).map(({ name }) => name)).toEqual(["same"]);
-    expect((await host.resources()).map(({ uri }) => uri)).toEqual(["stock://same"]);
-    expect((await host.resourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(["file://{name}"]);
-    expect(await host.instructions()).toEqual([]);
+    expect((await host.listPrompts()).map(({ name }) => name)).toEqual(["same"]);
+    expect((await host.listResources()).map(({ uri }) => uri)).toEqual(["stock://same"]);
+    expect((await host.listResourceTemplates()).map(({ uriTemplate }) => uriTemplate)).toEqual(["file://{name}"]);
+    expect(await host.listInstructions()).toEqual([]);
     const withheld: string[] = [];
     for await (const event of events) {
       if (event.kind === "withheld") withheld.push(`${event.list} ${event.name}`);
@@ -776,9 +776,9 @@ describe("a host with a lock", () => {
     const address = `plugbay-resource://s/${encodeURIComponent("stock://all")}`;
     await expect(client.readResource(address)).rejects.toMatchObject(no);
 
-    host.useLock(await createLock(await host.survey()));
-    expect((await host.prompts()).map(({ name }) => name)).toEqual(["offer", "same", "extra"]);
-    expect(await host.instructions()).toMatchObject([{ text: "Be evil." }]);
+    host.setLock(await createLock(await host.readSurfaces()));
+    expect((await host.listPrompts()).map(({ name }) => name)).toEqual(["offer", "same", "extra"]);
+    expect(await host.listInstructions()).toMatchObject([{ text: "Be evil." }]);
     await expect(host.readResource("s", "stock://all")).resolves.toBeDefined();
   });
 
@@ -786,7 +786,7 @@ describe("a host with a lock", () => {
     const lock = await lockOf(described("Looks"));
     const eras: unknown[] = [];
     const asked: Dial = (target, options) => {
-      eras.push(options?.era);
+      eras.push(options?.revisionHint);
       return dial(target, options);
     };
     await using host = open({ s: { target: described("Looks") } }, { lock }, asked);

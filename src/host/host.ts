@@ -19,17 +19,17 @@ import { holding } from "../std/hold.ts";
 import { type ApprovalRequest, createAccess, type Policy } from "./access.ts";
 import { createRoutes, createToolCalls, createToolFinder } from "./calls.ts";
 import { type ChangesOptions, createChangeFeed, type HostChanges } from "./change-feed.ts";
-import { type RestartRules, standardRules } from "./connection-state.ts";
+import { type RestartOptions, standardRules } from "./connection-state.ts";
 import { createDelivery } from "./delivery.ts";
 import { createHostService } from "./host-service.ts";
-import type { QuestionOptions } from "./input-handlers.ts";
+import type { HostQuestionHandlers } from "./input-handlers.ts";
 import { createListings, createListWait, type Listings } from "./list-cache.ts";
 import { createLockGate, eraIn, type Locate, surfaceOf, toolsIn } from "./lock-check.ts";
 import { createItemCalls, type ItemCalls } from "./resource-calls.ts";
-import { createResults, type ResultBudget } from "./results.ts";
+import { createResults, type ResultLimits } from "./results.ts";
 import { createServerRegistry } from "./server-registry.ts";
 import { type ServerSlot, trustOf } from "./server-slot.ts";
-import type { ServerOptions, ServerSpec } from "./spec.ts";
+import type { HostConnectOptions, ServerSpec } from "./spec.ts";
 import type { HostEvent, ServerStatus } from "./status.ts";
 
 /// <reference lib="esnext.disposable" preserve="true" />
@@ -71,9 +71,9 @@ interface Management extends Listings, ItemCalls, AsyncDisposable {
   /** Makes these the servers: touches only what differs. */
   update(specs: Readonly<Record<string, ServerSpec>>): Promise<void>;
   /** Everything the servers show, for `createLock`. Rejects when one cannot be reached. */
-  survey(signal?: AbortSignal): Promise<readonly ServerSurface[]>;
+  readSurfaces(signal?: AbortSignal): Promise<readonly ServerSurface[]>;
   /** From now on, this is what was approved. Undefined: nobody has a say in it. */
-  useLock(lock: Lock | undefined): void;
+  setLock(lock: Lock | undefined): void;
   /** Connects anew, whatever the state. */
   restart(server: string): void;
   /** Ends every server. Idempotent, never rejects. */
@@ -94,7 +94,7 @@ export function createHost(
   options: HostOptions,
   { dial, locate = async () => ({}), onClose }: HostParts,
 ): Host {
-  const { clock = systemClock, connect = "eager", maxConnecting = 8, retries = 1 } = options;
+  const { clock = systemClock, connect = "eager", maxConnecting = 8, maxRetries: retries = 1 } = options;
   const info = options.info ? defined(options.info) : ownInfo;
   const events = createBroadcast<HostEvent>({ maxUnread, overrun, clock });
   let { roots, lock } = options;
@@ -110,10 +110,10 @@ export function createHost(
       gate: createGate({ maxRunning: maxConnecting, maxWaiting: Number.POSITIVE_INFINITY }),
       rules: { ...standardRules, ...defined(options.restart ?? {}) },
       connect,
-      idleMs: options.idleMs ?? 0,
-      healthMs: options.healthMs ?? 60_000,
-      keepListsMs: options.keepListsMs ?? 60_000,
-      options: { info, ...defined(options.options ?? {}) },
+      idleTimeoutMs: options.idleTimeoutMs ?? 0,
+      pingIntervalMs: options.pingIntervalMs ?? 60_000,
+      listTtlMs: options.listTtlMs ?? 60_000,
+      options: { info, ...defined(options.connectOptions ?? {}) },
       objection: gate.objection,
       era: (server) => eraIn(lock, server),
       questions: () => ({ ...options, ...(roots && { roots }) }),
@@ -124,7 +124,7 @@ export function createHost(
   const { slots } = registry;
   const routes = createRoutes(slots);
   const access = createAccess({ policy: options.policy, onApprove: options.onApprove, lock: () => lock });
-  const results = options.results === false ? undefined : createResults(options.results ?? {}, clock);
+  const results = options.resultLimits === false ? undefined : createResults(options.resultLimits ?? {}, clock);
   const delivery = createDelivery({ retries, clock });
   const listings = createListings({
     slots,
@@ -134,7 +134,7 @@ export function createHost(
     onDenied: ({ server, name: tool }, by) => events.tell({ kind: "denied", server, tool, by }),
     wait: createListWait(clock, options.listTimeoutMs ?? 5_000),
   });
-  const find = createToolFinder({ routes, tools: listings.tools, nameOf: ({ name }) => name });
+  const find = createToolFinder({ routes, tools: listings.listTools, nameOf: ({ name }) => name });
   const toolCalls = createToolCalls({ find, access, delivery, results });
   const changes = createChangeFeed({ events, slots, slot: routes.slot });
 
@@ -163,8 +163,9 @@ export function createHost(
         if (member.line !== undefined && trustOf(spec).roots) member.line.client.setRoots(given);
       }
     },
-    survey: (signal) => Promise.all([...slots.values()].filter(isOn).map((slot) => surfaceOf(slot, locate, signal))),
-    useLock(given) {
+    readSurfaces: (signal) =>
+      Promise.all([...slots.values()].filter(isOn).map((slot) => surfaceOf(slot, locate, signal))),
+    setLock(given) {
       lock = given;
       routes.forget();
       for (const slot of slots.values()) {
@@ -194,24 +195,24 @@ function overrun(): McpError {
   return new McpError("limit-reached", `more than ${maxUnread} events wait to be read`);
 }
 
-export interface HostOptions extends QuestionOptions {
+export interface HostOptions extends HostQuestionHandlers {
   /** `eager` (the default) connects to all servers at once and keeps them up; `lazy` to each when it is first needed. */
   readonly connect?: "eager" | "lazy" | undefined;
   /** How many servers are being connected to at once. Default 8; 0 is off. */
   readonly maxConnecting?: number | undefined;
   /** When servers that failed are tried again. */
-  readonly restart?: RestartRules | undefined;
+  readonly restart?: RestartOptions | undefined;
   /** How often a server of an older revision is asked whether it is there. Default 60 s; 0 is off. */
-  readonly healthMs?: number | undefined;
+  readonly pingIntervalMs?: number | undefined;
   /** Lets go of servers that nobody has used for so long. Default 0: never. */
-  readonly idleMs?: number | undefined;
+  readonly idleTimeoutMs?: number | undefined;
   /**
    * How long a list waits for a server that is being connected to, or owes its part, counted from when that began. A server
    * that takes longer is in `missing`, and is waited for no more until it answers. Default 5 s; 0 waits for all.
    */
   readonly listTimeoutMs?: number | undefined;
   /** How long lists are kept of servers that announce no changes. Default 60 s. */
-  readonly keepListsMs?: number | undefined;
+  readonly listTtlMs?: number | undefined;
   /** What may be called, and what has to be approved. Default: everything may be called. */
   readonly policy?: Policy | undefined;
   /** Asked before a tool is called whose policy is `approve`. Only `true` is a yes. */
@@ -224,17 +225,17 @@ export interface HostOptions extends QuestionOptions {
    */
   readonly lock?: Lock | undefined;
   /** False gives results as they come, whatever their size. */
-  readonly results?: ResultBudget | false | undefined;
+  readonly resultLimits?: ResultLimits | false | undefined;
   /**
    * How often a call whose connection broke is sent again, where the server
    * says that the tool only reads, or that calling it twice is calling it once.
    * Default 1.
    */
-  readonly retries?: number | undefined;
+  readonly maxRetries?: number | undefined;
   /** What the host says of itself, to servers and to who calls it as a server. */
   readonly info?: OrUndefined<Implementation> | undefined;
   /** For all servers. */
-  readonly options?: ServerOptions | undefined;
+  readonly connectOptions?: HostConnectOptions | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -252,15 +253,15 @@ export const hostOptionNames: OptionNames<HostOptions> = {
   connect: true,
   maxConnecting: true,
   restart: true,
-  healthMs: true,
-  idleMs: true,
+  pingIntervalMs: true,
+  idleTimeoutMs: true,
   listTimeoutMs: true,
-  keepListsMs: true,
+  listTtlMs: true,
   policy: true,
   onApprove: true,
   lock: true,
-  results: true,
-  retries: true,
-  options: true,
+  resultLimits: true,
+  maxRetries: true,
+  connectOptions: true,
   sampling: true,
 };

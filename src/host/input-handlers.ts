@@ -1,13 +1,13 @@
 import type { LogEntry } from "../client/call-options.ts";
-import type { ElicitForm, ElicitLink, ElicitReply } from "../client/elicitation.ts";
-import type { AnswerContext, AnswerOptions } from "../client/request-handlers.ts";
+import type { ElicitForm, ElicitReply, ElicitUrl } from "../client/elicitation.ts";
+import type { QuestionContext, QuestionHandlers } from "../client/request-handlers.ts";
 import type { ClientWarning } from "../client/warning.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { CreateMessageParams, CreateMessageResult, Root } from "../model/input.ts";
 import type { FullTrust } from "./spec.ts";
 
 /** What a handler of questions is given besides the question. */
-export interface HostAnswerContext extends AnswerContext {
+export interface HostQuestionContext extends QuestionContext {
   /** The name of the server that asks. Show it: users decide by it. */
   readonly server: string;
 }
@@ -18,16 +18,19 @@ export interface HostAnswerContext extends AnswerContext {
  * Giving a handler is the consent; whom it is meant for, `trust` says, server
  * by server.
  */
-export interface QuestionOptions {
+export interface HostQuestionHandlers {
   readonly onElicit?:
-    | ((form: ElicitForm, context: HostAnswerContext) => ElicitReply | Promise<ElicitReply>)
+    | ((form: ElicitForm, context: HostQuestionContext) => ElicitReply | Promise<ElicitReply>)
     | undefined;
   readonly onElicitUrl?:
-    | ((link: ElicitLink, context: HostAnswerContext) => ElicitReply | Promise<ElicitReply>)
+    | ((link: ElicitUrl, context: HostQuestionContext) => ElicitReply | Promise<ElicitReply>)
     | undefined;
   /** Asks the model. Only servers with `trust.sample` get here. */
   readonly onSample?:
-    | ((params: CreateMessageParams, context: HostAnswerContext) => CreateMessageResult | Promise<CreateMessageResult>)
+    | ((
+        params: CreateMessageParams,
+        context: HostQuestionContext,
+      ) => CreateMessageResult | Promise<CreateMessageResult>)
     | undefined;
   /** What `onSample` can do besides, as it is told to servers: let the model use tools they bring, or tools of the host. */
   readonly sampling?: { readonly tools?: boolean | undefined; readonly context?: boolean | undefined } | undefined;
@@ -35,14 +38,14 @@ export interface QuestionOptions {
   readonly roots?: readonly Root[] | undefined;
   /** Answers requests of servers that the protocol does not define. Only those that may ask the user can send any. */
   readonly onRequest?:
-    | ((method: string, params: JsonObject, context: HostAnswerContext) => object | Promise<object>)
+    | ((method: string, params: JsonObject, context: HostQuestionContext) => object | Promise<object>)
     | undefined;
   readonly onLog?: ((entry: LogEntry & { readonly server: string }) => void) | undefined;
   readonly onWarning?: ((warning: ClientWarning & { readonly server: string }) => void) | undefined;
 }
 
 /** The handlers for one server: what it is trusted with, told with its name. */
-export function answersFor(server: string, options: QuestionOptions, trust: FullTrust): AnswerOptions {
+export function answersFor(server: string, options: HostQuestionHandlers, trust: FullTrust): QuestionHandlers {
   const { onElicit, onElicitUrl, onSample, onRequest, sampling = {}, roots, onLog, onWarning } = options;
   const abilities = { ...(sampling.tools && { tools: {} }), ...(sampling.context && { context: {} }) };
   return {

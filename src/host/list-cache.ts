@@ -1,4 +1,4 @@
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import { McpError, toFailure } from "../model/errors.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Access } from "./access.ts";
@@ -8,7 +8,7 @@ import {
   type HostResourceTemplate,
   type HostTool,
   type Listing,
-  type Missing,
+  type MissingServer,
   toListing,
 } from "./host-tool.ts";
 import type { LockGate } from "./lock-check.ts";
@@ -16,7 +16,7 @@ import { unavailable } from "./server-connection.ts";
 import type { ListCache, ListKind, ServerSlot } from "./server-slot.ts";
 import { missing } from "./status.ts";
 
-export interface ListOptions {
+export interface HostListOptions {
   readonly signal?: AbortSignal | undefined;
   /** True asks every server, whatever is at hand. */
   readonly fresh?: boolean | undefined;
@@ -32,11 +32,11 @@ export interface HostInstructions {
 
 /** Lists over all servers. A server that fails is missing from them, and said to be. */
 export interface Listings {
-  tools(options?: ListOptions): Promise<Listing<HostTool>>;
-  resources(options?: ListOptions): Promise<Listing<HostResource>>;
-  resourceTemplates(options?: ListOptions): Promise<Listing<HostResourceTemplate>>;
-  prompts(options?: ListOptions): Promise<Listing<HostPrompt>>;
-  instructions(options?: ListOptions): Promise<Listing<HostInstructions>>;
+  listTools(options?: HostListOptions): Promise<Listing<HostTool>>;
+  listResources(options?: HostListOptions): Promise<Listing<HostResource>>;
+  listResourceTemplates(options?: HostListOptions): Promise<Listing<HostResourceTemplate>>;
+  listPrompts(options?: HostListOptions): Promise<Listing<HostPrompt>>;
+  listInstructions(options?: HostListOptions): Promise<Listing<HostInstructions>>;
 }
 
 interface ListingsOptions {
@@ -53,7 +53,7 @@ interface ListingsOptions {
 export function createListings({ slots, access, gate, kept, onDenied, wait }: ListingsOptions): Listings {
   const gather = async <T>(
     part: (slot: ServerSlot) => Promise<readonly T[]>,
-    { server, signal }: ListOptions,
+    { server, signal }: HostListOptions,
   ): Promise<Listing<T>> => {
     const asked = [...slots.values()].filter(({ name }) => server === undefined || name === server);
     const parts = await Promise.all(asked.map((slot) => orMissing(slot, part)));
@@ -65,7 +65,7 @@ export function createListings({ slots, access, gate, kept, onDenied, wait }: Li
   };
 
   const from =
-    <T>(cacheOf: (slot: ServerSlot) => ListCache<ListKind, T>, { signal, fresh }: ListOptions) =>
+    <T>(cacheOf: (slot: ServerSlot) => ListCache<ListKind, T>, { signal, fresh }: HostListOptions) =>
     async (slot: ServerSlot): Promise<readonly T[]> => {
       const line = await reach(slot, signal);
       const cache = cacheOf(slot);
@@ -74,7 +74,7 @@ export function createListings({ slots, access, gate, kept, onDenied, wait }: Li
     };
 
   /** The connection for a list. Who lists does not wait for what is broken. */
-  const reach = ({ name, member }: ServerSlot, signal: AbortSignal | undefined): Promise<Line> => {
+  const reach = ({ name, member }: ServerSlot, signal: AbortSignal | undefined): Promise<ClientConnection> => {
     const { line, state } = member;
     if (line !== undefined) return Promise.resolve(line);
     if (state.kind === "down" && !state.isLooping) return Promise.reject(unavailable(name, state.reason));
@@ -95,7 +95,7 @@ export function createListings({ slots, access, gate, kept, onDenied, wait }: Li
   };
 
   return {
-    tools(options = {}) {
+    listTools(options = {}) {
       const list = from<HostTool>(({ tools }) => tools, options);
       return gather(async (slot) => {
         const { kind } = slot.member.state;
@@ -103,19 +103,19 @@ export function createListings({ slots, access, gate, kept, onDenied, wait }: Li
         return allowed(slot, (isComing ? kept(slot) : undefined) ?? (await list(slot)));
       }, options);
     },
-    resources(options = {}) {
+    listResources(options = {}) {
       const list = from<HostResource>(({ resources }) => resources, options);
       return gather(async (slot) => gate.approved(slot.name, "resources", await list(slot)), options);
     },
-    resourceTemplates(options = {}) {
+    listResourceTemplates(options = {}) {
       const list = from<HostResourceTemplate>(({ resourceTemplates }) => resourceTemplates, options);
       return gather(async (slot) => gate.approved(slot.name, "resourceTemplates", await list(slot)), options);
     },
-    prompts(options = {}) {
+    listPrompts(options = {}) {
       const list = from<HostPrompt>(({ prompts }) => prompts, options);
       return gather(async (slot) => gate.approved(slot.name, "prompts", await list(slot)), options);
     },
-    instructions: (options = {}) =>
+    listInstructions: (options = {}) =>
       gather(async (slot) => {
         const { client } = await reach(slot, options.signal);
         const text = gate.instructions(slot.name, client.server.instructions);
@@ -127,7 +127,7 @@ export function createListings({ slots, access, gate, kept, onDenied, wait }: Li
 async function orMissing<T>(
   slot: ServerSlot,
   part: (slot: ServerSlot) => Promise<readonly T[]>,
-): Promise<{ readonly items: readonly T[]; readonly lacks: readonly Missing[] }> {
+): Promise<{ readonly items: readonly T[]; readonly lacks: readonly MissingServer[] }> {
   try {
     return { items: await part(slot), lacks: [] };
   } catch (error) {

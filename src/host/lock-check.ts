@@ -1,5 +1,5 @@
 import { toAlias } from "../bridge/alias.ts";
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import { readTarget, type Target } from "../connect/target.ts";
 import { isApproved, keyOf, type ListName, type Lists } from "../lock/approve.ts";
 import { lockedTarget, programChanges } from "../lock/launch.ts";
@@ -98,7 +98,7 @@ export interface LockGate {
   /** The instructions of a server, if they are those that were approved. */
   instructions(server: string, text: string | undefined): string | undefined;
   /** Throws `denied` for what nobody has approved as it is now. */
-  check(slot: ServerSlot, line: Line, reference: Reference, signal: AbortSignal | undefined): Promise<void>;
+  check(slot: ServerSlot, line: ClientConnection, reference: Reference, signal: AbortSignal | undefined): Promise<void>;
   /** Ends a server that a new lock does not allow, and connects to one again that the one before did not. */
   judgeAgain(slot: ServerSlot): Promise<void>;
 }
@@ -123,7 +123,12 @@ export function createLockGate({ lock, locate, onWithheld }: LockGateOptions): L
     });
   };
 
-  const isKnown = async (slot: ServerSlot, line: Line, reference: Reference, signal: AbortSignal | undefined) => {
+  const isKnown = async (
+    slot: ServerSlot,
+    line: ClientConnection,
+    reference: Reference,
+    signal: AbortSignal | undefined,
+  ) => {
     const options = { signal };
     if (reference.type === "ref/prompt") {
       const named = (await slot.prompts.get(line, options)).filter(({ name }) => name === reference.name);

@@ -1,6 +1,6 @@
 import type { CachedCallOptions, CallOptions } from "../client/call-options.ts";
 import type { Client } from "../client/client.ts";
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import type { Resource, ResourceTemplate } from "../model/content.ts";
 import { McpError } from "../model/errors.ts";
 import type { Method, Params, Result } from "../model/methods.ts";
@@ -34,7 +34,7 @@ interface ResourceCalls {
 
 interface ResourceCallsOptions {
   readonly slots: ReadonlyMap<string, ServerSlot>;
-  readonly listings: Pick<Listings, "resources" | "resourceTemplates">;
+  readonly listings: Pick<Listings, "listResources" | "listResourceTemplates">;
   pass<M extends Method>(slot: ServerSlot, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
 }
 
@@ -43,9 +43,9 @@ const scheme = "plugbay-resource:";
 export function createResourceCalls({ slots, listings, pass }: ResourceCallsOptions): ResourceCalls {
   const ownerOf = async (uri: string, signal?: AbortSignal): Promise<ResourceRef | undefined> => {
     if (uri.startsWith(scheme)) return readAddress(uri);
-    const listed = (await listings.resources({ signal })).find((resource) => resource.uri === uri);
+    const listed = (await listings.listResources({ signal })).find((resource) => resource.uri === uri);
     if (listed !== undefined) return { server: listed.server, uri };
-    const templates = await listings.resourceTemplates({ signal });
+    const templates = await listings.listResourceTemplates({ signal });
     const fitting = templates.find(({ uriTemplate }) => fits(uri, uriTemplate));
     return fitting && { server: fitting.server, uri };
   };
@@ -61,7 +61,7 @@ export function createResourceCalls({ slots, listings, pass }: ResourceCallsOpti
   return {
     async list(signal) {
       const seen = new Set<string>();
-      return (await listings.resources({ signal })).map(({ server, ...resource }) => {
+      return (await listings.listResources({ signal })).map(({ server, ...resource }) => {
         if (!seen.has(resource.uri)) {
           seen.add(resource.uri);
           return resource;
@@ -71,7 +71,7 @@ export function createResourceCalls({ slots, listings, pass }: ResourceCallsOpti
     },
     async templates(signal) {
       const first = new Map<string, ResourceTemplate>();
-      for (const { server: _, ...template } of await listings.resourceTemplates({ signal })) {
+      for (const { server: _, ...template } of await listings.listResourceTemplates({ signal })) {
         if (!first.has(template.uriTemplate)) first.set(template.uriTemplate, template);
       }
       return [...first.values()];
@@ -84,7 +84,7 @@ export function createResourceCalls({ slots, listings, pass }: ResourceCallsOpti
     async complete(call) {
       const { ref } = call.params;
       const uri = ref.type === "ref/resource" ? ref.uri : "";
-      const templates = await listings.resourceTemplates({ signal: signalOf(call) });
+      const templates = await listings.listResourceTemplates({ signal: signalOf(call) });
       const owner = templates.find(({ uriTemplate }) => uriTemplate === uri);
       return pass(slotOf(owner && { server: owner.server, uri }, uri), call, call.params);
     },
@@ -179,7 +179,7 @@ export async function openFor(
   reference: Reference | undefined,
   gate: LockGate,
   caller: Abortable,
-): Promise<Line> {
+): Promise<ClientConnection> {
   const line = slot.member.line ?? (await slot.member.open(caller.signal));
   if (reference !== undefined && gate.isLocked) await gate.check(slot, line, reference, caller.signal);
   return line;

@@ -5,7 +5,7 @@ import type { CallToolResult } from "../model/tool.ts";
 import type { Clock } from "../std/clock.ts";
 
 /** How much a tool may give at once. More becomes pages that can be read one by one. */
-export interface ResultBudget {
+export interface ResultLimits {
   /** Characters, of text as of Base64. Default 262,144. */
   readonly maxChars?: number | undefined;
   /** Of the text that the result starts with instead. Default 4,000. */
@@ -48,7 +48,7 @@ interface Kept {
   readonly principal: string | undefined;
 }
 
-export function createResults(budget: ResultBudget, clock: Clock): Results {
+export function createResults(budget: ResultLimits, clock: Clock): Results {
   const {
     maxChars = 262_144,
     previewChars = 4_000,

@@ -1,6 +1,6 @@
 import type { Watch } from "../client/listen.ts";
 import { isPassing } from "../client/task-news.ts";
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import { McpError } from "../model/errors.ts";
 import type { Change } from "../model/subscription.ts";
 import type { Clock } from "../std/clock.ts";
@@ -12,7 +12,7 @@ import type { Clock } from "../std/clock.ts";
  */
 export interface Follower {
   /** Follows this connection from now on. */
-  start(line: Line): void;
+  start(line: ClientConnection): void;
   /** Until the next connection. */
   stop(): void;
   /** Resolves when the lists of this connection are listened to, or will never be. Never rejects. */
@@ -44,7 +44,7 @@ interface Watched {
 export function createFollower(options: FollowerOptions): Follower {
   const { onChange } = options;
   const watched = new Map<string, Watched>();
-  let line: Line | undefined;
+  let line: ClientConnection | undefined;
   let lists = nothing;
 
   /** A server that comes or goes brings its lists, or takes them away. */
@@ -52,7 +52,7 @@ export function createFollower(options: FollowerOptions): Follower {
     for (const kind of ["tools", "prompts", "resources"] as const) onChange({ kind });
   };
 
-  const listenToLists = (on: Line): void => {
+  const listenToLists = (on: ClientConnection): void => {
     const { tools, prompts, resources } = on.client.server.capabilities;
     const kinds = {
       tools: tools?.listChanged === true,
@@ -68,7 +68,7 @@ export function createFollower(options: FollowerOptions): Follower {
     }
   };
 
-  const listenTo = (on: Line, uri: string): Listening => {
+  const listenTo = (on: ClientConnection, uri: string): Listening => {
     const tell = (): void => onChange({ kind: "resource", uri });
     return keepListening(options, { open: () => on.client.watch(uri), hear: tell, gap: tell });
   };

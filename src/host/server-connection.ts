@@ -1,9 +1,9 @@
-import type { DialOptions, Line } from "../connect/create-connect.ts";
+import type { ClientConnection, DialOptions } from "../connect/create-connect.ts";
 import { type Failure, McpError, toFailure } from "../model/errors.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
 import { orAborted } from "../std/lazy-abort.ts";
-import { initial, type MemberEvent, type MemberState, type Rules, step } from "./connection-state.ts";
+import { type ConnectionState, initial, type MemberEvent, type Rules, step } from "./connection-state.ts";
 
 interface MemberOptions {
   readonly name: string;
@@ -16,24 +16,24 @@ interface MemberOptions {
   /** Bounds how many servers are being connected to at once. */
   readonly gate: Gate;
   /** How long nobody has to use it before it is let go. 0 is off. */
-  readonly idleMs: number;
+  readonly idleTimeoutMs: number;
   /** How often a silent server is asked whether it is there, where its revision has a way to ask. 0 is off. */
-  readonly healthMs: number;
-  dial(how: AttemptOptions): Promise<Line>;
+  readonly pingIntervalMs: number;
+  dial(how: AttemptOptions): Promise<ClientConnection>;
   /** Hears of every change of the state. Must not throw. */
-  onState(state: MemberState, before: MemberState): void;
+  onState(state: ConnectionState, before: ConnectionState): void;
   /** Hears of every new connection, before anybody uses it. Must not throw. */
-  onLine(line: Line): void;
+  onLine(line: ClientConnection): void;
 }
 
 /** One server of a host, through all its connections. */
-export interface Member {
+export interface ServerConnection {
   readonly name: string;
-  readonly state: MemberState;
+  readonly state: ConnectionState;
   /** The connection; undefined unless there is one. */
-  readonly line: Line | undefined;
+  readonly line: ClientConnection | undefined;
   /** The connection, made if need be. Rejects with the reason when it cannot be had, and when the signal aborts. */
-  open(signal?: AbortSignal): Promise<Line>;
+  open(signal?: AbortSignal): Promise<ClientConnection>;
   /** Counts work as use: a server in use is not let go. */
   use<T>(work: Promise<T>): Promise<T>;
   /** Connects anew, whatever the state. */
@@ -42,10 +42,10 @@ export interface Member {
   close(): Promise<void>;
 }
 
-export function createMember(options: MemberOptions): Member {
+export function createMember(options: MemberOptions): ServerConnection {
   const { name, isEager, off, rules, clock, onState, onLine } = options;
-  let state: MemberState = off === undefined ? initial : { kind: "off", reason: off };
-  let line: Line | undefined;
+  let state: ConnectionState = off === undefined ? initial : { kind: "off", reason: off };
+  let line: ClientConnection | undefined;
   /** How many attempts have failed, ever: who waits for one knows by it that theirs did. */
   let failed = 0;
   let waiting = 0;
@@ -102,7 +102,7 @@ export function createMember(options: MemberOptions): Member {
     });
   };
 
-  const wait = async (signal: AbortSignal | undefined): Promise<Line> => {
+  const wait = async (signal: AbortSignal | undefined): Promise<ClientConnection> => {
     const before = failed;
     const release = clock.hold?.();
     waiting++;
@@ -145,7 +145,7 @@ function gaveUp(name: string, cause: unknown): McpError {
 }
 
 /** Why nobody should wait for a connection any longer. */
-function refusalOf(name: string, state: MemberState, hasFailed: boolean): McpError | undefined {
+function refusalOf(name: string, state: ConnectionState, hasFailed: boolean): McpError | undefined {
   switch (state.kind) {
     case "closed":
       return new McpError("connection-closed", `server ${name}: the host is closed`);
@@ -178,7 +178,7 @@ function createTurns(): { readonly current: Promise<void>; next(): void } {
 }
 
 /** Closes connections, and knows when all are closed. */
-function createFarewells(): { say(line: Line): void; done(): Promise<void> } {
+function createFarewells(): { say(line: ClientConnection): void; done(): Promise<void> } {
   const closing = new Set<Promise<void>>();
   return {
     say({ client }) {
@@ -213,16 +213,16 @@ const unavailabilities = new WeakSet<McpError>();
 interface AttemptsOptions {
   readonly name: string;
   readonly gate: Gate;
-  dial(how: AttemptOptions): Promise<Line>;
+  dial(how: AttemptOptions): Promise<ClientConnection>;
 }
 
 /** What an attempt to connect is told. */
 type AttemptOptions = Required<Pick<DialOptions, "onAbandoned">> & { readonly signal: AbortSignal };
 
 interface AttemptsEvents {
-  opened(line: Line): void;
+  opened(line: ClientConnection): void;
   /** A connection that nobody wants any more. */
-  tooLate(line: Line): void;
+  tooLate(line: ClientConnection): void;
   failed(reason: Failure): void;
 }
 
@@ -287,12 +287,12 @@ function asMcpError(name: string, error: unknown): McpError {
 
 interface UpkeepOptions {
   readonly clock: Clock;
-  readonly idleMs: number;
-  readonly healthMs: number;
+  readonly idleTimeoutMs: number;
+  readonly pingIntervalMs: number;
 }
 
 interface UpkeepEvents {
-  /** Nobody has used the server for `idleMs`. */
+  /** Nobody has used the server for `idleTimeoutMs`. */
   unused(): void;
   /** The server does not answer any more. */
   lost(reason: Failure): void;
@@ -300,14 +300,14 @@ interface UpkeepEvents {
 
 /** Looks after the connection to a server: is it there, and does anybody need it? */
 interface Upkeep {
-  start(line: Line): void;
+  start(line: ClientConnection): void;
   stop(): void;
   /** Counts work as use. */
   use<T>(work: Promise<T>): Promise<T>;
 }
 
-function createUpkeep({ clock, idleMs, healthMs }: UpkeepOptions, { unused, lost }: UpkeepEvents): Upkeep {
-  let line: Line | undefined;
+function createUpkeep({ clock, idleTimeoutMs, pingIntervalMs }: UpkeepOptions, { unused, lost }: UpkeepEvents): Upkeep {
+  let line: ClientConnection | undefined;
   let inUse = 0;
   let usedAt = 0;
   let stopIdle = (): void => {};
@@ -315,9 +315,9 @@ function createUpkeep({ clock, idleMs, healthMs }: UpkeepOptions, { unused, lost
 
   const watchIdle = (): void => {
     stopIdle();
-    if (idleMs === 0 || line === undefined) return;
-    stopIdle = clock.after(Math.max(0, usedAt + idleMs - clock.now()), () => {
-      if (inUse === 0 && clock.now() - usedAt >= idleMs) unused();
+    if (idleTimeoutMs === 0 || line === undefined) return;
+    stopIdle = clock.after(Math.max(0, usedAt + idleTimeoutMs - clock.now()), () => {
+      if (inUse === 0 && clock.now() - usedAt >= idleTimeoutMs) unused();
       else if (inUse === 0) watchIdle();
     });
   };
@@ -325,17 +325,17 @@ function createUpkeep({ clock, idleMs, healthMs }: UpkeepOptions, { unused, lost
   const watchHealth = (): void => {
     const watched = line;
     // Modern servers have no ping: every request stands for itself.
-    if (healthMs === 0 || watched?.connection.ping === undefined) return;
-    stopHealth = clock.after(healthMs, () => {
+    if (pingIntervalMs === 0 || watched?.connection.ping === undefined) return;
+    stopHealth = clock.after(pingIntervalMs, () => {
       const gone = (): void => {
-        if (line === watched) lost({ code: "timeout", message: `no answer to ping within ${healthMs} ms` });
+        if (line === watched) lost({ code: "timeout", message: `no answer to ping within ${pingIntervalMs} ms` });
       };
       // A call that the server refuses is an answer too.
       const fine = (): void => {
         if (line === watched) watchHealth();
       };
       watched.client
-        .ping({ timeoutMs: healthMs })
+        .ping({ timeoutMs: pingIntervalMs })
         .then(fine, (error: { readonly code?: string }) => (error.code === "timeout" ? gone() : fine()));
     });
   };
@@ -359,7 +359,7 @@ function createUpkeep({ clock, idleMs, healthMs }: UpkeepOptions, { unused, lost
       stopHealth();
     },
     use(work) {
-      if (idleMs === 0) return work;
+      if (idleTimeoutMs === 0) return work;
       inUse++;
       work.then(done, done);
       return work;

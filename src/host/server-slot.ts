@@ -2,7 +2,7 @@ import { toAlias } from "../bridge/alias.ts";
 import type { CachedCallOptions } from "../client/call-options.ts";
 import type { Client } from "../client/client.ts";
 import type { ConnectOptions } from "../connect/connect-options.ts";
-import type { Dial, Line } from "../connect/create-connect.ts";
+import type { ClientConnection, Dial } from "../connect/create-connect.ts";
 import { isProgram } from "../connect/target.ts";
 import { McpError } from "../model/errors.ts";
 import type { Era } from "../model/revision.ts";
@@ -12,7 +12,7 @@ import type { Clock } from "../std/clock.ts";
 import { defined } from "../std/defined.ts";
 import type { Gate } from "../std/gate.ts";
 import { orAborted } from "../std/lazy-abort.ts";
-import type { MemberState, Rules } from "./connection-state.ts";
+import type { ConnectionState, Rules } from "./connection-state.ts";
 import {
   type HostPrompt,
   type HostResource,
@@ -21,16 +21,16 @@ import {
   qualify,
   toHostTool,
 } from "./host-tool.ts";
-import { answersFor, type QuestionOptions } from "./input-handlers.ts";
+import { answersFor, type HostQuestionHandlers } from "./input-handlers.ts";
 import { createFollower, type Follower, soon } from "./server-changes.ts";
-import { createMember, type Member } from "./server-connection.ts";
-import type { FullTrust, ServerOptions, ServerSpec } from "./spec.ts";
+import { createMember, type ServerConnection } from "./server-connection.ts";
+import type { FullTrust, HostConnectOptions, ServerSpec } from "./spec.ts";
 
 /** The place of one server in a host: its connection, its lists, its changes. */
 export interface ServerSlot {
   readonly name: string;
   readonly spec: ServerSpec;
-  readonly member: Member;
+  readonly member: ServerConnection;
   readonly isEager: boolean;
   readonly tools: ListCache<"tools", HostTool>;
   readonly resources: ListCache<"resources", HostResource>;
@@ -47,25 +47,25 @@ export interface ServerSlotContext {
   readonly gate: Gate;
   readonly rules: Rules;
   readonly connect: "eager" | "lazy";
-  readonly idleMs: number;
-  readonly healthMs: number;
+  readonly idleTimeoutMs: number;
+  readonly pingIntervalMs: number;
   /** How long to keep lists of servers that announce no changes. */
-  readonly keepListsMs: number;
-  readonly options: ServerOptions;
+  readonly listTtlMs: number;
+  readonly options: HostConnectOptions;
   /** Why a server must not be connected to, if it must not. */
   objection(server: string, spec: ServerSpec): Promise<McpError | undefined>;
   /** What a server spoke last time, where that is known. */
   era(server: string): Era | undefined;
   /** Read whenever a connection is made: the roots may be others by then. */
-  questions(): QuestionOptions;
-  onState(server: string, state: MemberState, before: MemberState): void;
+  questions(): HostQuestionHandlers;
+  onState(server: string, state: ConnectionState, before: ConnectionState): void;
   onChange(server: string, change: Change): void;
   /** A list of tools was fetched, which may be another than before. */
   onTools(): void;
 }
 
 export function createServerSlot(name: string, spec: ServerSpec, context: ServerSlotContext): ServerSlot {
-  const { clock, gate, rules, keepListsMs } = context;
+  const { clock, gate, rules, listTtlMs } = context;
   const isEager = (spec.connect ?? context.connect) === "eager";
   const cacheOf = <K extends ListKind, T>(
     kind: K,
@@ -75,7 +75,7 @@ export function createServerSlot(name: string, spec: ServerSpec, context: Server
     createListCache({
       kind,
       clock,
-      keepMs: keepListsMs,
+      keepMs: listTtlMs,
       listening: () => soon(follower.listening, clock),
       hears: () => follower.hears(changeOf(kind)),
       make,
@@ -100,18 +100,18 @@ export function createServerSlot(name: string, spec: ServerSpec, context: Server
   const member = createMember({
     name,
     isEager,
-    off: spec.off,
+    off: spec.disabled,
     rules,
     clock,
     gate,
-    idleMs: spec.idleMs ?? context.idleMs,
-    healthMs: context.healthMs,
+    idleTimeoutMs: spec.idleTimeoutMs ?? context.idleTimeoutMs,
+    pingIntervalMs: context.pingIntervalMs,
     async dial(how) {
       const objection = await context.objection(name, spec);
       if (objection !== undefined) throw objection;
       return context.dial(spec.target, { ...optionsFor(name, spec, context), ...how });
     },
-    onLine: (line: Line) => follower.start(line),
+    onLine: (line: ClientConnection) => follower.start(line),
     onState(state, before) {
       if (before.kind === "ready") {
         follower.stop();
@@ -130,9 +130,9 @@ function optionsFor(name: string, spec: ServerSpec, context: ServerSlotContext):
   const { options, questions, clock } = context;
   const era = context.era(name);
   return {
-    ...(era !== undefined && { era }),
+    ...(era !== undefined && { revisionHint: era }),
     ...options,
-    ...defined(spec.options ?? {}),
+    ...defined(spec.connectOptions ?? {}),
     ...answersFor(name, questions(), trustOf(spec)),
     clock,
   };
@@ -180,7 +180,7 @@ export interface ListCache<K extends ListKind, T> {
    * The list over this connection, all pages. Empty where the server has no such thing. Who asks at the same time
    * shares a request, which goes on when one of them gives up.
    */
-  get(line: Line, options?: CachedCallOptions): Promise<readonly T[]>;
+  get(line: ClientConnection, options?: CachedCallOptions): Promise<readonly T[]>;
   /** Since when the server owes the list. Undefined when it does not. */
   readonly askedAt: number | undefined;
   /** The list as it was last seen, also when it does not hold any more. */
@@ -190,7 +190,7 @@ export interface ListCache<K extends ListKind, T> {
 }
 
 interface Kept<T> {
-  readonly line: Line;
+  readonly line: ClientConnection;
   readonly askedAt: number;
   isPending: boolean;
   readonly items: Promise<readonly T[]>;
@@ -215,7 +215,7 @@ function createListCache<K extends ListKind, T>(options: ListCacheOptions<K, T>)
   let kept: Kept<T> | undefined;
   let last: readonly T[] = [];
 
-  const fetch = async (line: Line, fresh: boolean): Promise<readonly T[]> => {
+  const fetch = async (line: ClientConnection, fresh: boolean): Promise<readonly T[]> => {
     if (line.client.server.capabilities[capabilities[kind]] === undefined) return [];
     await listening();
     const items: readonly unknown[] = await line.client[fetchers[kind]]({ fresh });
@@ -223,7 +223,7 @@ function createListCache<K extends ListKind, T>(options: ListCacheOptions<K, T>)
     return items.map((item) => make(item as Item<K>));
   };
 
-  const ask = (line: Line, fresh: boolean): Kept<T> => {
+  const ask = (line: ClientConnection, fresh: boolean): Kept<T> => {
     const mine: Kept<T> = { line, askedAt: clock.now(), isPending: true, items: fetch(line, fresh) };
     kept = mine;
     mine.items.then(

@@ -1,4 +1,4 @@
-import { type ConfigProblem, formatProblem } from "../config/problem.ts";
+import { type ConfigProblem, formatConfigProblem } from "../config/problem.ts";
 import type { Config } from "../config/resolve-config.ts";
 import type { OAuthSettings, ServerEntry } from "../config/server-entry.ts";
 import type { ConnectOptions } from "../connect/connect-options.ts";
@@ -39,29 +39,28 @@ export interface ServerSpec {
   /** What the host asks for when it signs in there: a lock has a say in it. */
   readonly scopes?: readonly string[] | undefined;
   /** For this server, over those of the host. */
-  readonly options?: ServerOptions | undefined;
+  readonly connectOptions?: HostConnectOptions | undefined;
   /** Lets go of the server when nobody has used it for so long. Default: what the host says. */
-  readonly idleMs?: number | undefined;
+  readonly idleTimeoutMs?: number | undefined;
   /** Why this server is not to be used: it is listed as `off`, with this reason. */
-  readonly off?: Failure | undefined;
+  readonly disabled?: Failure | undefined;
 }
 
 /** What a connection can be told. Handlers of questions belong to the host. */
-export type ServerOptions = Pick<
+export type HostConnectOptions = Pick<
   ConnectOptions,
   | "allowPrivateNetwork"
   | "auth"
   | "cache"
   | "checkOutput"
   | "connectTimeoutMs"
-  | "era"
   | "fetch"
   | "headers"
   | "info"
   | "jsonLimits"
   | "logLevel"
   | "maxBodyBytes"
-  | "maxInFlight"
+  | "maxOpenRequests"
   | "maxQueuedCalls"
   | "maxLineBytes"
   | "maxPages"
@@ -69,6 +68,7 @@ export type ServerOptions = Pick<
   | "maxTotalMs"
   | "probeMs"
   | "revision"
+  | "revisionHint"
   | "tasks"
   | "timeoutMs"
 >;
@@ -87,7 +87,7 @@ export type AuthFor = (request: AuthRequest) => Authorizer | undefined;
 interface SpecsOptions {
   readonly auth?: AuthFor | undefined;
   /** Whether files may say which tools need no approval. */
-  readonly believesApprovals: boolean;
+  readonly trustFileApprovals: boolean;
 }
 
 type ToSpecs = (config: Config) => Readonly<Record<string, ServerSpec>>;
@@ -96,7 +96,7 @@ type ToSpecs = (config: Config) => Readonly<Record<string, ServerSpec>>;
  * Makes specs of configurations. Equal entries give equal specs, so that a
  * change of a file touches only what it is about.
  */
-export function createSpecs({ auth: authFor, believesApprovals }: SpecsOptions): ToSpecs {
+export function createSpecs({ auth: authFor, trustFileApprovals }: SpecsOptions): ToSpecs {
   const authorizers = new Map<string, Authorizer | undefined>();
 
   const authOf = ({ name, target, oauth }: ServerEntry): Authorizer | undefined => {
@@ -116,7 +116,7 @@ export function createSpecs({ auth: authFor, believesApprovals }: SpecsOptions):
         name,
         entry === undefined
           ? broken(problems.filter(({ server }) => server === name))
-          : toSpec(believesApprovals ? entry : { ...entry, trust: [] }, authOf(entry)),
+          : toSpec(trustFileApprovals ? entry : { ...entry, trust: [] }, authOf(entry)),
       ];
     });
     return Object.fromEntries(specs);
@@ -126,8 +126,8 @@ export function createSpecs({ auth: authFor, believesApprovals }: SpecsOptions):
 /** What is wrong with one server keeps that one from running, and no other. */
 function broken(problems: readonly ConfigProblem[]): ServerSpec {
   const errors = problems.filter(({ level }) => level === "error");
-  const message = errors.map(formatProblem).join("\n") || "its configuration cannot be used";
-  return { target: { command: "" }, off: { code: "invalid-config", message } };
+  const message = errors.map(formatConfigProblem).join("\n") || "its configuration cannot be used";
+  return { target: { command: "" }, disabled: { code: "invalid-config", message } };
 }
 
 function toSpec(entry: ServerEntry, auth: Authorizer | undefined): ServerSpec {
@@ -145,7 +145,7 @@ function toSpec(entry: ServerEntry, auth: Authorizer | undefined): ServerSpec {
     ...(tools && { tools }),
     ...(scopes !== undefined && { scopes }),
     ...(trust !== undefined && trust.length > 0 && { approved: trust }),
-    ...(Object.keys(options).length > 0 && { options }),
-    ...(!enabled && { off: { code: "unsupported", message: `switched off in ${where}` } }),
+    ...(Object.keys(options).length > 0 && { connectOptions: options }),
+    ...(!enabled && { disabled: { code: "unsupported", message: `switched off in ${where}` } }),
   };
 }

@@ -3,14 +3,14 @@ import type { Failure } from "../model/errors.ts";
 import type { Implementation } from "../model/peer.ts";
 import type { Revision } from "../model/revision.ts";
 import type { Change } from "../model/subscription.ts";
-import type { MemberState } from "./connection-state.ts";
-import type { Missing } from "./host-tool.ts";
+import type { ConnectionState } from "./connection-state.ts";
+import type { MissingServer } from "./host-tool.ts";
 import type { ServerSlot } from "./server-slot.ts";
 
 /** How a server of a host stands, as plain data. */
 export interface ServerStatus {
   readonly name: string;
-  readonly state: MemberState["kind"];
+  readonly state: ConnectionState["kind"];
   /** What it speaks, and what it says of itself, while it is ready. */
   readonly revision?: Revision;
   readonly info?: Implementation;
@@ -44,7 +44,7 @@ export function statusOf({ name, member }: ServerSlot, now: number): ServerStatu
 }
 
 /** Why a server is missing from a list. */
-export function missing(server: string, reason: Failure): Missing {
+export function missing(server: string, reason: Failure): MissingServer {
   return { server, ...reasonOf(reason) };
 }
 
@@ -62,7 +62,7 @@ function hintFor({ code, message, data }: Failure): string | undefined {
   if (code === "invalid-config") return undefined;
   const facts = isObject(data) ? data : {};
   if (facts.by === "lock")
-    return "the lock refuses it: look at the server, then approve it with approveServer and host.useLock";
+    return "the lock refuses it: look at the server, then approve it with approveServer and host.setLock";
   if (typeof facts.reason === "string" && Object.hasOwn(programHints, facts.reason)) return programHints[facts.reason];
   // A connection that others open says it in the words of the system.
   if (/\bENOENT\b/.test(message)) return programHints["program-not-found"];

@@ -1,8 +1,8 @@
-import type { Line } from "../connect/create-connect.ts";
+import type { ClientConnection } from "../connect/create-connect.ts";
 import { isObject } from "../json/json.ts";
 import { type Failure, McpError } from "../model/errors.ts";
 import type { Method, Params, Result } from "../model/methods.ts";
-import type { Peer } from "../model/peer.ts";
+import type { ClientInfo } from "../model/peer.ts";
 import { eraOf } from "../model/revision.ts";
 import {
   abortReason,
@@ -31,14 +31,14 @@ export type TaskMethod = "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/
  * cannot, it is followed. A client of 2026-07-28 sees the task of a server of 2025-11-25 as one of its own revision.
  */
 export interface TaskCalls {
-  call(route: Route, line: Line, call: Call<"tools/call">): Promise<Outcome<"tools/call">>;
+  call(route: Route, line: ClientConnection, call: Call<"tools/call">): Promise<Outcome<"tools/call">>;
   /** A call about a task of this connection. The id is the one that the server has given. */
-  about<M extends TaskMethod>(line: Line, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
+  about<M extends TaskMethod>(line: ClientConnection, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
 }
 
 export function createTaskCalls(clock: Clock): TaskCalls {
   /** Gives a task to a caller that can follow it, and waits for its end for one that cannot. */
-  const handOn = async (task: Task, { slot }: Route, line: Line, call: Call<"tools/call">) => {
+  const handOn = async (task: Task, { slot }: Route, line: ClientConnection, call: Call<"tools/call">) => {
     if (call.tasks === undefined || abortReason(call) !== undefined) {
       const state = taskState + qualify(slot.name, task.taskId);
       return followForCaller(task, { line, clock, call, peer: ableOf(call.peer, line), state });
@@ -49,7 +49,7 @@ export function createTaskCalls(clock: Clock): TaskCalls {
   };
 
   /** Goes on with a task that has asked the caller something. */
-  const comeBack = async (taskId: string, route: Route, line: Line, call: Call<"tools/call">) => {
+  const comeBack = async (taskId: string, route: Route, line: ClientConnection, call: Call<"tools/call">) => {
     const peer = ableOf(call.peer, line);
     const ask = <M extends Method>(method: M, params: Params<M>): Promise<OutcomeOf<M>> =>
       over(line, withMethod(call, { method, params, peer, tasks: able }));
@@ -91,17 +91,17 @@ export function createTaskCalls(clock: Clock): TaskCalls {
 
 const able: TaskTerms = { wanted: false };
 
-function isLegacy({ connection }: Line): boolean {
+function isLegacy({ connection }: ClientConnection): boolean {
   return eraOf(connection.revision) === "legacy";
 }
 
 /** True for a client of 2026-07-28 and a server of 2025-11-25. */
-function isBetweenEras({ peer }: CallOf, line: Line): boolean {
+function isBetweenEras({ peer }: CallOf, line: ClientConnection): boolean {
   return isLegacy(line) && eraOf(peer.revision) === "modern";
 }
 
 /** The caller, as one that can follow tasks: the host does where the caller does not. */
-function ableOf(peer: Peer, { connection }: Line): Peer {
+function ableOf(peer: ClientInfo, { connection }: ClientConnection): ClientInfo {
   const { capabilities } = peer;
   const extensions = { ...capabilities.extensions, [tasksExtension]: {} };
   return { ...peer, revision: connection.revision, capabilities: { ...capabilities, extensions } };
@@ -111,7 +111,7 @@ function ableOf(peer: Peer, { connection }: Line): Peer {
 async function mustBeTask(
   outcome: Outcome<"tools/call">,
   route: Route,
-  line: Line,
+  line: ClientConnection,
   { tasks }: Call<"tools/call">,
 ): Promise<boolean> {
   if (outcome.kind !== "failed" || tasks?.wanted === true) return false;
@@ -127,7 +127,10 @@ function wantsTasks({ code, data }: Failure): boolean {
 }
 
 /** What the server lists about running the tool as a task. Only servers of 2025-11-25 do, and those in this process. */
-async function supportOf({ slot, localName }: Route, line: Line): Promise<"optional" | "required" | undefined> {
+async function supportOf(
+  { slot, localName }: Route,
+  line: ClientConnection,
+): Promise<"optional" | "required" | undefined> {
   const tools = await slot.tools.get(line);
   const support = tools.find((tool) => tool.localName === localName)?.execution?.taskSupport;
   return support === "forbidden" ? undefined : support;
@@ -139,7 +142,7 @@ function refusedTask(name: string): Outcome<"tools/call"> {
 }
 
 /** A server of 2025-11-25 asks about a task while its result is waited for. It asks the host: a client would not hear it. */
-function attend({ taskId }: Task, call: Call, line: Line): void {
+function attend({ taskId }: Task, call: Call, line: ClientConnection): void {
   const peer = ableOf(call.peer, line);
   const abort = new LazyAbort();
   const waiting = createCall({ method: "tasks/result", params: { taskId }, peer, abort, notify: ignore, tasks: able });
@@ -148,7 +151,7 @@ function attend({ taskId }: Task, call: Call, line: Line): void {
 
 /** A call of a client of 2026-07-28 about a task of a server of 2025-11-25. */
 async function aboutLegacy<M extends TaskMethod>(
-  line: Line,
+  line: ClientConnection,
   call: CallOf<M>,
   params: Params<M>,
 ): Promise<OutcomeOf<M>> {

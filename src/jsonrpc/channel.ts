@@ -1,4 +1,4 @@
-import type { HttpFacts } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-facts.ts";
 import type { ErrorObject, Id, Incoming, Message } from "./message.ts";
 
 /** Where messages can be sent. */
@@ -19,9 +19,9 @@ export interface Sender {
   /** Hears that a request that came this way will get no answer. */
   drop?(id: Id): void;
   /** Ends the connection the peer waits on, if it can come back for the rest; it should after `retryMs`. */
-  hangUp?(retryMs?: number): void;
+  closeStream?(retryMs?: number): void;
   /** What brought the messages that came this way. */
-  readonly http?: HttpFacts | undefined;
+  readonly http?: HttpRequestInfo | undefined;
 }
 
 /**

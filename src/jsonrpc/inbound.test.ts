@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { asyncQueue } from "../std/async-queue.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { Channel } from "./channel.ts";
-import { createInbound, type Exchange } from "./inbound.ts";
+import { createInbound, type IncomingRequest } from "./inbound.ts";
 import { type ErrorObject, type Id, type Message, type Request, rpcCodes } from "./message.ts";
 
 const closing: ErrorObject = { code: rpcCodes.internal, message: "the connection is closing" };
@@ -208,7 +208,7 @@ function setUp({ maxOpen = 1024 }: { readonly maxOpen?: number } = {}) {
     sent,
     inbound,
     channel,
-    open(id: Id): Exchange {
+    open(id: Id): IncomingRequest {
       const opened = inbound.open(request(id), channel);
       if ("kind" in opened) throw new Error(opened.error.message);
       return opened;

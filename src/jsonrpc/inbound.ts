@@ -5,7 +5,7 @@ import type { Sender } from "./channel.ts";
 import { type ErrorObject, type Failure, type Id, type Request, type Response, rpcCodes } from "./message.ts";
 
 /** One request of the peer, from its arrival to its answer. */
-export interface Exchange {
+export interface IncomingRequest {
   readonly request: Request;
   /** Aborted when the peer cancels or the connection ends. */
   readonly abort: LazyAbort;
@@ -25,7 +25,7 @@ export interface Exchange {
 /** The requests of the peer that are not answered yet. */
 export interface Inbound {
   /** Takes a request in, or says what to answer because its id is in use or too many are open. */
-  open(request: Request, via: Sender): Exchange | Failure;
+  open(request: Request, via: Sender): IncomingRequest | Failure;
   /** Aborts the request with this id, if it is open. The peer gets no answer to it. */
   cancel(id: Id, reason: unknown): void;
   /** Aborts everything that is open, and answers with an error what did not answer to that at once. */
@@ -49,7 +49,7 @@ class OpenRequests implements Inbound {
     this.#maxOpen = maxOpen;
   }
 
-  open(request: Request, via: Sender): Exchange | Failure {
+  open(request: Request, via: Sender): IncomingRequest | Failure {
     const { id } = request;
     if (this.#open.get(id) !== undefined) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
     // A ping is answered at once: it never adds to them, and who asks whether we are there should hear it.
@@ -99,7 +99,7 @@ function refuse(id: Id, message: string): Failure {
   return { kind: "failure", id, error: { code: rpcCodes.invalidRequest, message } };
 }
 
-class LiveExchange implements Exchange {
+class LiveExchange implements IncomingRequest {
   readonly request: Request;
   readonly abort = new LazyAbort();
   readonly via: Sender;

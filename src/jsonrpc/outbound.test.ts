@@ -44,7 +44,7 @@ describe("ids with a prefix", () => {
     const sent: Message[] = [];
     const channel = { send: (message: Message) => void sent.push(message) };
     const deadlines = createDeadlines(createManualClock());
-    return { sent, outbound: createOutbound({ channel, deadlines, maxInFlight: 0, idPrefix: "a." }) };
+    return { sent, outbound: createOutbound({ channel, deadlines, maxOpenRequests: 0, idPrefix: "a." }) };
   };
 
   it("tell the requests of several peers of one client apart", async () => {
@@ -233,7 +233,7 @@ describe("notifications", () => {
 
 describe("limits", () => {
   it("C13: one request too many fails at once, writes nothing and takes no id", async () => {
-    const { outbound, request, sent } = setUp({ maxInFlight: 2 });
+    const { outbound, request, sent } = setUp({ maxOpenRequests: 2 });
     request();
     request();
     expect(await request()).toEqual({ kind: "lost", reason: "full" });
@@ -244,7 +244,7 @@ describe("limits", () => {
   });
 
   it("C13: 0 is off", () => {
-    const { outbound, request } = setUp({ maxInFlight: 0 });
+    const { outbound, request } = setUp({ maxOpenRequests: 0 });
     for (let i = 0; i < 2_000; i++) request();
     expect(outbound.size).toBe(2_000);
   });
@@ -284,7 +284,7 @@ describe("close", () => {
   it("tells of the requests that the channel could not write (P3)", async () => {
     const channel = { send: () => undefined, unsent: () => [2] };
     const deadlines = createDeadlines(createManualClock());
-    const outbound = createOutbound({ channel, deadlines, maxInFlight: 0 });
+    const outbound = createOutbound({ channel, deadlines, maxOpenRequests: 0 });
     const replies = [1, 2].map(() => outbound.request("ping", () => ({})));
     outbound.close();
     const lost = { kind: "lost", reason: "closed" };
@@ -303,7 +303,7 @@ describe("races", () => {
   it("C2: the first of response, cancel, timeout and close settles a request; what comes later has no effect", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(event, { minLength: 1, maxLength: 60 }), async (events) => {
-        const { outbound, clock, sent, deadlines } = setUp({ maxInFlight: 0 });
+        const { outbound, clock, sent, deadlines } = setUp({ maxOpenRequests: 0 });
         const model = createModel();
         const replies: Promise<Reply>[] = [];
         const aborts: LazyAbort[] = [];
@@ -431,7 +431,7 @@ function cancelled(requestId: Id, reason: string): Notification {
 }
 
 /** Requests on a channel that records what is sent, and a caller who can abort them all. */
-function setUp({ maxInFlight = 1024 }: { readonly maxInFlight?: number } = {}) {
+function setUp({ maxOpenRequests = 1024 }: { readonly maxOpenRequests?: number } = {}) {
   const clock = createManualClock();
   const sent: Message[] = [];
   let sending = (): void => {};
@@ -445,7 +445,7 @@ function setUp({ maxInFlight = 1024 }: { readonly maxInFlight?: number } = {}) {
     async close() {},
   };
   const deadlines = createCountedDeadlines(clock);
-  const outbound = createOutbound({ channel, deadlines, maxInFlight });
+  const outbound = createOutbound({ channel, deadlines, maxOpenRequests });
   const abort = createCountedAbort();
   return {
     clock,

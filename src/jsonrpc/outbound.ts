@@ -65,7 +65,7 @@ export interface OutboundOptions {
   readonly channel: Sender;
   readonly deadlines: Deadlines;
   /** More than this many unanswered requests fail at once. 0 is off. */
-  readonly maxInFlight: number;
+  readonly maxOpenRequests: number;
   /** The id of the first request. Default 1. */
   readonly firstId?: number | undefined;
   /** Begins every id, where numbers alone would not tell peers of the same client apart. */
@@ -82,7 +82,7 @@ interface Pending {
 }
 
 export function createOutbound(options: OutboundOptions): Outbound {
-  const { channel, deadlines, maxInFlight, firstId = 1, idPrefix, mask } = options;
+  const { channel, deadlines, maxOpenRequests, firstId = 1, idPrefix, mask } = options;
   const pending = new IdTable<Pending>();
   let nextId = firstId;
   /** How requests end that were open when the channel was closed. */
@@ -122,7 +122,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
   return {
     request(method, params, options = {}) {
       if (closed !== undefined) return Promise.resolve({ ...closed, isUnsent: true });
-      if (maxInFlight > 0 && pending.size >= maxInFlight) return Promise.resolve({ kind: "lost", reason: "full" });
+      if (maxOpenRequests > 0 && pending.size >= maxOpenRequests)
+        return Promise.resolve({ kind: "lost", reason: "full" });
       const id = idPrefix === undefined ? nextId++ : `${idPrefix}${nextId++}`;
       return new Promise((resolve) => {
         const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };

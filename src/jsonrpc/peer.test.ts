@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { type AsyncQueue, asyncQueue } from "../std/async-queue.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createManualClock, type ManualClock } from "../testing/clock.ts";
-import { memoryChannels } from "../transport/memory-channels.ts";
+import { createMemoryChannels } from "../transport/memory-channels.ts";
 import type { Channel } from "./channel.ts";
 import { createPeer } from "./create-peer.ts";
-import type { Exchange } from "./inbound.ts";
+import type { IncomingRequest } from "./inbound.ts";
 import { type Id, type Incoming, type Message, type Notification, parseText, rpcCodes } from "./message.ts";
 import type { Reply } from "./outbound.ts";
 import type { PeerHandlers, PeerOptions, PeerParts, RpcPeer } from "./peer.ts";
@@ -434,7 +434,7 @@ describe("close", () => {
   });
 
   it("C153: may be called before run", async () => {
-    const [near] = memoryChannels();
+    const [near] = createMemoryChannels();
     const peer = createPeer(near, { request: () => undefined, notification() {} });
     await peer.close();
     expect(await peer.run()).toBeUndefined();
@@ -565,7 +565,7 @@ describe("two peers", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(plan, { minLength: 100, maxLength: 100 }), async (plans) => {
         const { client, clock, toClient, toServer, ended } = setUpPair({
-          maxInFlight: plans.length,
+          maxOpenRequests: plans.length,
           maxOpen: plans.length,
           request(exchange) {
             const { answerAfter } = plans[Number(exchange.request.params.plan)] ?? unplanned;
@@ -690,7 +690,7 @@ interface Connection extends Running {
 }
 
 function setUp({ maxUnread = 1024, reads = true, ...options }: Setup = {}): Connection {
-  const [near, far] = memoryChannels({ maxUnread });
+  const [near, far] = createMemoryChannels({ maxUnread });
   const running = startPeer(near, options);
   const received: Incoming[] = [];
   if (reads) readAll(far, received);
@@ -739,7 +739,7 @@ interface Pair extends Omit<Running, "peer"> {
 
 /** Two peers that talk to each other, and what each sent. The options of a handler are those of the server. */
 function setUpPair(options: PeerOptions & Partial<PeerHandlers> = {}): Pair {
-  const [near, far] = memoryChannels();
+  const [near, far] = createMemoryChannels();
   const [toServer, toClient]: [Message[], Message[]] = [[], []];
   const { peer: server, ...running } = startPeer(tap(far, toClient), options);
   const client = createPeer(tap(near, toServer), silent, { ...options, clock: running.clock });
@@ -762,14 +762,14 @@ interface Running {
   readonly peer: RpcPeer;
   readonly ended: Promise<unknown>;
   readonly clock: ManualClock;
-  readonly exchanges: Exchange[];
+  readonly exchanges: IncomingRequest[];
   readonly heard: readonly Notification[];
   settled(): Promise<void>;
 }
 
 function startPeer(channel: Channel, options: PeerOptions & Partial<PeerHandlers>): Running {
   const clock = createManualClock();
-  const exchanges: Exchange[] = [];
+  const exchanges: IncomingRequest[] = [];
   const heard: Notification[] = [];
   const handlers: PeerHandlers = {
     request(exchange) {
@@ -837,7 +837,7 @@ describe("a peer that takes over", () => {
   const create = (parts: PeerParts = {}) => {
     const sent: Message[] = [];
     const heard: Notification[] = [];
-    const exchanges: Exchange[] = [];
+    const exchanges: IncomingRequest[] = [];
     const channel: Channel = {
       incoming: { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) },
       send: (message) => void sent.push(message),

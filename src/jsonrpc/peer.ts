@@ -2,7 +2,7 @@ import type { JsonObject } from "../json/json.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { createDeadlines, type Deadlines } from "../std/deadlines.ts";
 import type { Channel, Sender } from "./channel.ts";
-import { createInbound, type Exchange, type Inbound } from "./inbound.ts";
+import { createInbound, type Inbound, type IncomingRequest } from "./inbound.ts";
 import {
   type Batch,
   type ErrorObject,
@@ -17,7 +17,7 @@ import type { Outbound, OutboundOptions } from "./outbound.ts";
 
 export interface PeerHandlers {
   /** Answers a request of the peer. A promise holds back the reading of more. */
-  request(exchange: Exchange): Promise<void> | undefined;
+  request(exchange: IncomingRequest): Promise<void> | undefined;
   /** Hears a notification that belongs to no open request of ours. What is said about it goes out by `via`. */
   notification(notification: Notification, via: Sender): void;
   /** The request a notification belongs to, by the id we gave it. */
@@ -30,7 +30,7 @@ export interface PeerHandlers {
 
 export interface PeerOptions {
   /** Requests of ours that may be unanswered. Default 1024; 0 is off. */
-  readonly maxInFlight?: number | undefined;
+  readonly maxOpenRequests?: number | undefined;
   /** Requests of the peer that may be unanswered. Default 1024; 0 is off. */
   readonly maxOpen?: number | undefined;
   /** How long open requests may go on after the peer has hung up. Default 5 s. */
@@ -93,9 +93,15 @@ export function createAnsweringPeer(
   handlers: PeerHandlers,
   options: PeerOptions & PeerParts = {},
 ): AnsweringPeer {
-  const { maxInFlight = 1024, maxOpen = 1024, drainMs = 5_000, answerUnreadable = true, clock = systemClock } = options;
+  const {
+    maxOpenRequests = 1024,
+    maxOpen = 1024,
+    drainMs = 5_000,
+    answerUnreadable = true,
+    clock = systemClock,
+  } = options;
   const { deadlines = createDeadlines(clock), firstId = 1, idPrefix } = options;
-  const ours = createOurs({ channel, deadlines, maxInFlight, firstId, idPrefix, mask: channel.mask });
+  const ours = createOurs({ channel, deadlines, maxOpenRequests, firstId, idPrefix, mask: channel.mask });
   const inbound = createInbound(maxOpen);
   const counters = { strayReplies: 0, malformed: 0 };
   let draining = false;

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../json/json.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Sender } from "./channel.ts";
-import type { Exchange } from "./inbound.ts";
+import type { IncomingRequest } from "./inbound.ts";
 import type { Notification, Request } from "./message.ts";
 
 /** A notification of the peer that is handled like a request: nobody hears how that ends. */
-export class Unanswered implements Exchange {
+export class Unanswered implements IncomingRequest {
   readonly request: Request;
   readonly abort: LazyAbort = new LazyAbort();
   readonly via: Sender;

@@ -1,3 +1,3 @@
 export { createSessionHandler } from "./http/session-handler.ts";
-export { createSseDoor as createSseHandler } from "./http/sse-handler.ts";
-export { createStatelessDoor as createStatelessHandler } from "./http/stateless-handler.ts";
+export { createSseHandler } from "./http/sse-handler.ts";
+export { createStatelessHandler } from "./http/stateless-handler.ts";

@@ -17,7 +17,7 @@ import {
 } from "./lock.ts";
 
 /** A lock in which these tools of a server are approved as they are now. All else stays. */
-export async function approve(lock: Lock, server: string, ...tools: readonly Tool[]): Promise<Lock> {
+export async function approveTools(lock: Lock, server: string, ...tools: readonly Tool[]): Promise<Lock> {
   const before: LockedServer = memberOf(lock.servers, server) ?? { scopes: [], tools: {} };
   const locked = toRecord([...Object.entries(before.tools), ...(await lockTools(tools))]);
   return withServer(lock, server, { ...before, tools: locked });

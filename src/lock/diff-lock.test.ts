@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
 import type { Tool } from "../model/tool.ts";
 import { createLock } from "./approve.ts";
-import { changesOf, compareLock, isClean } from "./diff-lock.ts";
-import { formatDiff } from "./format-lock-diff.ts";
+import { changesOf, diffLock, isLockClean } from "./diff-lock.ts";
+import { formatLockDiff } from "./format-lock-diff.ts";
 import type { ServerSurface } from "./lock.ts";
 
 const buy: Tool = {
@@ -23,16 +23,16 @@ const shop: ServerSurface = {
 };
 
 async function diffOf(before: readonly ServerSurface[], after: readonly ServerSurface[]) {
-  return compareLock(await createLock(before), await createLock(after));
+  return diffLock(await createLock(before), await createLock(after));
 }
 
 /** What is told when only one tool is another. */
 async function toldOf(change: Partial<Tool>, before = buy): Promise<string> {
   const diff = await diffOf([{ name: "shop", tools: [before] }], [{ name: "shop", tools: [{ ...before, ...change }] }]);
-  return formatDiff(diff);
+  return formatLockDiff(diff);
 }
 
-describe("compareLock", () => {
+describe("diffLock", () => {
   it("is clean when nothing changed that was approved", async () => {
     const same: ServerSurface = {
       ...shop,
@@ -45,8 +45,8 @@ describe("compareLock", () => {
     const before: ServerSurface = { ...shop, prompts: [{ name: "p" }], resources: [{ name: "r", uri: "r:", size: 1 }] };
     const diff = await diffOf([before], [same]);
     expect(diff).toEqual({ servers: [] });
-    expect(isClean(diff)).toBe(true);
-    expect(formatDiff(diff)).toBe("everything is as it was approved\n");
+    expect(isLockClean(diff)).toBe(true);
+    expect(formatLockDiff(diff)).toBe("everything is as it was approved\n");
   });
 
   it("tells servers that come and go", async () => {
@@ -55,8 +55,8 @@ describe("compareLock", () => {
       { kind: "new", server: "__proto__", tools: [buy], items: [] },
       { kind: "missing", server: "mail" },
     ]);
-    expect(isClean(diff)).toBe(false);
-    expect(formatDiff(diff)).toMatch(
+    expect(isLockClean(diff)).toBe(false);
+    expect(formatLockDiff(diff)).toMatch(
       /^__proto__: is new, with 1 tool\n {2}tool buy is new\n[\s\S]*\n\nmail: is not there\n$/,
     );
   });
@@ -90,7 +90,7 @@ describe("compareLock", () => {
       },
     ]);
     expect(JSON.parse(JSON.stringify(diff))).toEqual(diff);
-    expect(formatDiff(diff)).toBe(`shop: has changed
+    expect(formatLockDiff(diff)).toBe(`shop: has changed
   target has changed
     it starts uvx instead of npx
   revision has changed
@@ -158,7 +158,7 @@ describe("the lists of a server", () => {
       resourceTemplates: [{ name: "other", uriTemplate: "stock://{sku}" }],
     };
     const diff = await diffOf([listed], [after]);
-    expect(formatDiff(diff)).toBe(`shop: has changed
+    expect(formatLockDiff(diff)).toBe(`shop: has changed
   prompt gone is gone
   prompt more is new
     name
@@ -176,8 +176,8 @@ describe("the lists of a server", () => {
       - one
       + other
 `);
-    expect(isClean(diff)).toBe(false);
-    expect(isClean(await diffOf([listed], [listed]))).toBe(true);
+    expect(isLockClean(diff)).toBe(false);
+    expect(isLockClean(await diffOf([listed], [listed]))).toBe(true);
   });
 
   it("are shown of a new server, with what it starts and what is not pinned (S5)", async () => {
@@ -188,7 +188,7 @@ describe("the lists of a server", () => {
       cwd: "/srv",
       env: { KEY: "1" },
     };
-    const text = formatDiff(await diffOf([], [{ ...listed, tools: [], target }]));
+    const text = formatLockDiff(await diffOf([], [{ ...listed, tools: [], target }]));
     expect(text).toBe(`shop: is new, with 0 tools
   target /usr/bin/npx in /srv with the variables KEY
     shop@latest is not pinned: another version may run without a change here
@@ -216,9 +216,9 @@ describe("the lists of a server", () => {
       + stock://{sku}
 `);
     const changed = await diffOf([listed], [{ ...listed, target }]);
-    expect(formatDiff(changed)).toContain("shop@latest is not pinned");
+    expect(formatLockDiff(changed)).toContain("shop@latest is not pinned");
     const pinned = { ...target, args: ["-y", "shop@1.0.0"] };
-    expect(formatDiff(await diffOf([listed], [{ ...listed, target: pinned }]))).not.toContain("not pinned");
+    expect(formatLockDiff(await diffOf([listed], [{ ...listed, target: pinned }]))).not.toContain("not pinned");
   });
 });
 
@@ -232,7 +232,9 @@ describe("formatDiff", () => {
     expect(told).toContain("inputSchema/properties/s\\u{200b}ku");
     expect(told).toContain('+ {"description":"\\u{2066}x"}');
     for (const char of "\u200b\u202e\u2066\u001b\u{e0041}") expect(told).not.toContain(char);
-    const named = formatDiff(await diffOf([], [{ name: "a\u200bb", tools: [{ name: "c\u202ed", inputSchema: {} }] }]));
+    const named = formatLockDiff(
+      await diffOf([], [{ name: "a\u200bb", tools: [{ name: "c\u202ed", inputSchema: {} }] }]),
+    );
     expect(named).toContain("a\\u{200b}b");
     expect(named).toContain("c\\u{202e}d");
   });

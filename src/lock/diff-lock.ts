@@ -16,10 +16,10 @@ import {
 
 /** What is not as it was approved. Plain data; servers and tools sorted by name. */
 export interface LockDiff {
-  readonly servers: readonly ServerDiff[];
+  readonly servers: readonly LockedServerDiff[];
 }
 
-export type ServerDiff =
+export type LockedServerDiff =
   /** Nobody approved it. */
   | NewServer
   /** It was approved, and is not there. */
@@ -77,10 +77,10 @@ export interface ItemChange {
  * Compares what was approved with what there is: `createLock` of the servers as
  * they are now. The version a server states may change without a difference.
  */
-export function compareLock(approved: Lock, now: Lock): LockDiff {
+export function diffLock(approved: Lock, now: Lock): LockDiff {
   const names = [...new Set([...Object.keys(approved.servers), ...Object.keys(now.servers)])].sort();
   return {
-    servers: names.flatMap((server): readonly ServerDiff[] => {
+    servers: names.flatMap((server): readonly LockedServerDiff[] => {
       const before = memberOf(approved.servers, server);
       const after = memberOf(now.servers, server);
       if (after === undefined) return [{ kind: "missing", server }];
@@ -91,7 +91,7 @@ export function compareLock(approved: Lock, now: Lock): LockDiff {
 }
 
 /** Whether everything is as it was approved. */
-export function isClean({ servers }: LockDiff): boolean {
+export function isLockClean({ servers }: LockDiff): boolean {
   return servers.length === 0;
 }
 
@@ -102,7 +102,7 @@ function newServer(server: string, { target, instructions, ...rest }: LockedServ
   return { kind: "new", server, ...defined({ target, instructions }), tools, items };
 }
 
-function compareServer(server: string, before: LockedServer, after: LockedServer): readonly ServerDiff[] {
+function compareServer(server: string, before: LockedServer, after: LockedServer): readonly LockedServerDiff[] {
   const details = detailChanges(before, after);
   const added = definitionsOf(after).filter(({ name }) => !Object.hasOwn(before.tools, name));
   const removed = Object.keys(before.tools)
@@ -194,7 +194,7 @@ function definitionsOf({ tools }: Pick<LockedServer, "tools">): readonly Tool[] 
 }
 
 /** `unknown`: nobody approved a tool of that name. `changed`: what was approved is another. */
-export type Verdict = "approved" | "changed" | "unknown";
+export type LockVerdict = "approved" | "changed" | "unknown";
 
 /**
  * Whether a tool is as it was approved. Anything but `approved` must not be run.
@@ -202,7 +202,7 @@ export type Verdict = "approved" | "changed" | "unknown";
  * The fingerprint of a tool is made once and known by identity after that, so a
  * tool must not be changed in place.
  */
-export async function verdictOf(lock: Lock, server: string, tool: Tool): Promise<Verdict> {
+export async function lockVerdict(lock: Lock, server: string, tool: Tool): Promise<LockVerdict> {
   const locked = memberOf(memberOf(lock.servers, server)?.tools ?? {}, tool.name);
   if (locked === undefined) return "unknown";
   return locked.fingerprint === (await fingerprintOf(tool)) ? "approved" : "changed";

@@ -9,7 +9,7 @@ import {
   type ItemChange,
   type JsonChange,
   type LockDiff,
-  type ServerDiff,
+  type LockedServerDiff,
   type ToolChange,
   targetText,
   unpinnedOf,
@@ -25,12 +25,12 @@ const LEAD = 60;
  * A difference for people to read, line by line. Hidden characters are shown as
  * `\u{200b}`, and where something is left out it says how much.
  */
-export function formatDiff(diff: LockDiff): string {
+export function formatLockDiff(diff: LockDiff): string {
   if (diff.servers.length === 0) return "everything is as it was approved\n";
   return `${diff.servers.map((server) => formatServer(server).join("\n")).join("\n\n")}\n`;
 }
 
-function formatServer(diff: ServerDiff): readonly string[] {
+function formatServer(diff: LockedServerDiff): readonly string[] {
   const name = visible(diff.server);
   switch (diff.kind) {
     case "missing":

@@ -2,15 +2,15 @@
 export { readLock, writeLock } from "./node/lock-file.ts";
 export type * from "./web.ts";
 export {
-  approve,
   approveServer,
-  compareLock,
+  approveTools,
   createLock,
+  diffLock,
   forget,
-  formatDiff,
   formatLock,
-  isClean,
+  formatLockDiff,
+  isLockClean,
   lockedTools,
+  lockVerdict,
   parseLock,
-  verdictOf,
 } from "./web.ts";

@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
 import { revisions } from "../model/revision.ts";
 import type { Tool } from "../model/tool.ts";
-import { approve, approveServer, createLock, forget } from "./approve.ts";
-import { compareLock, isClean, verdictOf } from "./diff-lock.ts";
+import { approveServer, approveTools, createLock, forget } from "./approve.ts";
+import { diffLock, isLockClean, lockVerdict } from "./diff-lock.ts";
 import { formatLock } from "./format-lock.ts";
-import { formatDiff } from "./format-lock-diff.ts";
+import { formatLockDiff } from "./format-lock-diff.ts";
 import { programChanges } from "./launch.ts";
 import {
   fingerprintOf,
@@ -171,11 +171,11 @@ describe("the fingerprint of a program", () => {
   ])("is another for %j (S5)", async (other, change) => {
     const [before, now] = [await locked(program), await locked(other)];
     expect(programChanges(before, now).join()).toContain(change);
-    const diff = compareLock(
+    const diff = diffLock(
       await createLock([{ ...shop, target: program }]),
       await createLock([{ ...shop, target: other }]),
     );
-    expect(formatDiff(diff)).toContain(`it ${change}`);
+    expect(formatLockDiff(diff)).toContain(`it ${change}`);
   });
 
   it("is the same for other values of variables that choose no code", async () => {
@@ -217,15 +217,15 @@ describe("a fingerprint", () => {
 describe("verdictOf", () => {
   it("approves what was approved, and nothing else", async () => {
     const lock = await createLock([shop]);
-    expect(await verdictOf(lock, "shop", structuredClone(buy))).toBe("approved");
-    expect(await verdictOf(lock, "shop", { ...buy, description: "Buy anything" })).toBe("changed");
-    expect(await verdictOf(lock, "shop", { ...buy, name: "buy2" })).toBe("unknown");
-    expect(await verdictOf(lock, "other", buy)).toBe("unknown");
+    expect(await lockVerdict(lock, "shop", structuredClone(buy))).toBe("approved");
+    expect(await lockVerdict(lock, "shop", { ...buy, description: "Buy anything" })).toBe("changed");
+    expect(await lockVerdict(lock, "shop", { ...buy, name: "buy2" })).toBe("unknown");
+    expect(await lockVerdict(lock, "other", buy)).toBe("unknown");
     for (const name of ["__proto__", "constructor", "toString"]) {
-      expect(await verdictOf(lock, name, buy)).toBe("unknown");
-      expect(await verdictOf(lock, "shop", { ...buy, name })).toBe("unknown");
+      expect(await lockVerdict(lock, name, buy)).toBe("unknown");
+      expect(await lockVerdict(lock, "shop", { ...buy, name })).toBe("unknown");
       expect(
-        await verdictOf({ lockVersion: 2, servers: { shop: { scopes: [], tools: {} } } }, "shop", { ...buy, name }),
+        await lockVerdict({ lockVersion: 2, servers: { shop: { scopes: [], tools: {} } } }, "shop", { ...buy, name }),
       ).toBe("unknown");
     }
   });
@@ -240,7 +240,7 @@ describe("verdictOf", () => {
         return "Buy something";
       },
     };
-    const verdicts = await Promise.all(Array.from({ length: 1000 }, () => verdictOf(lock, "shop", tool)));
+    const verdicts = await Promise.all(Array.from({ length: 1000 }, () => lockVerdict(lock, "shop", tool)));
     expect(new Set(verdicts)).toEqual(new Set(["approved"]));
     expect(reads).toBe(1);
   });
@@ -303,7 +303,7 @@ describe("a lock file", () => {
         const read = await parseLock(written, "plugbay.lock");
         expect(read).toEqual(lock);
         expect(formatLock(read)).toBe(written);
-        expect(isClean(compareLock(read, lock))).toBe(true);
+        expect(isLockClean(diffLock(read, lock))).toBe(true);
       }),
     );
   });
@@ -331,13 +331,13 @@ describe("approving", () => {
   it("adds and replaces tools, and leaves all else", async () => {
     const lock = await createLock([shop]);
     const changed = { ...buy, description: "Buy anything" };
-    const next = await approve(lock, "shop", changed, { ...sell, name: "swap" });
+    const next = await approveTools(lock, "shop", changed, { ...sell, name: "swap" });
     expect(Object.keys(next.servers.shop?.tools ?? {})).toEqual(["buy", "sell", "swap"]);
-    expect(await verdictOf(next, "shop", changed)).toBe("approved");
-    expect(await verdictOf(lock, "shop", changed)).toBe("changed");
+    expect(await lockVerdict(next, "shop", changed)).toBe("approved");
+    expect(await lockVerdict(lock, "shop", changed)).toBe("changed");
     expect(next.servers.shop).toMatchObject({ revision: "2026-07-28", scopes: ["orders:read", "orders:write"] });
-    const first = await approve({ lockVersion: 2, servers: {} }, "__proto__", buy);
-    expect(await verdictOf(first, "__proto__", buy)).toBe("approved");
+    const first = await approveTools({ lockVersion: 2, servers: {} }, "__proto__", buy);
+    expect(await lockVerdict(first, "__proto__", buy)).toBe("approved");
     expect(await parseLock(formatLock(first), "x")).toStrictEqual(first);
   });
 
@@ -349,11 +349,11 @@ describe("approving", () => {
 
   it("is taken back by forgetting", async () => {
     const lock = await createLock([shop, { name: "mail", tools: [] }]);
-    expect(await verdictOf(forget(lock, "shop", "buy"), "shop", buy)).toBe("unknown");
-    expect(await verdictOf(forget(lock, "shop", "buy"), "shop", sell)).toBe("approved");
+    expect(await lockVerdict(forget(lock, "shop", "buy"), "shop", buy)).toBe("unknown");
+    expect(await lockVerdict(forget(lock, "shop", "buy"), "shop", sell)).toBe("approved");
     expect(Object.keys(forget(lock, "shop").servers)).toEqual(["mail"]);
     expect(forget(lock, "nobody", "buy")).toBe(lock);
-    expect(await verdictOf(lock, "shop", buy)).toBe("approved");
+    expect(await lockVerdict(lock, "shop", buy)).toBe("approved");
   });
 
   it("makes a difference clean, whatever changed", async () => {
@@ -361,7 +361,7 @@ describe("approving", () => {
       fc.asyncProperty(surfaces, surfaces, async (before, after) => {
         const now: Lock = await createLock([{ ...after, name: before.name }]);
         const lock = await approveServer(await createLock([before]), { ...after, name: before.name });
-        expect(isClean(compareLock(lock, now))).toBe(true);
+        expect(isLockClean(diffLock(lock, now))).toBe(true);
       }),
     );
   });

@@ -1,21 +1,21 @@
 /// <reference path="../index.ts" preserve="true" />
-export { approve, approveServer, createLock, forget } from "./approve.ts";
+export { approveServer, approveTools, createLock, forget } from "./approve.ts";
 export {
   type ChangedServer,
-  compareLock,
   type DetailChange,
+  diffLock,
   type ItemChange,
-  isClean,
+  isLockClean,
   type JsonChange,
   type LockDiff,
+  type LockedServerDiff,
+  type LockVerdict,
+  lockVerdict,
   type NewServer,
-  type ServerDiff,
   type ToolChange,
-  type Verdict,
-  verdictOf,
 } from "./diff-lock.ts";
 export { formatLock } from "./format-lock.ts";
-export { formatDiff } from "./format-lock-diff.ts";
+export { formatLockDiff } from "./format-lock-diff.ts";
 export {
   type Lock,
   type LockedPackage,

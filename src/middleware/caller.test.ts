@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { makeCall, peer } from "../../test/support/direct.ts";
-import type { HttpFacts } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { createCallerNames, networkOf } from "./rate-limit.ts";
 
-const from = (remote?: string): HttpFacts => ({ method: "POST", url: "/mcp", header: () => undefined, remote });
-const call = (http?: HttpFacts, principal?: string) =>
+const from = (remote?: string): HttpRequestInfo => ({ method: "POST", url: "/mcp", header: () => undefined, remote });
+const call = (http?: HttpRequestInfo, principal?: string) =>
   makeCall(
     "tools/call",
     { name: "a" },

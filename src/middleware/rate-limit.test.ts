@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { failureOf, faultLog, makeCall, peer, send } from "../../test/support/direct.ts";
 import { connect } from "../connect/index.ts";
 import type { Method } from "../model/methods.ts";
-import { type Call, compose, type Service } from "../model/service.ts";
+import { type Call, type Service, withMiddleware } from "../model/service.ts";
 import { createServer, tool } from "../server/index.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { type Store, StoreError } from "../store/store.ts";
@@ -16,7 +16,7 @@ function setUp(options: Partial<RateLimitOptions> = {}, clock: ManualClock = cre
   const { faults, onError } = faultLog();
   const limit = rateLimit({ limit: 2, windowMs, clock, now: clock.now, ...options });
   const tools = { echo: tool({ run: () => "done" }) };
-  const server = createServer({ name: "limited", version: "1", onError, use: [limit], tools });
+  const server = createServer({ name: "limited", version: "1", onError, middleware: [limit], tools });
   const call = (principal?: string) =>
     send(
       server,
@@ -66,7 +66,7 @@ describe("rateLimit", () => {
   it("does not run what it refuses", async () => {
     const run = vi.fn(() => "done");
     const limit = rateLimit({ limit: 1, windowMs });
-    const server = createServer({ name: "limited", version: "1", use: [limit], tools: { echo: tool({ run }) } });
+    const server = createServer({ name: "limited", version: "1", middleware: [limit], tools: { echo: tool({ run }) } });
     for (let n = 0; n < 3; n++) await send(server, "tools/call", { name: "echo" });
     expect(run).toHaveBeenCalledTimes(1);
   });
@@ -81,7 +81,7 @@ describe("rateLimit", () => {
   it("counts what runs code of authors, unless it is told what to count", async () => {
     const pass: Service = async () => ({ kind: "complete", result: {} as never });
     const counted = async (options: Partial<RateLimitOptions>) => {
-      const service = compose(pass, rateLimit({ limit: 1, windowMs, ...options }));
+      const service = withMiddleware(pass, rateLimit({ limit: 1, windowMs, ...options }));
       const names = ["server/discover", "tools/list", "tools/call", "prompts/get", "tasks/get", "my/method"];
       const counts: string[] = [];
       for (const name of names as Method[]) {
@@ -192,9 +192,13 @@ describe("a store", () => {
     ["allow", undefined, ["complete", "complete", "complete"]],
     ["allow", "allow", ["complete", "complete", "complete"]],
     ["refuse", "refuse", ["failed", "failed", "failed"]],
-  ] as const)("that fails makes it %s calls, when it is told %s", async (_, onStoreFailure, expected) => {
+  ] as const)("that fails makes it %s calls, when it is told %s", async (_, storeFailure, expected) => {
     const onError = vi.fn();
-    const { kinds, clock } = setUp({ store: brokenStore(away), onError, ...(onStoreFailure && { onStoreFailure }) });
+    const { kinds, clock } = setUp({
+      store: brokenStore(away),
+      onError,
+      ...(storeFailure && { storeFailure }),
+    });
     expect(await kinds(3)).toEqual(expected);
     expect(onError.mock.calls).toMatchObject([[{ code: "unavailable" }]]);
     clock.advance(1_000);
@@ -223,7 +227,7 @@ describe("a store", () => {
     const { add } = store.values;
     const values = {
       ...store.values,
-      add: (name: string, amount: number, ttl: number) => (amount < 0 ? away() : add(name, amount, ttl)),
+      add: (name: string, amount: number, ttlMs: number) => (amount < 0 ? away() : add(name, amount, ttlMs)),
     };
     const { kinds } = setUp({ store: { ...store, values } });
     expect(await kinds(3)).toEqual(["complete", "complete", "failed"]);

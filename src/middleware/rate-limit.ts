@@ -7,7 +7,7 @@ import { digestText } from "../std/base64.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { type Attempts, attemptsInMemory, createAttempts } from "../store/attempt.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store, Values } from "../store/store.ts";
+import type { Store, StoreValues } from "../store/store.ts";
 
 export interface RateLimitOptions {
   /** What the calls of one caller may cost within one window. */
@@ -28,7 +28,7 @@ export interface RateLimitOptions {
   /** Tells limits in one store apart. Default: what they allow. */
   readonly name?: string | undefined;
   /** What becomes of calls while the store cannot be asked. Default `allow`. */
-  readonly onStoreFailure?: "allow" | "refuse" | undefined;
+  readonly storeFailure?: "allow" | "refuse" | undefined;
   /** Hears that the store cannot be asked, at most once a second. Default: `console.error`. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** For tests. */
@@ -45,7 +45,7 @@ const optionNames: OptionNames<RateLimitOptions> = {
   cost: true,
   store: true,
   name: true,
-  onStoreFailure: true,
+  storeFailure: true,
   onError: true,
   clock: true,
   now: true,
@@ -75,7 +75,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     counted === undefined ? methodRow(method).runs === true : counted.has(method);
   const prefix = `rate ${options.name ?? `${limit}/${windowMs}`}`;
   const attempt = attemptsOf(options);
-  const blind: Verdict = options.onStoreFailure === "refuse" ? { ok: false, retryAfterMs: REST_MS } : { ok: true };
+  const blind: Verdict = options.storeFailure === "refuse" ? { ok: false, retryAfterMs: REST_MS } : { ok: true };
 
   const judge = (call: Call): Awaitable<Verdict> => {
     const [caller, price] = [by(call), cost === undefined ? 1 : costOf(cost(call))];
@@ -177,7 +177,7 @@ interface Count {
  * refused for it. Answers at once where the store does. Throws or rejects when
  * the numbers cannot be had.
  */
-export function take(values: Pick<Values, "add">, wish: Wish, options: WindowOptions): Awaitable<Verdict> {
+export function take(values: Pick<StoreValues, "add">, wish: Wish, options: WindowOptions): Awaitable<Verdict> {
   const { name, cost, now } = wish;
   const { limit, windowMs } = options;
   if (cost > limit) return { ok: false, retryAfterMs: windowMs };

@@ -1,13 +1,13 @@
-import type { HttpFacts } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-facts.ts";
 import type { Auth } from "./peer.ts";
 
 /** Who sends a request, or why it is refused. */
 export type Authentication<A = Auth> =
   /** Without `auth`, somebody who need not say who it is. */
-  { readonly ok: true; readonly auth?: A | undefined } | AuthRefusal;
+  { readonly ok: true; readonly auth?: A | undefined } | AuthRejection;
 
 /** Why a request is refused. Nothing in it may repeat credentials. */
-export interface AuthRefusal {
+export interface AuthRejection {
   readonly ok: false;
   /** 401: show who you are. 403: you may not. */
   readonly status: 401 | 403;
@@ -52,7 +52,7 @@ export interface ResourceMetadata {
  * `A` is whom it finds: with which claims.
  */
 export interface Authenticator<A = Auth> {
-  (http: HttpFacts): Authentication<A> | Promise<Authentication<A>>;
+  (http: HttpRequestInfo): Authentication<A> | Promise<Authentication<A>>;
   /** Served to clients that look for a way to get a token. Without it they are told of none. */
   readonly metadata?: ResourceMetadata | undefined;
   /** Ways to authenticate, the preferred one first. Default: `Bearer`. */
@@ -64,13 +64,13 @@ export interface Authenticator<A = Auth> {
 }
 
 /** A request whose sender is known. Its credentials are not to be seen any more. */
-export class AuthenticatedHttp implements HttpFacts {
+export class AuthenticatedHttp implements HttpRequestInfo {
   readonly auth: Auth | undefined;
-  readonly #http: HttpFacts;
+  readonly #http: HttpRequestInfo;
   readonly #hidden: ReadonlySet<string>;
 
   /** `hidden` are names of headers, in lower case. */
-  constructor(http: HttpFacts, auth: Auth | undefined, hidden: ReadonlySet<string>) {
+  constructor(http: HttpRequestInfo, auth: Auth | undefined, hidden: ReadonlySet<string>) {
     this.#http = http;
     this.auth = auth;
     this.#hidden = hidden;
@@ -88,7 +88,7 @@ export class AuthenticatedHttp implements HttpFacts {
     return this.#http.remote;
   }
 
-  get waitUntil(): HttpFacts["waitUntil"] {
+  get waitUntil(): HttpRequestInfo["waitUntil"] {
     return this.#http.waitUntil;
   }
 
@@ -98,6 +98,6 @@ export class AuthenticatedHttp implements HttpFacts {
 }
 
 /** Who sent a request. Undefined when nobody has found out, or it need not be known. */
-export function authOf(http: HttpFacts | undefined): Auth | undefined {
+export function authOf(http: HttpRequestInfo | undefined): Auth | undefined {
   return http instanceof AuthenticatedHttp ? http.auth : undefined;
 }

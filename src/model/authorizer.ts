@@ -11,7 +11,7 @@ export interface AuthorizedRequest {
 }
 
 /** What a request was answered with. */
-export interface AuthorizedAnswer {
+export interface AuthorizedResponse {
   readonly status: number;
   header(name: string): string | undefined;
 }
@@ -27,7 +27,7 @@ export interface Authorizer {
    * Hears that a request was refused with 401 or 403. True when it is worth
    * sending again, with other headers. Rejects when it is not, and says why.
    */
-  refused(request: AuthorizedRequest, answer: AuthorizedAnswer): Promise<boolean>;
+  refused(request: AuthorizedRequest, answer: AuthorizedResponse): Promise<boolean>;
   /** Hears of every answer. */
-  answered?(request: AuthorizedRequest, answer: AuthorizedAnswer): void;
+  answered?(request: AuthorizedRequest, answer: AuthorizedResponse): void;
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Failure } from "./errors.ts";
-import type { Answer, Question } from "./input.ts";
+import type { Question, QuestionAnswer } from "./input.ts";
 import type { LogLevel } from "./logging.ts";
 import type { DiscoverResult } from "./methods.ts";
-import type { ClientCapabilities, Implementation, Peer } from "./peer.ts";
+import type { ClientCapabilities, ClientInfo, Implementation } from "./peer.ts";
 import type { Era, Revision } from "./revision.ts";
 import type { CallOf, Service } from "./service.ts";
 
@@ -13,9 +13,9 @@ export interface Opening {
   readonly info: Implementation;
   readonly capabilities: ClientCapabilities;
   /** Answers what a legacy server asks at any time. Throws an `McpError` to refuse. */
-  answer(question: Question, signal: AbortSignal): Promise<Answer>;
+  answer(question: Question, signal: AbortSignal): Promise<QuestionAnswer>;
   /** Answers what a legacy server asks and the protocol does not define. Throws an `McpError` to refuse. */
-  readonly request?: ((method: string, params: JsonObject, signal: AbortSignal) => Promise<Answer>) | undefined;
+  readonly request?: ((method: string, params: JsonObject, signal: AbortSignal) => Promise<QuestionAnswer>) | undefined;
   /** Hears what belongs to no call. */
   notified(method: string, params: JsonObject): void;
   /** Hears of what the server does against the protocol without failing a call. */
@@ -48,7 +48,7 @@ export interface Connection {
   /** What the server said of itself when the connection was opened. */
   readonly server: DiscoverResult;
   /** What every call states about this client. */
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   /** Resolves when the connection is over. Never rejects. */
   readonly ended: Promise<Ending>;
   /** Idempotent, never rejects. Every open call fails with `connection-closed`. */

@@ -67,7 +67,7 @@ export class McpError extends Error implements Failure {
  * In a tool it becomes a result with `isError`, and a typed client call throws
  * it again with the same message and data.
  */
-export function fail(message: string, data?: Json): McpError {
+export function toolError(message: string, data?: Json): McpError {
   return new McpError("tool-error", message, data === undefined ? {} : { data });
 }
 

@@ -123,4 +123,4 @@ export type Question = {
 }[QuestionMethod];
 
 /** The answer to a question, as the client sent it: not yet checked. */
-export type Answer = JsonObject;
+export type QuestionAnswer = JsonObject;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Resource, ResourceContents, ResourceTemplate } from "./content.ts";
-import type { Answer } from "./input.ts";
+import type { QuestionAnswer } from "./input.ts";
 import type { NotificationParams } from "./notification.ts";
 import type { Implementation, ServerCapabilities } from "./peer.ts";
 import type { CompleteParams, CompleteResult, GetPromptResult, Prompt } from "./prompt.ts";
@@ -64,7 +64,7 @@ export interface Methods {
   "tasks/get": { params: TaskParams; result: DetailedTask };
   /** Answers questions of a task, by key. */
   "tasks/update": {
-    params: TaskParams & { readonly inputResponses: Readonly<Record<string, Answer>> };
+    params: TaskParams & { readonly inputResponses: Readonly<Record<string, QuestionAnswer>> };
     result: { readonly _meta?: JsonObject };
   };
   "tasks/cancel": { params: TaskParams; result: Task };

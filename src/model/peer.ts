@@ -67,7 +67,7 @@ export interface Identity {
 }
 
 /** Who calls, as stated on this request. Nothing here outlives the call. */
-export interface Peer {
+export interface ClientInfo {
   readonly revision: Revision;
   readonly info?: Implementation;
   readonly capabilities: ClientCapabilities;

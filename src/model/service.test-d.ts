@@ -1,6 +1,14 @@
 import { describe, expectTypeOf, it } from "vitest";
 import type { Method, Params, Result } from "./methods.ts";
-import { type Call, type CallOf, compose, type Middleware, type Outcome, type Service, withCall } from "./service.ts";
+import {
+  type Call,
+  type CallOf,
+  type Middleware,
+  type Outcome,
+  type Service,
+  withCall,
+  withMiddleware,
+} from "./service.ts";
 import type { CallToolResult } from "./tool.ts";
 
 declare const service: Service;
@@ -53,7 +61,7 @@ describe("an outcome", () => {
       expectTypeOf(outcome.result).toEqualTypeOf<CallToolResult>();
       return { kind: "complete", result: { ...outcome.result, content: [{ type: "text", text: "changed" }] } };
     };
-    expectTypeOf(compose(service, middleware)).toEqualTypeOf<Service>();
+    expectTypeOf(withMiddleware(service, middleware)).toEqualTypeOf<Service>();
   });
 
   it("of one of two methods is one of both (T3)", () => {
@@ -72,7 +80,7 @@ describe("middleware", () => {
     const middleware: Middleware = (next) => (call) => next(withCall(call, { meta: {} }));
     const named: Middleware = (next) => (call) =>
       call.method === "tools/call" ? next(withCall(call, { params: { ...call.params, name: "other" } })) : next(call);
-    expectTypeOf(compose(service, middleware, named)).toEqualTypeOf<Service>();
+    expectTypeOf(withMiddleware(service, middleware, named)).toEqualTypeOf<Service>();
   });
 
   it("may be a service that was written for every method", () => {

@@ -1,21 +1,21 @@
 import type { JsonObject } from "../json/json.ts";
-import type { HttpFacts } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Failure } from "./errors.ts";
-import type { Answer, Question } from "./input.ts";
+import type { Question, QuestionAnswer } from "./input.ts";
 import type { LogLevel } from "./logging.ts";
 import type { Method, Params, Result } from "./methods.ts";
-import type { Peer } from "./peer.ts";
+import type { ClientInfo } from "./peer.ts";
 import type { Task, TaskTerms } from "./task.ts";
 
 /** Sends a notification that belongs to a call. A promise means that the reader is slow. */
 export type Notify = (method: string, params: JsonObject) => Promise<void> | undefined;
 
 /** Puts a question to the client and waits. Rejects when no answer can come. */
-export type Ask = (question: Question) => Promise<Answer>;
+export type Ask = (question: Question) => Promise<QuestionAnswer>;
 
 /** Ends a connection that the caller is to open again after `retryMs`. */
-export type HangUp = (retryMs?: number) => void;
+export type CloseStream = (retryMs?: number) => void;
 
 /**
  * One request on its way to a {@link Service}. Immutable: to change one, pass on
@@ -28,7 +28,7 @@ export type Call<M extends Method = Method> = { [K in M]: CallOf<K> }[M];
 export interface CallOf<M extends Method = Method> {
   readonly method: M;
   readonly params: Params<M>;
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   /** `_meta` of the request, as sent. */
   readonly meta: JsonObject;
   /** True when the caller wants to hear of progress. */
@@ -46,11 +46,11 @@ export interface CallOf<M extends Method = Method> {
   /** Asks the client while the call waits. Absent where the client can only be asked by an outcome. */
   readonly ask: Ask | undefined;
   /** What brought the call, where that was HTTP. */
-  readonly http: HttpFacts | undefined;
+  readonly http: HttpRequestInfo | undefined;
   /** Headers that the caller wants sent with the call, where it goes out over HTTP. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Ends the connection the caller waits on; it comes back for the rest. Absent where it could not. */
-  readonly hangUp: HangUp | undefined;
+  readonly closeStream: CloseStream | undefined;
   /** Absent where the caller could not follow a task. */
   readonly tasks: TaskTerms | undefined;
 }
@@ -90,7 +90,7 @@ export type Middleware = (next: Service) => (call: Call) => Promise<Outcome>;
  * Puts middleware around a service. The first is the outermost. All that the
  * service has besides stays: the store, `close` and the types of a server.
  */
-export function compose<S extends Service>(service: S, ...middleware: readonly Middleware[]): S {
+export function withMiddleware<S extends Service>(service: S, ...middleware: readonly Middleware[]): S {
   return inPlaceOf(
     service,
     middleware.reduceRight<Service>((next, wrap) => wrap(next) as Service, service),
@@ -114,8 +114,8 @@ export function bareOf(service: Service & { readonly [bare]?: Service }): Servic
 
 /** Where a call comes from. */
 export interface CallOrigin {
-  readonly peer: Peer;
-  readonly http?: HttpFacts | undefined;
+  readonly peer: ClientInfo;
+  readonly http?: HttpRequestInfo | undefined;
 }
 
 /** The parts of a call that its transport provides. */
@@ -131,7 +131,7 @@ export interface CallSource<M extends Method = Method> extends CallOrigin {
   readonly state?: string | undefined;
   readonly ask?: Ask | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly hangUp?: HangUp | undefined;
+  readonly closeStream?: CloseStream | undefined;
   readonly tasks?: TaskTerms | undefined;
 }
 
@@ -141,7 +141,7 @@ const noMeta: JsonObject = {};
 class ServiceCall<M extends Method> implements CallOf<M> {
   readonly method: M;
   readonly params: Params<M>;
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   readonly meta: JsonObject;
   readonly wantsProgress: boolean;
   readonly logLevel: LogLevel | undefined;
@@ -149,9 +149,9 @@ class ServiceCall<M extends Method> implements CallOf<M> {
   readonly state: string | undefined;
   readonly notify: Notify;
   readonly ask: Ask | undefined;
-  readonly http: HttpFacts | undefined;
+  readonly http: HttpRequestInfo | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
-  readonly hangUp: HangUp | undefined;
+  readonly closeStream: CloseStream | undefined;
   readonly tasks: TaskTerms | undefined;
   readonly abort: LazyAbort;
 
@@ -168,7 +168,7 @@ class ServiceCall<M extends Method> implements CallOf<M> {
     this.ask = source.ask;
     this.http = source.http;
     this.headers = source.headers;
-    this.hangUp = source.hangUp;
+    this.closeStream = source.closeStream;
     this.tasks = source.tasks;
     this.abort = source.abort;
   }

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { failureOf, faultLog, peer, resultOf, send } from "../../test/support/direct.ts";
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
-import type { Answer, CreateMessageParams, Question } from "../model/input.ts";
+import type { CreateMessageParams, Question, QuestionAnswer } from "../model/input.ts";
 import type { ClientCapabilities } from "../model/peer.ts";
 import type { Ask } from "../model/service.ts";
 import type { AnySchema } from "../schema/infer.ts";
@@ -24,7 +24,7 @@ const said: JsonObject = { role: "assistant", content: { type: "text", text: "ho
 type Work = (context: Context) => unknown;
 
 /** Runs `work` in a tool of a client that answers while the call waits. */
-async function live(work: Work, answer: Answer | Ask, capabilities?: ClientCapabilities) {
+async function live(work: Work, answer: QuestionAnswer | Ask, capabilities?: ClientCapabilities) {
   const asked: Question[] = [];
   const { faults, onError } = faultLog();
   const ask: Ask = async (question) => {
@@ -36,7 +36,7 @@ async function live(work: Work, answer: Answer | Ask, capabilities?: ClientCapab
   return { asked, faults, outcome };
 }
 
-const accept = (content?: JsonObject): Answer => ({ action: "accept", ...(content && { content }) });
+const accept = (content?: JsonObject): QuestionAnswer => ({ action: "accept", ...(content && { content }) });
 
 describe("ask", () => {
   it("sends the form and gives the checked content", async () => {
@@ -155,7 +155,7 @@ describe("answers", () => {
     ["no roots", ({ roots }) => roots(), {}, '"roots" must be an array'],
     ["roots of nothing", ({ roots }) => roots(), { roots: [{ name: "x" }] }, "uri"],
   ])("%s: refused", async (_, work, answer, problem) => {
-    const { outcome } = await live(work, answer as Answer);
+    const { outcome } = await live(work, answer as QuestionAnswer);
     const failure = failureOf(outcome);
     expect(failure.code).toBe("invalid-params");
     expect(failure.message).toMatch(/^the answer to (Sure\?|Open|\?|sample|roots) is malformed: /);
@@ -273,7 +273,7 @@ describe("a client that cannot answer is not asked", () => {
     return capability.startsWith("sampling") ? "sampling/createMessage" : "elicitation/create";
   };
 
-  it.each<[string, Work, ClientCapabilities, Answer]>([
+  it.each<[string, Work, ClientCapabilities, QuestionAnswer]>([
     ["C50: forms with flat elicitation", askForm, { elicitation: {} }, accept({ ok: true })],
     ["C50: forms with the flag", askForm, { elicitation: { form: {} } }, accept({ ok: true })],
     ["C50: pages with the flag", page, { elicitation: { url: {} } }, accept()],

@@ -10,7 +10,7 @@ import {
 } from "../model/subscription.ts";
 import { lazy } from "../std/lazy.ts";
 import { memoryStore } from "../store/memory-store.ts";
-import type { Store, Subscription } from "../store/store.ts";
+import type { Store, TopicSubscription } from "../store/store.ts";
 import type { Environment } from "./environment.ts";
 import { createOutbox } from "./outbox.ts";
 
@@ -53,7 +53,7 @@ export function createChangeLog(given: Parts): ChangeLog {
   const env = given.clock.requestBound === true && given.isShared ? inThisProcess(given) : given;
   const listeners = new Set<Joined>();
   const report = (error: unknown): void => void env.faults.failureOf(error, "subscriptions/listen");
-  const tell = createTelling(report);
+  const tell = createFailureReport(report);
   const reading = createReading(env, listeners, tell);
   const outbox = createOutbox({
     clock: env.clock,
@@ -107,8 +107,8 @@ function acknowledge({ call, filter }: Listener): void {
 }
 
 /** Reads the stream for all listeners of this process. What it does, it does in turn. */
-function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling) {
-  let subscription: Subscription | undefined;
+function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: FailureReport) {
+  let subscription: TopicSubscription | undefined;
   /** Up to here, listeners were told. */
   let position = 0;
   let turn: Promise<unknown> = Promise.resolve();
@@ -132,7 +132,7 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling
       if (subscription !== undefined) env.clock.after(RETRY_MS, () => void goOnSoon());
     });
 
-  const pump = async (source: Subscription): Promise<void> => {
+  const pump = async (source: TopicSubscription): Promise<void> => {
     for await (const _ of source) await goOnSoon();
   };
 
@@ -165,14 +165,14 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Telling
   };
 }
 
-interface Telling {
+interface FailureReport {
   all(listener: Listener, change: Published, meta: JsonObject): void;
   /** Tells what is after one position and not after another. When some was lost: that anything may have changed. */
   part(listener: Listener, part: Part, range: { readonly after: number; readonly through: number }): void;
 }
 
 /** A listener that throws must not keep others from hearing. */
-function createTelling(report: (error: unknown) => void): Telling {
+function createFailureReport(report: (error: unknown) => void): FailureReport {
   const one = ({ filter, call }: Listener, change: Announcement, meta: JsonObject): void => {
     if (!isWanted(change, filter)) return;
     const [method, params] = changeToNotification(change);
@@ -182,7 +182,7 @@ function createTelling(report: (error: unknown) => void): Telling {
       report(error);
     }
   };
-  const all: Telling["all"] = (listener, change, meta) => {
+  const all: FailureReport["all"] = (listener, change, meta) => {
     if (change.kind !== "anything") return one(listener, change, meta);
     for (const any of anything(listener.filter)) one(listener, any, { ...meta, [changeKeys.lost]: true });
   };

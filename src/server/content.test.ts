@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Content } from "../model/content.ts";
-import { aBlock, audio, embed, image, link, text } from "./content.ts";
+import { aBlock, audio, embeddedResource, image, resourceLink, text } from "./content.ts";
 
 const bytes = new Uint8Array([0, 255, 16]);
 const annotations = { audience: ["user"], priority: 1 } as const;
@@ -22,19 +22,27 @@ describe("blocks", () => {
       audio("AP8Q", "audio/wav", annotations),
       { type: "audio", data: "AP8Q", mimeType: "audio/wav", annotations },
     ],
-    ["a resource", embed({ uri: "a://b", text: "x" }), { type: "resource", resource: { uri: "a://b", text: "x" } }],
+    [
+      "a resource",
+      embeddedResource({ uri: "a://b", text: "x" }),
+      { type: "resource", resource: { uri: "a://b", text: "x" } },
+    ],
     [
       "a resource of bytes",
-      embed({ uri: "a://b", blob: "AP8Q" }),
+      embeddedResource({ uri: "a://b", blob: "AP8Q" }),
       { type: "resource", resource: { uri: "a://b", blob: "AP8Q" } },
     ],
     [
       "a resource with annotations",
-      embed({ uri: "a://b", text: "x" }, annotations),
+      embeddedResource({ uri: "a://b", text: "x" }, annotations),
       { type: "resource", resource: { uri: "a://b", text: "x" }, annotations },
     ],
-    ["a link", link("a://b", "b"), { type: "resource_link", uri: "a://b", name: "b" }],
-    ["a link with more", link("a://b", "b", { size: 7 }), { type: "resource_link", uri: "a://b", name: "b", size: 7 }],
+    ["a link", resourceLink("a://b", "b"), { type: "resource_link", uri: "a://b", name: "b" }],
+    [
+      "a link with more",
+      resourceLink("a://b", "b", { size: 7 }),
+      { type: "resource_link", uri: "a://b", name: "b", size: 7 },
+    ],
   ])("%s", (_, block, expected) => {
     expect(block).toStrictEqual(expected);
     expect(aBlock(block as never)).toBeUndefined();

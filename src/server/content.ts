@@ -31,12 +31,12 @@ export function audio(data: Binary, mimeType: string, annotations?: Annotations)
 }
 
 /** A resource carried in the content itself. */
-export function embed(resource: ResourceContents, annotations?: Annotations): EmbeddedResource {
+export function embeddedResource(resource: ResourceContents, annotations?: Annotations): EmbeddedResource {
   return { type: "resource", resource, ...(annotations && { annotations }) };
 }
 
 /** A pointer to a resource that the client may read. */
-export function link(uri: string, name: string, more: LinkDetails = {}): ResourceLink {
+export function resourceLink(uri: string, name: string, more: LinkDetails = {}): ResourceLink {
   return { type: "resource_link", uri, name, ...defined(more) };
 }
 

@@ -226,14 +226,14 @@ describe("the rest", () => {
     const peer = { revision: "2025-06-18", capabilities: { roots: {} }, auth: { principal: "ann" } } as const;
     const meta = { "acme/trace": "1" };
     const seen: unknown[] = [];
-    await heard((_, context) => void seen.push(context.peer, context.meta), { peer, meta });
+    await heard((_, context) => void seen.push(context.client, context.meta), { peer, meta });
     expect(seen).toEqual([peer, meta]);
   });
 
   it("its members work when they are taken apart", async () => {
     const parts = { wantsProgress, logLevel: "debug", ask: async () => ({ roots: [{ uri: "file:///a" }] }) } as const;
     const { notes, outcome } = await heard(async (_, context) => {
-      const { signal, progress, track, log, step, roots, peer, meta } = context;
+      const { signal, progress, track, log, step, roots, client: peer, meta } = context;
       progress(1);
       log("info", "x");
       for await (const _item of track([1, 2]));

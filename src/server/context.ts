@@ -3,10 +3,10 @@ import { callerMissing, McpError } from "../model/errors.ts";
 import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../model/input.ts";
 import { isAtLeast, type LogLevel } from "../model/logging.ts";
 import { isOfVendor } from "../model/notification.ts";
-import type { Auth, Peer } from "../model/peer.ts";
+import type { Auth, ClientInfo } from "../model/peer.ts";
 import type { Outcome } from "../model/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
-import type { HttpFacts } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import { redact } from "../std/redact.ts";
 import type { AskOptions, AskUrlOptions, EmptyForm } from "./ask.ts";
@@ -18,13 +18,13 @@ export interface Context {
   /** Aborts when the caller cancels or leaves, and when the time is up. */
   readonly signal: AbortSignal;
   /** Who calls: revision, name, capabilities, verified identity. */
-  readonly peer: Peer;
+  readonly client: ClientInfo;
   /** Who calls, where somebody has checked: principal, scopes, claims. Never the credentials. The same as `peer.auth`. */
   readonly auth: Auth | undefined;
   /** `_meta` of the request. */
   readonly meta: JsonObject;
   /** The HTTP request that brought the call, where it came by HTTP. Headers are unverified. */
-  readonly http: HttpFacts | undefined;
+  readonly http: HttpRequestInfo | undefined;
   /**
    * Reports progress; values must grow. A no-op when the caller does not listen.
    * Resets the handler's timeout. A promise means that the caller is slow to read:
@@ -83,7 +83,7 @@ export interface Context {
    * for long work behind proxies that cut long answers. The call goes on, and
    * nothing of it is lost. A no-op where the client could not come back.
    */
-  readonly hangUp: (retryMs?: number) => void;
+  readonly closeStream: (retryMs?: number) => void;
 }
 
 /** What a context needs of its server. */
@@ -103,7 +103,7 @@ export class RunContext implements Context {
     return this.#run.signal;
   }
 
-  get peer(): Peer {
+  get client(): ClientInfo {
     return this.#run.call.peer;
   }
 
@@ -115,13 +115,13 @@ export class RunContext implements Context {
     return this.#run.call.meta;
   }
 
-  get http(): HttpFacts | undefined {
+  get http(): HttpRequestInfo | undefined {
     return this.#run.call.http;
   }
 
-  get hangUp(): Context["hangUp"] {
+  get closeStream(): Context["closeStream"] {
     const run = this.#run;
-    return (retryMs) => run.call.hangUp?.(retryMs);
+    return (retryMs) => run.call.closeStream?.(retryMs);
   }
 
   get progress(): Context["progress"] {

@@ -3,7 +3,7 @@ import { type Failure, McpError } from "../model/errors.ts";
 import { type Method, methodRow } from "../model/methods.ts";
 import { rootsChanged } from "../model/notification.ts";
 import type { ServerCapabilities } from "../model/peer.ts";
-import { type Call, compose, type Middleware, type Outcome, type Service } from "../model/service.ts";
+import { type Call, type Middleware, type Outcome, type Service, withMiddleware } from "../model/service.ts";
 import { type Context, handlerJob } from "./context.ts";
 import type { Environment } from "./environment.ts";
 import type { CustomMethod, ServerOptions } from "./options.ts";
@@ -67,7 +67,7 @@ function isOffered({ capability, extension }: Row, capabilities: () => ServerCap
 /** Puts middleware around a service. One that throws must not show the peer more than a handler would. */
 export function guarded(service: Service, use: readonly Middleware[], env: Environment): Service {
   if (use.length === 0) return service;
-  const wrapped = compose(service, ...use);
+  const wrapped = withMiddleware(service, ...use);
   const answer = async (call: Call): Promise<Outcome> => {
     try {
       return await wrapped(call);

@@ -3,7 +3,7 @@ import type { Clock } from "../std/clock.ts";
 import type { Deadlines } from "../std/deadlines.ts";
 import type { Lazy } from "../std/lazy.ts";
 import type { Store } from "../store/store.ts";
-import type { Faults } from "./error-reporter.ts";
+import type { ErrorReporter } from "./error-reporter.ts";
 import type { Runner } from "./runs/execution.ts";
 
 /** What the parts of one server share. */
@@ -17,7 +17,7 @@ export interface Environment {
   readonly deadlines: Deadlines;
   /** The time of day, which other processes share. */
   now(): number;
-  readonly faults: Faults;
+  readonly faults: ErrorReporter;
   readonly logging: boolean;
   /** Tells the client that was asked to open a page that its user is done there. */
   readonly completeElicitation: (elicitationId: string) => void;

@@ -9,7 +9,7 @@ import {
   send,
   sendAny,
 } from "../../test/support/direct.ts";
-import { type ErrorCode, fail, McpError } from "../model/errors.ts";
+import { type ErrorCode, McpError, toolError } from "../model/errors.ts";
 import { text } from "./content.ts";
 import { prompt } from "./prompt.ts";
 import { resource } from "./resource.ts";
@@ -91,14 +91,14 @@ describe("what a tool throws", () => {
   });
 
   it("fail() is a result for the model", async () => {
-    const { faults, server } = throwing(fail("sold out"));
+    const { faults, server } = throwing(toolError("sold out"));
     const expected = { content: [text("sold out")], isError: true };
     expect([await callTool(server, "now"), await callTool(server, "later")]).toStrictEqual([expected, expected]);
     expect(faults).toEqual([]);
   });
 
   it("fail() brings its data along", async () => {
-    const { server } = throwing(fail("sold out", { left: 0 }));
+    const { server } = throwing(toolError("sold out", { left: 0 }));
     const expected = { content: [text("sold out")], isError: true, _meta: { "plugbay/error": { left: 0 } } };
     expect(await callTool(server, "now")).toStrictEqual(expected);
   });
@@ -135,7 +135,7 @@ describe("what a resource or prompt throws", () => {
   });
 
   it("fail() keeps its message", async () => {
-    const { faults, server } = throwing(fail("sold out", { left: 0 }));
+    const { faults, server } = throwing(toolError("sold out", { left: 0 }));
     const failure = { code: "internal", message: "sold out", data: { left: 0 } };
     expect(failureOf(await send(server, "prompts/get", { name: "say" }))).toStrictEqual(failure);
     expect(failureOf(await send(server, "resources/read", { uri: "a://b" }))).toStrictEqual(failure);
@@ -253,7 +253,7 @@ describe("exposeErrors", () => {
       prompts: { it: prompt({ get: now }) },
       resources: [resource("a://b", { read: now })],
       methods: { "acme/it": now },
-      use: [(next) => (call) => (call.method === "tools/list" ? now() : next(call))],
+      middleware: [(next) => (call) => (call.method === "tools/list" ? now() : next(call))],
     });
     const sent = await Promise.all([
       send(server, "tools/call", { name: "it" }),

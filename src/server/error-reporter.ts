@@ -3,7 +3,7 @@ import { type ErrorCode, type Failure, isCallerMissing, McpError, toFailure } fr
 import { toBase64Url } from "../std/base64.ts";
 
 /** Where an internal error happened. */
-export interface FaultPlace {
+export interface ErrorSource {
   /** What the peer was told, so that its report finds this one. */
   readonly id: string;
   readonly method: string;
@@ -12,10 +12,10 @@ export interface FaultPlace {
 }
 
 /** Hears of every internal error, in full. */
-export type FaultHook = (error: unknown, place: FaultPlace) => void;
+export type ErrorHook = (error: unknown, place: ErrorSource) => void;
 
 /** Turns what handlers throw into what a peer may know. */
-export interface Faults {
+export interface ErrorReporter {
   /** A failure that is safe to send. An error nobody meant for the peer is masked and reported. */
   failureOf(error: unknown, method: string, name?: string): Failure;
 }
@@ -37,7 +37,7 @@ const tellable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** With `exposed`, what the peer is told ends with the error and its stack. */
-export function createFaults(hook: FaultHook = report, exposed = false): Faults {
+export function createErrorReporter(hook: ErrorHook = report, exposed = false): ErrorReporter {
   return {
     failureOf(error, method, name) {
       if (error instanceof McpError && (tellable.has(error.code) || isCallerMissing(error))) return toFailure(error);
@@ -67,7 +67,7 @@ export function isAbort(error: unknown): boolean {
 }
 
 /** A hook that throws must not turn one fault into two. */
-function tell(hook: FaultHook, error: unknown, place: FaultPlace): void {
+function tell(hook: ErrorHook, error: unknown, place: ErrorSource): void {
   try {
     hook(error, place);
   } catch (thrown) {
@@ -75,6 +75,6 @@ function tell(hook: FaultHook, error: unknown, place: FaultPlace): void {
   }
 }
 
-function report(error: unknown, { id, method, name }: FaultPlace): void {
+function report(error: unknown, { id, method, name }: ErrorSource): void {
   console.error(`plugbay: internal error ${id} in ${method}${name === undefined ? "" : ` ${name}`}:`, error);
 }

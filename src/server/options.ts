@@ -8,23 +8,23 @@ import type { Clock } from "../std/clock.ts";
 import { defined, type OrUndefined } from "../std/defined.ts";
 import type { Store } from "../store/store.ts";
 import type { Context } from "./context.ts";
-import type { FaultHook } from "./error-reporter.ts";
-import type { Prompts } from "./prompt.ts";
+import type { ErrorHook } from "./error-reporter.ts";
+import type { PromptDefinitions } from "./prompt.ts";
 import type { ResourceDefinition } from "./resource.ts";
-import type { TaskLimits } from "./tasks/task-record.ts";
-import type { Tools } from "./tool.ts";
+import type { TaskOptions } from "./tasks/task-record.ts";
+import type { ToolDefinitions } from "./tool.ts";
 
 /** A method of your own: params in, result out. */
 export type CustomMethod = (params: JsonObject, context: Context) => JsonObject | Promise<JsonObject>;
 
 /** What a server says of itself, what it offers, and how it behaves. */
-export interface ServerOptions<T extends Tools = Tools> extends OrUndefined<Implementation> {
+export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> extends OrUndefined<Implementation> {
   /** Tells the model how to use this server. */
   readonly instructions?: string | undefined;
 
   readonly tools?: T | undefined;
   readonly resources?: readonly ResourceDefinition[] | undefined;
-  readonly prompts?: Prompts | undefined;
+  readonly prompts?: PromptDefinitions | undefined;
   /** Methods beyond the protocol, by name. */
   readonly methods?: Readonly<Record<string, CustomMethod>> | undefined;
   /**
@@ -35,7 +35,7 @@ export interface ServerOptions<T extends Tools = Tools> extends OrUndefined<Impl
   /** Hears that the roots of a client changed; `ctx.roots()` asks for them. Clients of 2026-07-28 do not say so. */
   readonly onRootsChanged?: ((context: Context) => void | Promise<void>) | undefined;
   /** Wraps every call. The first is the outermost. */
-  readonly use?: readonly Middleware[] | undefined;
+  readonly middleware?: readonly Middleware[] | undefined;
 
   /** Tells clients when lists change. Default false. */
   readonly listChanged?: boolean | undefined;
@@ -69,7 +69,7 @@ export interface ServerOptions<T extends Tools = Tools> extends OrUndefined<Impl
    */
   readonly store?: Store | Promise<Store> | undefined;
   /** Of tools that run as tasks. */
-  readonly tasks?: TaskLimits | undefined;
+  readonly tasks?: TaskOptions | undefined;
   /**
    * Keys that seal the state of questions while a client answers them: 32
    * random bytes or more each, in hex or base64. The first seals, all open. Give
@@ -78,9 +78,9 @@ export interface ServerOptions<T extends Tools = Tools> extends OrUndefined<Impl
    */
   readonly stateKeys?: readonly string[] | undefined;
   /** How long a client may take to answer. Default 10 min. */
-  readonly stateTtlMs?: number | undefined;
+  readonly askTimeoutMs?: number | undefined;
   /** Calls that may wait for answers in memory. Default 1000; older ones are run again from their start. */
-  readonly maxParked?: number | undefined;
+  readonly maxParkedCalls?: number | undefined;
 
   /**
    * For development: the message and the stack of an internal error reach the
@@ -92,7 +92,7 @@ export interface ServerOptions<T extends Tools = Tools> extends OrUndefined<Impl
    * tool or prompt that was added with a pattern that is not safe to match.
    * Default: `console.error`.
    */
-  readonly onError?: FaultHook | undefined;
+  readonly onError?: ErrorHook | undefined;
   /** For tests. */
   readonly clock?: Clock | undefined;
   /** The time of day in ms. For tests. */
@@ -111,7 +111,7 @@ const serverOptions: OptionNames<ServerOptions> = {
   resources: true,
   prompts: true,
   methods: true,
-  use: true,
+  middleware: true,
   listChanged: true,
   subscribe: true,
   logging: true,
@@ -125,8 +125,8 @@ const serverOptions: OptionNames<ServerOptions> = {
   store: true,
   tasks: true,
   stateKeys: true,
-  stateTtlMs: true,
-  maxParked: true,
+  askTimeoutMs: true,
+  maxParkedCalls: true,
   onNotification: true,
   onRootsChanged: true,
   exposeErrors: true,
@@ -135,7 +135,7 @@ const serverOptions: OptionNames<ServerOptions> = {
   now: true,
 };
 
-const otherNames: OtherNames = { middleware: "use" };
+const otherNames: OtherNames = { use: "middleware", askTimeoutMs: "askTimeoutMs" };
 
 /** Throws `invalid-definition` for options that do not exist, and for numbers that would quietly disable what they limit. */
 export function checkOptions(options: ServerOptions): void {
@@ -145,8 +145,8 @@ export function checkOptions(options: ServerOptions): void {
       throw new McpError("invalid-definition", `createServer needs a ${name}: a string that is sent to clients`);
     }
   }
-  const { pageSize = 1, stateTtlMs = 1, tasks } = options;
-  for (const [name, value = 1] of Object.entries({ pageSize, stateTtlMs, ...tasks })) {
+  const { pageSize = 1, askTimeoutMs = 1, tasks } = options;
+  for (const [name, value = 1] of Object.entries({ pageSize, askTimeoutMs, ...tasks })) {
     const least = name === "afterMs" ? 0 : 1;
     if (!(value >= least)) {
       throw new McpError("invalid-definition", `the option ${name} must be at least ${least}, not ${value}`);

@@ -52,7 +52,7 @@ export function prompt(options: Omit<PromptDefinition, typeof kit>): PromptDefin
 }
 
 /** Prompts by name. */
-export type Prompts = Readonly<Record<string, PromptDefinition>>;
+export type PromptDefinitions = Readonly<Record<string, PromptDefinition>>;
 
 /** A prompt that is ready to be asked for. */
 export interface ReadyPrompt {

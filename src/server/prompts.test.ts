@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { complete, failureOf, faultLog, send } from "../../test/support/direct.ts";
 import type { PromptMessage } from "../model/prompt.ts";
-import { embed, image, text } from "./content.ts";
+import { embeddedResource, image, text } from "./content.ts";
 import { type PromptDefinition, type PromptOptions, type PromptReturn, prompt } from "./prompt.ts";
 import { createServer } from "./server.ts";
 
@@ -27,8 +27,8 @@ describe("what get may return", () => {
     ["a full result", { messages: [answer], _meta: { a: 1 } }, { messages: [answer], _meta: { a: 1 } }],
     [
       "an embedded resource",
-      embed({ uri: "a://b", text: "t" }),
-      { messages: [fromUser(embed({ uri: "a://b", text: "t" }))] },
+      embeddedResource({ uri: "a://b", text: "t" }),
+      { messages: [fromUser(embeddedResource({ uri: "a://b", text: "t" }))] },
     ],
   ])("%s", async (_, value, expected) => {
     expect(await complete(withPrompt(prompt({ get: () => value })), "prompts/get", { name: "p" })).toStrictEqual(

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { complete, makeCall, peer, send } from "../../test/support/direct.ts";
 import type { Json } from "../json/json.ts";
 import type { Outcome } from "../model/service.ts";
-import type { HttpFacts } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { createServer } from "./server.ts";
 import { tool } from "./tool.ts";
 
@@ -21,7 +21,7 @@ const annotated = (annotation: Json) =>
     },
   });
 
-const http = (headers: Readonly<Record<string, string>>): HttpFacts => ({
+const http = (headers: Readonly<Record<string, string>>): HttpRequestInfo => ({
   method: "POST",
   url: "/mcp",
   header: (name) => headers[name],

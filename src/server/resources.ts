@@ -6,7 +6,7 @@ import { createRegistry, type Registry } from "./registry.ts";
 import { notFound, type ReadyResource, type ReadyTemplate, type ResourceDefinition } from "./resource.ts";
 
 /** The resources and templates of a server. What serves them comes with their definitions. */
-export interface ResourceShelf {
+export interface ResourceRegistry {
   /** True once there was any, also when it is gone again. */
   wasUsed(): boolean;
   readonly templates: Registry<ReadyTemplate, Result<"resources/templates/list">>;
@@ -19,7 +19,7 @@ export interface ResourceShelf {
   read(call: Call<"resources/read">): Outcome<"resources/read"> | Promise<Outcome<"resources/read">>;
 }
 
-export function createResourceShelf(env: Environment, onChange: () => void): ResourceShelf {
+export function createResourceRegistry(env: Environment, onChange: () => void): ResourceRegistry {
   const fixed = createRegistry<ReadyResource, Result<"resources/list">>({
     noun: "resource",
     member: "resources",

@@ -4,10 +4,10 @@ import { callTool, complete, failureOf, faultLog, send, sendAny } from "../../te
 import { gate } from "../../test/support/served.ts";
 import { connect } from "../connect/connect.ts";
 import type { JsonObject } from "../json/json.ts";
-import { fail, McpError } from "../model/errors.ts";
+import { McpError, toolError } from "../model/errors.ts";
 import type { GetPromptResult } from "../model/prompt.ts";
 import { type Middleware, type Outcome, type Service, withCall } from "../model/service.ts";
-import type { FaultHook } from "./error-reporter.ts";
+import type { ErrorHook } from "./error-reporter.ts";
 import { prompt } from "./prompt.ts";
 import { resource } from "./resource.ts";
 import { createServer } from "./server.ts";
@@ -18,7 +18,7 @@ const tools = { hi: tool({ run: () => "hi" }) };
 
 describe("a server without a connection", () => {
   it("C30: answers a call on its own, with no session and nothing kept for the next", async () => {
-    const server = createServer({ ...info, tools: { who: tool({ run: (_, { peer }) => peer.revision }) } });
+    const server = createServer({ ...info, tools: { who: tool({ run: (_, { client: peer }) => peer.revision }) } });
     expect(await callTool(server, "who")).toEqual({ content: [{ type: "text", text: "2026-07-28" }] });
     expect(failureOf(await sendAny(server, "initialize", {}))).toMatchObject({ code: "method-not-found" });
     expect(failureOf(await sendAny(server, "ping", {}))).toMatchObject({ code: "method-not-found" });
@@ -148,7 +148,7 @@ describe("a pattern that could take for ever", () => {
   it("in what is added while the server runs is told to the operator, and the others are served", async () => {
     const told: unknown[] = [];
     const both = gate();
-    const onError: FaultHook = (error, { method, name }) => {
+    const onError: ErrorHook = (error, { method, name }) => {
       if (told.push([(error as McpError).message, method, name]) === 2) both.open();
     };
     const server = createServer({ ...info, tools, prompts: {}, onError });
@@ -181,7 +181,7 @@ describe("middleware", () => {
   it("wraps every call, the first outermost", async () => {
     const log: string[] = [];
     const hi = tool({ run: () => void log.push("run") });
-    const server = createServer({ ...info, tools: { hi }, use: [tracing("a", log), tracing("b", log)] });
+    const server = createServer({ ...info, tools: { hi }, middleware: [tracing("a", log), tracing("b", log)] });
     await callTool(server, "hi");
     expect(log).toEqual(["a before", "b before", "run", "b after", "a after"]);
     log.length = 0;
@@ -192,7 +192,11 @@ describe("middleware", () => {
   it("may answer by itself", async () => {
     const seen: string[] = [];
     const closed: Middleware = () => async () => ({ kind: "failed", failure: { code: "rejected", message: "closed" } });
-    const server = createServer({ ...info, tools: { hi: tool({ run: () => void seen.push("run") }) }, use: [closed] });
+    const server = createServer({
+      ...info,
+      tools: { hi: tool({ run: () => void seen.push("run") }) },
+      middleware: [closed],
+    });
     expect(failureOf(await send(server, "tools/call", { name: "hi" }))).toEqual({
       code: "rejected",
       message: "closed",
@@ -203,8 +207,8 @@ describe("middleware", () => {
   it("may change a call", async () => {
     const auth: Middleware = (next) => (call) =>
       next(withCall(call, { peer: { ...call.peer, auth: { principal: "ann" } } }));
-    const who = tool({ run: (_, { peer }) => peer.auth?.principal });
-    const server = createServer({ ...info, tools: { who }, use: [auth] });
+    const who = tool({ run: (_, { client: peer }) => peer.auth?.principal });
+    const server = createServer({ ...info, tools: { who }, middleware: [auth] });
     expect(await callTool(server, "who")).toEqual({ content: [{ type: "text", text: "ann" }] });
   });
 
@@ -225,7 +229,7 @@ describe("middleware", () => {
     ],
   ])("C42: that %s is masked like a handler", async (_, broken) => {
     const { faults, onError } = faultLog();
-    const server = createServer({ ...info, onError, tools, use: [broken] });
+    const server = createServer({ ...info, onError, tools, middleware: [broken] });
     const failure = failureOf(await send(server, "tools/call", { name: "hi" }));
     expect(failure).toMatchObject({ code: "internal", message: `internal error, id ${faults[0]?.[1].id}` });
     expect(faults).toMatchObject([[{ message: "secret" }, { method: "tools/call" }]]);
@@ -234,7 +238,7 @@ describe("middleware", () => {
   it("that throws an error for the peer has it told", async () => {
     const { faults, onError } = faultLog();
     const closed: Middleware = () => () => Promise.reject(new McpError("rejected", "closed", { data: { until: 8 } }));
-    const server = createServer({ ...info, onError, tools, use: [closed] });
+    const server = createServer({ ...info, onError, tools, middleware: [closed] });
     const failure = { code: "rejected", message: "closed", data: { until: 8 } };
     expect(failureOf(await send(server, "tools/list", {}))).toEqual(failure);
     expect(faults).toEqual([]);
@@ -242,7 +246,7 @@ describe("middleware", () => {
 
   it("that gives another service does not change that service", async () => {
     const other = createServer({ name: "other", version: "2", tools });
-    const server = createServer({ ...info, use: [() => other] });
+    const server = createServer({ ...info, middleware: [() => other] });
     expect([server.info.name, other.info.name]).toEqual(["shop", "other"]);
     expect(await callTool(server, "hi")).toEqual({ content: [{ type: "text", text: "hi" }] });
   });
@@ -254,7 +258,7 @@ describe("methods of your own", () => {
     const server = createServer({
       ...info,
       methods: {
-        "acme/time": (params, { peer }) => {
+        "acme/time": (params, { client: peer }) => {
           seen.push(params, peer.revision);
           return { now: 7 };
         },
@@ -276,7 +280,7 @@ describe("methods of your own", () => {
       onError,
       methods: {
         "x/told": failing(new McpError("application", "busy", { number: 429 })),
-        "x/read": failing(fail("sold out")),
+        "x/read": failing(toolError("sold out")),
         "x/masked": failing(new Error("secret")),
       },
     });
@@ -341,8 +345,8 @@ describe("a server is a service", () => {
   });
 });
 
-it.each([0, -1, Number.NaN])("a state that lives %d ms is refused: no answer could ever be in time", (stateTtlMs) => {
-  expect(() => createServer({ ...info, stateTtlMs })).toThrow("the option stateTtlMs must be at least 1");
+it.each([0, -1, Number.NaN])("a state that lives %d ms is refused: no answer could ever be in time", (askTimeoutMs) => {
+  expect(() => createServer({ ...info, askTimeoutMs })).toThrow("the option askTimeoutMs must be at least 1");
 });
 
 it("a secret that could be guessed is refused when the server is defined", () => {

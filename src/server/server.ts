@@ -16,15 +16,15 @@ import { noCompletion } from "./completion.ts";
 import { findFlaw, kit, type Provable } from "./definition.ts";
 import { createDispatch, createNotificationHandler, guarded, type Handlers } from "./dispatcher.ts";
 import type { Environment } from "./environment.ts";
-import { createFaults, type Faults } from "./error-reporter.ts";
+import { createErrorReporter, type ErrorReporter } from "./error-reporter.ts";
 import { checkOptions, infoOf, type ServerOptions } from "./options.ts";
 import type { PromptDefinition } from "./prompt.ts";
 import { createPromptBook, type PromptBook } from "./prompts.ts";
 import type { ResourceDefinition } from "./resource.ts";
-import { createResourceShelf, type ResourceShelf } from "./resources.ts";
+import { createResourceRegistry, type ResourceRegistry } from "./resources.ts";
 import { createRunner } from "./runs/runner.ts";
 import type { TaskManager } from "./tasks/task-manager.ts";
-import type { ToolDefinition, Tools } from "./tool.ts";
+import type { ToolDefinition, ToolDefinitions } from "./tool.ts";
 import { createToolBox, type ToolBox } from "./tools.ts";
 
 /** Things of one kind that can be added and removed while the server runs. */
@@ -88,7 +88,7 @@ export interface Server<T extends ToolTypes = ToolTypes> extends Typed<T> {
  * out when the server is first asked what it is: then serving and connecting fail
  * with `invalid-definition`.
  */
-export function createServer<const T extends Tools = Record<never, never>>(
+export function createServer<const T extends ToolDefinitions = Record<never, never>>(
   options: ServerOptions<T>,
 ): Server<{ readonly [N in keyof T]: NonNullable<T[N]["~types"]> }> {
   checkOptions(options);
@@ -127,7 +127,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
   };
   const tools = createToolBox({ env, tasks: manager.load, onChange: changed("tools") });
   const prompts = createPromptBook(env, changed("prompts"));
-  const resources = createResourceShelf(env, changed("resources"));
+  const resources = createResourceRegistry(env, changed("resources"));
   const offers = { tools, prompts, resources };
   for (const [name, definition] of Object.entries(options.tools ?? {})) tools.define(name, definition);
   for (const [name, definition] of Object.entries(options.prompts ?? {})) prompts.define(name, definition);
@@ -160,7 +160,7 @@ export function createServer<const T extends Tools = Record<never, never>>(
   };
   const methods = options.methods ?? {};
   const core = createDispatch({ handlers, methods, env, capabilities });
-  return Object.assign(guarded(core, options.use ?? [], env), {
+  return Object.assign(guarded(core, options.middleware ?? [], env), {
     info,
     tools: collection(tools, env.faults, "tools/call"),
     prompts: collection(prompts, env.faults, "prompts/get"),
@@ -212,8 +212,8 @@ function createEnvironment(
     runner: createRunner({
       stateKeys: options.stateKeys,
       deadlines,
-      stateTtlMs: options.stateTtlMs ?? 600_000,
-      maxParked: options.maxParked ?? 1_000,
+      askTimeoutMs: options.askTimeoutMs ?? 600_000,
+      maxParkedCalls: options.maxParkedCalls ?? 1_000,
       requestBound: clock.requestBound,
       now,
       store,
@@ -223,7 +223,7 @@ function createEnvironment(
     clock,
     deadlines,
     now,
-    faults: createFaults(options.onError, options.exposeErrors),
+    faults: createErrorReporter(options.onError, options.exposeErrors),
     logging: options.logging === true,
     completeElicitation,
     pageSize: options.pageSize ?? 1_000,
@@ -241,7 +241,7 @@ interface Box<D> {
   remove(name: string): boolean;
 }
 
-function collection<D>(box: Box<D>, faults: Faults, method: Method): Collection<D> {
+function collection<D>(box: Box<D>, faults: ErrorReporter, method: Method): Collection<D> {
   return {
     get names() {
       return box.names();
@@ -268,7 +268,7 @@ function announcements({ announce }: Changes): Announcements {
 interface Offers {
   readonly tools: ToolBox;
   readonly prompts: PromptBook;
-  readonly resources: ResourceShelf;
+  readonly resources: ResourceRegistry;
 }
 
 /**

@@ -96,7 +96,7 @@ export function tool<
 }
 
 /** Tools by name. */
-export type Tools = Readonly<Record<string, ToolDefinition>>;
+export type ToolDefinitions = Readonly<Record<string, ToolDefinition>>;
 
 /** What a typed caller passes. Where any object will do, it may be left out. */
 type Arguments<V> = { readonly [name: string]: unknown } extends Required<V> ? object : V;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { callTool, complete, failureOf, faultLog, send } from "../../test/support/direct.ts";
 import type { Json, JsonObject } from "../json/json.ts";
 import type { CallToolResult } from "../model/tool.ts";
-import { image, link, text } from "./content.ts";
+import { image, resourceLink, text } from "./content.ts";
 import { createServer } from "./server.ts";
 import { tool } from "./tool.ts";
 
@@ -22,7 +22,7 @@ async function resultsOf(value: unknown): Promise<readonly CallToolResult[]> {
 describe("plain return values", () => {
   const block = text("hi");
   const picture = image(new Uint8Array([1, 2, 3]), "image/png");
-  const full = { content: [block, link("a://b", "b")], structuredContent: { a: 1 }, _meta: { m: 1 } };
+  const full = { content: [block, resourceLink("a://b", "b")], structuredContent: { a: 1 }, _meta: { m: 1 } };
 
   it.each<[string, unknown, CallToolResult]>([
     ["a string", "hi", { content: [block] }],

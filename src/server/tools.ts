@@ -11,7 +11,7 @@ import type { CallToolParams, CallToolResult, Tool } from "../model/tool.ts";
 import { lazyCompiler } from "../schema/to-validator.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
-import type { HttpFacts } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { lazy } from "../std/lazy.ts";
 import { aBlock, isBlockLike, isBytes, NOT_BYTES } from "./content.ts";
 import { RunContext } from "./context.ts";
@@ -265,7 +265,7 @@ function complete(result: CallToolResult): Outcome<"tools/call"> {
 /** The arguments of a tool that HTTP headers repeat. */
 interface RepeatedParams extends Provable {
   /** Why the headers of a call say something else than its arguments, if so. */
-  problem(args: JsonObject, http: HttpFacts): Promise<string | undefined>;
+  problem(args: JsonObject, http: HttpRequestInfo): Promise<string | undefined>;
 }
 
 /** Undefined for a schema without such arguments. What reads them is loaded only where there are some. */

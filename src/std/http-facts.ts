@@ -1,5 +1,5 @@
 /** What is known of the HTTP request that brought a call. Header names are lower case. */
-export interface HttpFacts {
+export interface HttpRequestInfo {
   readonly method: string;
   /** Path with query, as sent. */
   readonly url: string;
@@ -14,7 +14,7 @@ export interface HttpFacts {
 }
 
 /** Keeps what a request began going until the returned function is called, where a platform needs to be told. */
-export function holdRequest(http: HttpFacts | undefined): () => void {
+export function holdRequest(http: HttpRequestInfo | undefined): () => void {
   let letGo = (): void => {};
   if (http?.waitUntil !== undefined) {
     const held = new Promise<void>((resolve) => {

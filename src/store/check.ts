@@ -1,4 +1,4 @@
-import { type AppendOptions, type ListOptions, type PutOptions, StoreError } from "./store.ts";
+import { type AppendOptions, type PutOptions, StoreError, type StoreListOptions } from "./store.ts";
 
 const MAX_NAME = 512;
 
@@ -8,8 +8,9 @@ export function checkName(name: string): void {
 }
 
 /** Throws `invalid` unless it is a time that something can live. */
-export function checkTtl(ttl: number | undefined): void {
-  if (ttl !== undefined && !(ttl > 0 && Number.isFinite(ttl))) throw invalid(`a time to live is above 0, not ${ttl}`);
+export function checkTtl(ttlMs: number | undefined): void {
+  if (ttlMs !== undefined && !(ttlMs > 0 && Number.isFinite(ttlMs)))
+    throw invalid(`a time to live is above 0, not ${ttlMs}`);
 }
 
 /** Throws `invalid` unless it is a whole number of at least `least`. */
@@ -24,22 +25,22 @@ export function checkAmount(amount: number): void {
 }
 
 /** Throws `invalid` unless something can be put so. */
-export function checkPut(name: string, { ttl, group }: PutOptions): void {
+export function checkPut(name: string, { ttlMs, group }: PutOptions): void {
   checkName(name);
-  checkTtl(ttl);
+  checkTtl(ttlMs);
   if (group !== undefined) checkName(group);
 }
 
 /** Throws `invalid` unless a group can be listed so. */
-export function checkList(group: string, { limit }: ListOptions): void {
+export function checkList(group: string, { limit }: StoreListOptions): void {
   checkName(group);
   checkCount("a limit", limit, 1);
 }
 
 /** Throws `invalid` unless something can be appended so. */
-export function checkAppend(name: string, { ttl, keep }: AppendOptions): void {
+export function checkAppend(name: string, { ttlMs, keep }: AppendOptions): void {
   checkName(name);
-  checkTtl(ttl);
+  checkTtl(ttlMs);
   checkCount("what is kept", keep, 0);
 }
 

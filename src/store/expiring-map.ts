@@ -14,8 +14,8 @@ export interface ExpiringMap<T> {
 /** Makes maps that share one timer. */
 export interface Expiry {
   now(): number;
-  /** The time `ttl` from now; never when it is left out. */
-  after(ttl: number | undefined): number;
+  /** The time `ttlMs` from now; never when it is left out. */
+  after(ttlMs: number | undefined): number;
   /** `forget` is told what is dropped because it was due. */
   newMap<T>(forget?: (name: string, item: T) => void): ExpiringMap<T>;
   /** Gives back the memory of what was due a while ago, without waiting for the timer. */
@@ -81,7 +81,7 @@ export function createExpiry(clock: Clock): Expiry {
 
   return {
     now: () => clock.now(),
-    after: (ttl) => (ttl === undefined ? Number.POSITIVE_INFINITY : clock.now() + ttl),
+    after: (ttlMs) => (ttlMs === undefined ? Number.POSITIVE_INFINITY : clock.now() + ttlMs),
     sweep,
     newMap: (forget) => createMap({ now: () => clock.now(), watch, unwatch, forget }),
     stop() {

@@ -1,8 +1,8 @@
 import { checkName, checkTtl } from "./check.ts";
 import type { Expiry } from "./expiring-map.ts";
-import type { Lease, Leases } from "./store.ts";
+import type { Lease, StoreLeases } from "./store.ts";
 
-export interface MemoryLeases extends Leases {
+export interface MemoryLeases extends StoreLeases {
   /** Whether a write with this fence may happen: always without one. */
   allows(name: string, fence: number | undefined): boolean;
 }
@@ -40,13 +40,13 @@ export function memoryLeases(expiry: Expiry, ensureOpen: () => void): MemoryLeas
     return lease?.token === token && isHeld(lease);
   };
 
-  const leaseOf = (name: string, token: number, ttl: number): Lease => ({
+  const leaseOf = (name: string, token: number, ttlMs: number): Lease => ({
     name,
     token,
     renew() {
       ensureOpen();
       if (!holds(name, token)) return false;
-      hold(name, token, expiry.after(ttl));
+      hold(name, token, expiry.after(ttlMs));
       return true;
     },
     release() {
@@ -56,14 +56,14 @@ export function memoryLeases(expiry: Expiry, ensureOpen: () => void): MemoryLeas
   });
 
   return {
-    acquire(name, ttl) {
+    acquire(name, ttlMs) {
       ensureOpen();
       checkName(name);
-      checkTtl(ttl);
+      checkTtl(ttlMs);
       if (isHeld(newest.get(name))) return undefined;
       lastToken++;
-      hold(name, lastToken, expiry.after(ttl));
-      return leaseOf(name, lastToken, ttl);
+      hold(name, lastToken, expiry.after(ttlMs));
+      return leaseOf(name, lastToken, ttlMs);
     },
     held(name) {
       ensureOpen();

@@ -61,12 +61,12 @@ describe("memoryStore", () => {
     await store.values.put("a", "1");
     await store.streams.append("a", ["1"]);
     expect(clock.pending).toBe(0);
-    await store.values.put("b", "1", { ttl: 1_000 });
+    await store.values.put("b", "1", { ttlMs: 1_000 });
     await store.values.add("b", 1, 1_000);
     expect(clock.pending).toBe(1);
     clock.advance(60_000);
     expect(clock.pending).toBe(0);
-    await store.values.put("b", "1", { ttl: 1_000 });
+    await store.values.put("b", "1", { ttlMs: 1_000 });
     await store.close();
     expect(clock.pending).toBe(0);
   });

@@ -4,7 +4,7 @@ import { createExpiry, type Expiry } from "./expiring-map.ts";
 import { memoryLeases } from "./memory-leases.ts";
 import { memoryStreams } from "./memory-streams.ts";
 import { type MakeRoom, memoryValues } from "./memory-values.ts";
-import { type Store, StoreError, type Topics } from "./store.ts";
+import { type Store, StoreError, type StoreTopics } from "./store.ts";
 import { createSubscriptionQueue, type SubscriptionQueue } from "./subscription-queue.ts";
 
 export interface MemoryStoreOptions {
@@ -42,7 +42,7 @@ export function createMemoryStore(expiry: Expiry, makeRoom?: MakeRoom): Store {
   };
 }
 
-interface MemoryTopics extends Topics {
+interface MemoryTopics extends StoreTopics {
   /** Ends all subscriptions. */
   end(): void;
 }

@@ -1,7 +1,7 @@
 import { checkAppend, checkCount, checkName } from "./check.ts";
 import type { Expiry } from "./expiring-map.ts";
 import type { MemoryLeases } from "./memory-leases.ts";
-import type { Reading, Streams } from "./store.ts";
+import type { StoreStreams, StreamPage } from "./store.ts";
 
 /** The events that are kept, and the position of the last one there ever was. */
 interface Stream {
@@ -20,7 +20,7 @@ export interface MemoryParts {
   ensureOpen(): void;
 }
 
-export function memoryStreams({ expiry, leases, ensureOpen }: MemoryParts): Streams {
+export function memoryStreams({ expiry, leases, ensureOpen }: MemoryParts): StoreStreams {
   const streams = expiry.newMap<Stream>();
 
   return {
@@ -32,7 +32,7 @@ export function memoryStreams({ expiry, leases, ensureOpen }: MemoryParts): Stre
       for (const text of texts) stream.texts.push(text);
       stream.last += texts.length;
       dropOldest(stream, stream.texts.length - (options.keep ?? Number.POSITIVE_INFINITY));
-      const due = expiry.after(options.ttl);
+      const due = expiry.after(options.ttlMs);
       if (due !== stream.due) {
         stream.due = due;
         streams.set(name, stream, due);
@@ -70,7 +70,7 @@ function dropOldest({ texts }: Stream, count: number): void {
   if (count > 0) texts.splice(0, count);
 }
 
-function readStream(stream: Stream | undefined, after: number, limit: number): Reading {
+function readStream(stream: Stream | undefined, after: number, limit: number): StreamPage {
   if (stream === undefined) return { events: [], last: 0, lost: after > 0 };
   const start = dropped(stream);
   const skipped = Math.max(0, after - start);

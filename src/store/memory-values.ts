@@ -1,23 +1,23 @@
 import { checkAmount, checkList, checkName, checkPut, checkTtl } from "./check.ts";
 import type { ExpiringMap } from "./expiring-map.ts";
 import type { MemoryParts } from "./memory-streams.ts";
-import type { Conditions, NamedValue, Value, Values } from "./store.ts";
+import type { NamedValue, StoredValue, StoreValues, WriteConditions } from "./store.ts";
 
 /** Called before a value is added. Drops some, or throws, where there are too many. */
 export type MakeRoom = (values: ExpiringMap<unknown>, drop: (name: string) => void) => void;
 
-interface Stored extends Value {
+interface Stored extends StoredValue {
   readonly group: string | undefined;
 }
 
 const LIST_MAX = 100;
 
-export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRoom?: MakeRoom): Values {
+export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRoom?: MakeRoom): StoreValues {
   const groups = memoryGroups();
   const values = expiry.newMap<Stored>((name, { group }) => groups.leave(group, name));
   let lastVersion = 0;
 
-  const isMet = (name: string, { version, fence }: Conditions): boolean =>
+  const isMet = (name: string, { version, fence }: WriteConditions): boolean =>
     (version === undefined || version === (values.get(name)?.version ?? null)) && leases.allows(name, fence);
 
   const remove = (name: string): boolean => {
@@ -42,17 +42,17 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRo
       if (before?.group !== options.group) groups.leave(before?.group, name);
       lastVersion++;
       const version = String(lastVersion);
-      values.set(name, { text, version, group: options.group }, expiry.after(options.ttl));
+      values.set(name, { text, version, group: options.group }, expiry.after(options.ttlMs));
       groups.join(options.group, name);
       return version;
     },
-    touch(name, ttl) {
+    touch(name, ttlMs) {
       ensureOpen();
       checkName(name);
-      checkTtl(ttl);
+      checkTtl(ttlMs);
       const value = values.get(name);
       if (value === undefined) return false;
-      values.set(name, value, expiry.after(ttl));
+      values.set(name, value, expiry.after(ttlMs));
       return true;
     },
     delete(name, options = {}) {
@@ -69,15 +69,15 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRo
   };
 }
 
-function memoryNumbers({ expiry, ensureOpen }: MemoryParts): Values["add"] {
+function memoryNumbers({ expiry, ensureOpen }: MemoryParts): StoreValues["add"] {
   const numbers = expiry.newMap<{ sum: number }>();
-  return (name, amount, ttl) => {
+  return (name, amount, ttlMs) => {
     ensureOpen();
     checkName(name);
     checkAmount(amount);
-    checkTtl(ttl);
+    checkTtl(ttlMs);
     const number = numbers.get(name);
-    if (number === undefined) numbers.set(name, { sum: amount }, expiry.after(ttl));
+    if (number === undefined) numbers.set(name, { sum: amount }, expiry.after(ttlMs));
     else number.sum += amount;
     return number?.sum ?? amount;
   };

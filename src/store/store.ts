@@ -11,10 +11,10 @@ import type { Awaitable } from "../std/awaitable.ts";
  * Redis beyond it.
  */
 export interface Store extends AsyncDisposable {
-  readonly values: Values;
-  readonly streams: Streams;
-  readonly topics: Topics;
-  readonly leases: Leases;
+  readonly values: StoreValues;
+  readonly streams: StoreStreams;
+  readonly topics: StoreTopics;
+  readonly leases: StoreLeases;
   /** Whether it outlives this process, so that work can be taken up by another one. */
   readonly durable: boolean;
   /** Ends all subscriptions. What is under way settles first; calls after it reject with `closed`. Never throws. */
@@ -22,47 +22,47 @@ export interface Store extends AsyncDisposable {
 }
 
 /** Texts by name, each with a version that changes with every write. */
-export interface Values {
-  get(name: string): Awaitable<Value | undefined>;
+export interface StoreValues {
+  get(name: string): Awaitable<StoredValue | undefined>;
   /** Writes, unless a condition does not hold: then nothing is written and it resolves to undefined. The new version else. */
   put(name: string, text: string, options?: PutOptions): Awaitable<string | undefined>;
   /** Gives a value another time to live. False when there is none. The version stays. */
-  touch(name: string, ttl: number): Awaitable<boolean>;
+  touch(name: string, ttlMs: number): Awaitable<boolean>;
   /** False when there was none, or a condition did not hold. */
-  delete(name: string, options?: Conditions): Awaitable<boolean>;
+  delete(name: string, options?: WriteConditions): Awaitable<boolean>;
   /** What was put with `group`, in the order of names (by UTF-16 units): at most `limit` (100), those after `after`. */
-  list(group: string, options?: ListOptions): Awaitable<readonly NamedValue[]>;
+  list(group: string, options?: StoreListOptions): Awaitable<readonly NamedValue[]>;
   /**
-   * Adds to a number that starts at zero and is forgotten `ttl` after its first addition. Resolves to the sum. Numbers live
-   * apart: {@link Values.get} does not see them.
+   * Adds to a number that starts at zero and is forgotten `ttlMs` after its first addition. Resolves to the sum. Numbers live
+   * apart: {@link StoreValues.get} does not see them.
    */
-  add(name: string, amount: number, ttl: number): Awaitable<number>;
+  add(name: string, amount: number, ttlMs: number): Awaitable<number>;
 }
 
-export interface Value {
+export interface StoredValue {
   readonly text: string;
   readonly version: string;
 }
 
-export interface NamedValue extends Value {
+export interface NamedValue extends StoredValue {
   readonly name: string;
 }
 
-export interface Conditions {
+export interface WriteConditions {
   /** Only if this is the version now; null: only if there is no value. */
   readonly version?: string | null | undefined;
   /** Only if no lease on this name was given after the one with this token. */
   readonly fence?: number | undefined;
 }
 
-export interface PutOptions extends Conditions {
+export interface PutOptions extends WriteConditions {
   /** Forgotten after this time. For ever when left out, also if an earlier value had a time to live. */
-  readonly ttl?: number | undefined;
+  readonly ttlMs?: number | undefined;
   /** Listed under this name too. The same on every write of one name; left out, it is not listed. */
   readonly group?: string | undefined;
 }
 
-export interface ListOptions {
+export interface StoreListOptions {
   readonly after?: string | undefined;
   readonly limit?: number | undefined;
 }
@@ -71,14 +71,14 @@ export interface ListOptions {
  * Append-only sequences of texts, counted from 1. Positions are never used twice, even when all events are gone. A stream
  * that was deleted or forgotten is a new one, counted from 1, when something is added again.
  */
-export interface Streams {
+export interface StoreStreams {
   /**
    * Adds texts in their order and resolves to the position of the last one. Undefined, and nothing is added, when the fence
    * does not hold. Readers see all of them or none.
    */
   append(name: string, texts: readonly string[], options?: AppendOptions): Awaitable<number | undefined>;
   /** At most `limit` (1,000) events after a position, oldest first. */
-  read(name: string, after: number, limit?: number): Awaitable<Reading>;
+  read(name: string, after: number, limit?: number): Awaitable<StreamPage>;
   /** Drops events up to and with this position. */
   trim(name: string, through: number): Awaitable<void>;
   delete(name: string): Awaitable<void>;
@@ -86,13 +86,13 @@ export interface Streams {
 
 export interface AppendOptions {
   /** The stream is forgotten when nothing was added for this long. For ever when left out. */
-  readonly ttl?: number | undefined;
+  readonly ttlMs?: number | undefined;
   /** How many events are kept at least; somewhat more may be. All when left out. */
   readonly keep?: number | undefined;
   readonly fence?: number | undefined;
 }
 
-export interface Reading {
+export interface StreamPage {
   readonly events: readonly StreamEvent[];
   /** The position of the newest event there ever was; 0 when there was none. */
   readonly last: number;
@@ -109,27 +109,27 @@ export interface StreamEvent {
 }
 
 /** Messages to whoever listens now. */
-export interface Topics {
+export interface StoreTopics {
   /** Resolves when every subscriber that is there will get it. */
   publish(topic: string, text: string): Awaitable<void>;
   /**
    * Listens from now on: what is published after this resolved is delivered once and in order, also when the connection to
    * the store breaks in between. A subscriber that was away or behind for too long gets `gap` in the place of what it missed.
    */
-  subscribe(topic: string): Promise<Subscription>;
+  subscribe(topic: string): Promise<TopicSubscription>;
 }
 
 /** Reading ends when the subscription or the store is closed. */
-export interface Subscription extends AsyncIterable<Message>, AsyncDisposable {
+export interface TopicSubscription extends AsyncIterable<TopicMessage>, AsyncDisposable {
   close(): Promise<void>;
 }
 
-export type Message = { readonly kind: "message"; readonly text: string } | { readonly kind: "gap" };
+export type TopicMessage = { readonly kind: "message"; readonly text: string } | { readonly kind: "gap" };
 
 /** Who may work on something: at most one holder at a time. */
-export interface Leases {
+export interface StoreLeases {
   /** Takes what nobody holds. Undefined while somebody does. */
-  acquire(name: string, ttl: number): Awaitable<Lease | undefined>;
+  acquire(name: string, ttlMs: number): Awaitable<Lease | undefined>;
   /** Whether somebody holds it now. */
   held(name: string): Awaitable<boolean>;
 }
@@ -138,7 +138,7 @@ export interface Lease {
   readonly name: string;
   /** Larger than the token of any earlier lease on this name. Writes with `fence: token` fail once there is a later one. */
   readonly token: number;
-  /** Holds it for another `ttl` from now. False when it was lost: it ran out, also if nobody took it since. */
+  /** Holds it for another `ttlMs` from now. False when it was lost: it ran out, also if nobody took it since. */
   renew(): Awaitable<boolean>;
   /** Gives it back, if it is still held. */
   release(): Awaitable<void>;
@@ -158,6 +158,6 @@ export class StoreError extends Error {
 }
 
 /** True when the same may work in a moment. */
-export function isAway(error: unknown): boolean {
+export function isUnavailable(error: unknown): boolean {
   return error instanceof StoreError && error.code === "unavailable";
 }

@@ -1,9 +1,9 @@
 import { asyncQueue } from "../std/async-queue.ts";
-import type { Message, Subscription } from "./store.ts";
+import type { TopicMessage, TopicSubscription } from "./store.ts";
 
 /** What one subscriber has yet to read. */
 export interface SubscriptionQueue {
-  readonly subscription: Subscription;
+  readonly subscription: TopicSubscription;
   deliver(text: string): void;
   /** Something was missed. */
   miss(): void;
@@ -19,7 +19,7 @@ export const QUEUE_MAX = 10_000;
  * `gap` in the place of all of them. `left` is called once, when the subscriber closes.
  */
 export function createSubscriptionQueue(left: () => void): SubscriptionQueue {
-  let queue = asyncQueue<Message>();
+  let queue = asyncQueue<TopicMessage>();
   let ended = false;
 
   /** Nobody waits on what is dropped here: a reader waits only while there is nothing to read. */
@@ -57,4 +57,4 @@ export function createSubscriptionQueue(left: () => void): SubscriptionQueue {
   };
 }
 
-const gap: Message = { kind: "gap" };
+const gap: TopicMessage = { kind: "gap" };

@@ -1,8 +1,8 @@
 /// <reference path="../index.ts" preserve="true" />
 export type { Client } from "../client/client.ts";
 export type { Watch } from "../client/listen.ts";
-export type { TaskHandle, Tasks } from "../client/tasks.ts";
-export type { ToolFunction, Tools } from "../client/typed-tools.ts";
+export type { ClientTasks, TaskHandle } from "../client/tasks.ts";
+export type { ToolFunction, ToolFunctions } from "../client/typed-tools.ts";
 export type { Channel } from "../jsonrpc/channel.ts";
 export type {
   Batch,
@@ -19,15 +19,15 @@ export type {
   Success,
   Undelivered,
 } from "../jsonrpc/message.ts";
-export { memoryChannels } from "../transport/memory-channels.ts";
+export { createMemoryChannels } from "../transport/memory-channels.ts";
 export { createManualClock, type ManualClock } from "./clock.ts";
 export { createFakePeer, type FakePeer } from "./fake-peer.ts";
-export { type MatrixOptions, matrix, type Way } from "./matrix.ts";
+export { type MatrixCell, type MatrixOptions, testMatrix } from "./matrix.ts";
 export {
-  firstDifference,
-  type Line,
+  diffTranscripts,
   parseTranscript,
   type RecordOptions,
   recordChannel,
   type Transcript,
+  type TranscriptLine,
 } from "./transcript.ts";

@@ -3,7 +3,7 @@ import { script } from "../../test/fixtures/children/processes.ts";
 import { revisions } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import { createServer, tool } from "../server/index.ts";
-import { matrix } from "./matrix.ts";
+import { testMatrix } from "./matrix.ts";
 
 const server = createServer({
   name: "s",
@@ -18,7 +18,7 @@ const server = createServer({
 
 describe("the ways to a server", () => {
   it("are: in process with the newest revision, and over every other transport with all", () => {
-    expect(matrix({ server }).map(({ name, transport, revision }) => [name, transport, revision])).toEqual([
+    expect(testMatrix({ server }).map(({ name, transport, revision }) => [name, transport, revision])).toEqual([
       ["in process, 2026-07-28", "in process", "2026-07-28"],
       ...(["memory", "http-json", "http-sse", "fetch"] as const).flatMap((transport) =>
         revisions.map((revision) => [`${transport}, ${revision}`, transport, revision]),
@@ -27,7 +27,7 @@ describe("the ways to a server", () => {
   });
 
   it("are over stdio when there is a command", () => {
-    expect(matrix({ command: "node s.js" }).map(({ name }) => name)).toEqual([
+    expect(testMatrix({ command: "node s.js" }).map(({ name }) => name)).toEqual([
       "stdio, 2024-11-05",
       "stdio, 2025-03-26",
       "stdio, 2025-06-18",
@@ -37,24 +37,24 @@ describe("the ways to a server", () => {
   });
 
   it("may be limited to some revisions", () => {
-    const ways = matrix({ server, command: "x", revisions: ["2025-06-18"] });
+    const ways = testMatrix({ server, command: "x", revisions: ["2025-06-18"] });
     const transports = ["memory", "http-json", "http-sse", "fetch", "stdio"];
     expect(ways.map(({ name }) => name)).toEqual(transports.map((transport) => `${transport}, 2025-06-18`));
   });
 
   it("are none to nowhere", () => {
-    expect(matrix({})).toEqual([]);
+    expect(testMatrix({})).toEqual([]);
   });
 });
 
-describe.each(matrix({ server }))("$name", ({ connect, transport, revision }) => {
+describe.each(testMatrix({ server }))("$name", ({ connect, transport, revision }) => {
   it("speaks this revision, over this transport, whatever the options say", async () => {
     const seen: string[] = [];
     const spy: Service = (call) => {
       seen.push(call.peer.revision);
       return server(call);
     };
-    const way = matrix({ server: spy, revisions: [revision] }).find((each) => each.transport === transport);
+    const way = testMatrix({ server: spy, revisions: [revision] }).find((each) => each.transport === transport);
     await using client = await connect({ revision: "2024-11-05" });
     expect(client.revision).toBe(revision);
     expect(await client.tools.add({ a: 1 })).toBe("2");
@@ -67,7 +67,7 @@ describe.each(matrix({ server }))("$name", ({ connect, transport, revision }) =>
 describe("over stdio", () => {
   it("starts the program", { timeout: 30_000 }, async () => {
     const { command, args = [] } = script("everything-that-is-not-there.mjs");
-    const [way] = matrix({ command: [command, ...args], revisions: ["2025-11-25"] });
+    const [way] = testMatrix({ command: [command, ...args], revisions: ["2025-11-25"] });
     await expect(way?.connect()).rejects.toMatchObject({ code: "connection-closed" });
   });
 });

@@ -10,7 +10,7 @@ import type { HttpOptions } from "../transport/http/options.ts";
 import { serveHttp } from "../transport/node/serve-http.ts";
 
 /** One way to reach a server: a transport and a revision. */
-export interface Way<T extends ToolTypes = ToolTypes> {
+export interface MatrixCell<T extends ToolTypes = ToolTypes> {
   /** Like `stdio, 2025-06-18`. */
   readonly name: string;
   /**
@@ -45,9 +45,13 @@ export interface MatrixOptions<T extends ToolTypes> {
  *   });
  * });
  */
-export function matrix<T extends ToolTypes = ToolTypes>(options: MatrixOptions<T>): readonly Way<T>[] {
+export function testMatrix<T extends ToolTypes = ToolTypes>(options: MatrixOptions<T>): readonly MatrixCell<T>[] {
   const { server, command, revisions: wanted = revisions } = options;
-  const over = (transport: Way["transport"], spoken: readonly Revision[], open: Open): readonly Way<T>[] =>
+  const over = (
+    transport: MatrixCell["transport"],
+    spoken: readonly Revision[],
+    open: Open,
+  ): readonly MatrixCell<T>[] =>
     spoken.map((revision) => ({
       name: `${transport}, ${revision}`,
       transport,

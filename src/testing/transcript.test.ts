@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../jsonrpc/message.ts";
 import { createFakePeer } from "./fake-peer.ts";
-import { firstDifference, parseTranscript, recordChannel } from "./transcript.ts";
+import { diffTranscripts, parseTranscript, recordChannel } from "./transcript.ts";
 
 const ping: Message = { kind: "request", id: 1, method: "ping", params: {} };
 
@@ -83,12 +83,12 @@ describe("parseTranscript", () => {
   });
 });
 
-describe("firstDifference", () => {
+describe("diffTranscripts", () => {
   const lines = parseTranscript('> {"a":1}\n< {"b":2}\n');
 
   it("is none between equals", () => {
-    expect(firstDifference(lines, parseTranscript('>{"a":1}\n<{"b":2}'))).toBeUndefined();
-    expect(firstDifference([], [])).toBeUndefined();
+    expect(diffTranscripts(lines, parseTranscript('>{"a":1}\n<{"b":2}'))).toBeUndefined();
+    expect(diffTranscripts([], [])).toBeUndefined();
   });
 
   it.each([
@@ -98,11 +98,11 @@ describe("firstDifference", () => {
   ])("finds %s", (_what, text, index) => {
     const expected = parseTranscript(text);
     const actual = index === 2 ? [...lines, ...parseTranscript('> {"d":2,"c":1}')] : lines;
-    expect(firstDifference(actual, expected)).toEqual({ index, actual: actual[index], expected: expected[index] });
+    expect(diffTranscripts(actual, expected)).toEqual({ index, actual: actual[index], expected: expected[index] });
   });
 
   it("finds what is missing, and what is too much", () => {
-    expect(firstDifference(lines.slice(0, 1), lines)).toEqual({ index: 1, actual: undefined, expected: lines[1] });
-    expect(firstDifference(lines, lines.slice(0, 1))).toEqual({ index: 1, actual: lines[1], expected: undefined });
+    expect(diffTranscripts(lines.slice(0, 1), lines)).toEqual({ index: 1, actual: undefined, expected: lines[1] });
+    expect(diffTranscripts(lines, lines.slice(0, 1))).toEqual({ index: 1, actual: lines[1], expected: undefined });
   });
 });

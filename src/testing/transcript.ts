@@ -3,7 +3,7 @@ import type { Channel } from "../jsonrpc/channel.ts";
 import { encodeMessage, type Incoming, type Message } from "../jsonrpc/message.ts";
 
 /** One message as it was on the wire. */
-export interface Line {
+export interface TranscriptLine {
   /** `>` for what was sent into the channel, `<` for what came out of it. */
   readonly direction: ">" | "<";
   readonly message: JsonObject;
@@ -11,7 +11,7 @@ export interface Line {
 
 /** What went over a channel, in order. */
 export interface Transcript {
-  readonly lines: readonly Line[];
+  readonly lines: readonly TranscriptLine[];
   /** One message a line, with its direction in front: good for a golden file. */
   toText(): string;
 }
@@ -32,10 +32,10 @@ export interface RecordOptions {
  * one. What is no message is not recorded.
  */
 export function recordChannel(channel: Channel, { mask = [] }: RecordOptions = {}): Channel & Transcript {
-  const lines: Line[] = [];
+  const lines: TranscriptLine[] = [];
   const masked = new Set(mask);
 
-  const toLine = (direction: Line["direction"], message: Message): Line => {
+  const toLine = (direction: TranscriptLine["direction"], message: Message): TranscriptLine => {
     const wire = JSON.parse(encodeMessage(message)) as JsonObject;
     return { direction, message: maskMembers(wire, masked) };
   };
@@ -55,14 +55,14 @@ export function recordChannel(channel: Channel, { mask = [] }: RecordOptions = {
 }
 
 /** Reads a transcript back from its text. Blank lines and those that start with `#` are skipped. Throws when a line is none. */
-export function parseTranscript(text: string): readonly Line[] {
+export function parseTranscript(text: string): readonly TranscriptLine[] {
   return text
     .split("\n")
     .filter((line) => line.trim() !== "" && !line.startsWith("#"))
     .map(parseLine);
 }
 
-function parseLine(line: string): Line {
+function parseLine(line: string): TranscriptLine {
   const direction = line[0];
   const message = parseObject(line.slice(1));
   if ((direction !== ">" && direction !== "<") || message === undefined) throw new Error(`not a line: ${line}`);
@@ -79,10 +79,16 @@ function parseObject(text: string): JsonObject | undefined {
 }
 
 /** The first line in which two transcripts differ, or undefined when they are equal. */
-export function firstDifference(
-  actual: readonly Line[],
-  expected: readonly Line[],
-): { readonly index: number; readonly actual: Line | undefined; readonly expected: Line | undefined } | undefined {
+export function diffTranscripts(
+  actual: readonly TranscriptLine[],
+  expected: readonly TranscriptLine[],
+):
+  | {
+      readonly index: number;
+      readonly actual: TranscriptLine | undefined;
+      readonly expected: TranscriptLine | undefined;
+    }
+  | undefined {
   const length = Math.max(actual.length, expected.length);
   for (let index = 0; index < length; index++) {
     const pair = { index, actual: actual[index], expected: expected[index] };

@@ -4,7 +4,7 @@ import { eventually } from "../../test/support/patience.ts";
 import { gate } from "../../test/support/served.ts";
 import type { WireCall } from "../codec/codec.ts";
 import type { JsonObject } from "../json/json.ts";
-import { createInbound, type Exchange } from "../jsonrpc/inbound.ts";
+import { createInbound, type IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Message } from "../jsonrpc/message.ts";
 import { metaKeys } from "../model/meta.ts";
 import { type Method, methodRow } from "../model/methods.ts";
@@ -26,7 +26,7 @@ function arrived(method: Method, more: Partial<WireCall> = {}, pace?: Promise<vo
     close: async () => {},
   };
   const params: JsonObject = method === "subscriptions/listen" ? { notifications: {} } : {};
-  const exchange = createInbound(0).open({ kind: "request", id: "r", method, params }, channel) as Exchange;
+  const exchange = createInbound(0).open({ kind: "request", id: "r", method, params }, channel) as IncomingRequest;
   const wire = {
     method,
     row: methodRow(method),

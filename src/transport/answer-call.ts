@@ -2,7 +2,7 @@ import type { ServerCodec, WireCall } from "../codec/codec.ts";
 import { dropInside, readEnvelope } from "../codec/envelope.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
-import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import { Unanswered } from "../jsonrpc/unanswered.ts";
 import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
@@ -10,7 +10,7 @@ import { methodRow } from "../model/methods.ts";
 import { isHeard } from "../model/notification.ts";
 import type { Implementation } from "../model/peer.ts";
 import { newest } from "../model/revision.ts";
-import { type Ask, type Call, createCall, type HangUp, type Notify, type Outcome } from "../model/service.ts";
+import { type Ask, type Call, type CloseStream, createCall, type Notify, type Outcome } from "../model/service.ts";
 import type { Gate } from "../std/gate.ts";
 
 /** How calls are answered. One may serve for all calls of a connection. */
@@ -27,7 +27,7 @@ export interface Answering {
   /** Hears how a call ends, right before that is written. */
   ending?(outcome: Outcome): void;
   /** Hears that an open call has ended with a result, right after that is written. */
-  ended?(exchange: Exchange): void;
+  ended?(exchange: IncomingRequest): void;
   /** Hears that nothing more happens about a call, however it ended. */
   over?(): void;
 }
@@ -35,13 +35,13 @@ export interface Answering {
 type Signer = Implementation | undefined;
 
 /** Turns a decoded request into a call, runs it and answers the exchange. Never rejects. */
-export function answerCall(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
+export function answerCall(exchange: IncomingRequest, wire: WireCall, answering: Answering): Promise<void> {
   const answered = answer(exchange, wire, answering);
   exchange.via.http?.waitUntil?.(answered);
   return answered;
 }
 
-async function answer(exchange: Exchange, wire: WireCall, answering: Answering): Promise<void> {
+async function answer(exchange: IncomingRequest, wire: WireCall, answering: Answering): Promise<void> {
   const { codec } = answering;
   try {
     if (exchange.abort.aborted) return;
@@ -66,7 +66,7 @@ async function answer(exchange: Exchange, wire: WireCall, answering: Answering):
 }
 
 /** The call of a request, as its codec has read it. */
-function callOf(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): Call {
+function callOf(exchange: IncomingRequest, wire: WireCall, { codec, ask }: Answering): Call {
   const { method, params, peer, meta, progressToken, logLevel, answers, state, tasks } = wire;
   return createCall({
     method,
@@ -80,14 +80,14 @@ function callOf(exchange: Exchange, wire: WireCall, { codec, ask }: Answering): 
     notify: notifier(exchange, wire, codec),
     ask,
     http: exchange.via.http,
-    hangUp: hangUpOf(exchange),
+    closeStream: hangUpOf(exchange),
     tasks,
     abort: exchange.abort,
   }) as Call;
 }
 
 /** Open calls mark everything they send with the id of their request, and may have news for ever. */
-function notifier(exchange: Exchange, { row, progressToken }: WireCall, codec: ServerCodec): Notify {
+function notifier(exchange: IncomingRequest, { row, progressToken }: WireCall, codec: ServerCodec): Notify {
   const isOpen = row.open === true;
   const subscriptionId = isOpen ? exchange.request.id : undefined;
   const notify: Notify = (name, content) => {
@@ -97,8 +97,8 @@ function notifier(exchange: Exchange, { row, progressToken }: WireCall, codec: S
   return isOpen ? patientNotify(notify) : notify;
 }
 
-function hangUpOf({ via }: Exchange): HangUp | undefined {
-  return via.hangUp === undefined ? undefined : (retryMs) => via.hangUp?.(retryMs);
+function hangUpOf({ via }: IncomingRequest): CloseStream | undefined {
+  return via.closeStream === undefined ? undefined : (retryMs) => via.closeStream?.(retryMs);
 }
 
 /** Who sent a notification. */
@@ -111,12 +111,12 @@ export interface NotificationQueue {
     notification: Notification,
     via: Sender,
     source: NotificationSource,
-    answer: (exchange: Exchange, wire: WireCall) => Promise<void>,
+    answer: (exchange: IncomingRequest, wire: WireCall) => Promise<void>,
   ): void;
 }
 
 /** `maxOpen` bounds those whose handling is not over. */
-export function createNotificationQueue(gate: Gate<Exchange>, maxOpen: number): NotificationQueue {
+export function createNotificationQueue(gate: Gate<IncomingRequest>, maxOpen: number): NotificationQueue {
   let open = 0;
 
   return {

@@ -13,7 +13,7 @@ function setUp() {
     version: "1",
     logging: true,
     tools: {
-      who: tool({ run: (_, ctx) => `${ctx.peer.revision} ${Object.keys(ctx.peer.capabilities)}` }),
+      who: tool({ run: (_, ctx) => `${ctx.client.revision} ${Object.keys(ctx.client.capabilities)}` }),
       hold: tool({ run: () => hold.opened.then(() => "held") }),
       log: tool({
         run(_, ctx) {

@@ -1,6 +1,6 @@
 import { modernServer } from "../codec/server-codec.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
-import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { ErrorObject, Notification } from "../jsonrpc/message.ts";
 import type { AnsweringPeer } from "../jsonrpc/peer.ts";
 import { McpError, toFailure } from "../model/errors.ts";
@@ -18,7 +18,7 @@ interface LegacyServer {
 export interface LegacySessionOptions {
   readonly service: Service;
   readonly peer: AnsweringPeer;
-  readonly gate: Gate<Exchange>;
+  readonly gate: Gate<IncomingRequest>;
   readonly clock: Clock;
   /** How long a client may take to answer a question. */
   readonly askTimeoutMs: number;
@@ -29,7 +29,7 @@ export interface LegacySessionOptions {
 /** The server's end of a channel on which a client says `initialize`. */
 export interface LegacySession {
   /** Answers a request. A promise holds back the reading of more: during the handshake, and when a refusal is not read. */
-  request(exchange: Exchange): Promise<void> | undefined;
+  request(exchange: IncomingRequest): Promise<void> | undefined;
   /** What is said about it goes out by `via`. */
   notification(notification: Notification, via: Sender): void;
   acceptsBatches(): boolean;
@@ -48,7 +48,7 @@ const lazyServer: Lazy<LegacyServer> = lazy(() => import("#legacy/server"));
 export function createLegacySession(options: LegacySessionOptions): LegacySession {
   let session: LegacySession | undefined;
 
-  const open = async (exchange: Exchange): Promise<void> => {
+  const open = async (exchange: IncomingRequest): Promise<void> => {
     try {
       const { createChannelSession } = await lazyServer.load();
       session ??= createChannelSession(options);

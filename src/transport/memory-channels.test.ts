@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import type { Channel } from "../jsonrpc/channel.ts";
 import type { Incoming, Notification } from "../jsonrpc/message.ts";
 import { createManualClock } from "../testing/clock.ts";
-import { memoryChannels } from "./memory-channels.ts";
+import { createMemoryChannels } from "./memory-channels.ts";
 
-describe("memoryChannels", () => {
+describe("createMemoryChannels", () => {
   it("passes messages both ways, by reference", async () => {
-    const [left, right] = memoryChannels();
+    const [left, right] = createMemoryChannels();
     const [ping, pong] = [message("ping"), message("pong")];
     left.send(ping);
     right.send(pong);
@@ -16,7 +16,7 @@ describe("memoryChannels", () => {
   });
 
   it("hands over together what was sent in the same tick, in order, to a reader that waits", async () => {
-    const [left, right] = memoryChannels();
+    const [left, right] = createMemoryChannels();
     const batch = nextBatch(right);
     await settled();
     left.send(message("1"));
@@ -26,7 +26,7 @@ describe("memoryChannels", () => {
   });
 
   it("hands over together what was sent before anybody read", async () => {
-    const [left, right] = memoryChannels();
+    const [left, right] = createMemoryChannels();
     left.send(message("1"));
     await settled();
     left.send(message("2"));
@@ -34,7 +34,7 @@ describe("memoryChannels", () => {
   });
 
   it("lets a second reader go on with the next array", async () => {
-    const [left, right] = memoryChannels();
+    const [left, right] = createMemoryChannels();
     left.send(message("probe"));
     left.send(message("same array"));
     expect(names(await nextBatch(right))).toEqual(["probe", "same array"]);
@@ -49,7 +49,7 @@ describe("memoryChannels", () => {
     const rhythm = fc.array(fc.nat(5), { maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(rhythm, fc.nat(3), async (bursts, turns) => {
-        const [left, right] = memoryChannels({ maxUnread: 2 });
+        const [left, right] = createMemoryChannels({ maxUnread: 2 });
         const read = readAll(right, turns);
         const sent: string[] = [];
         for (const burst of bursts) {
@@ -70,14 +70,14 @@ describe("memoryChannels", () => {
 
 describe("closing", () => {
   it("ends the reading of the other side after what was sent", async () => {
-    const [left, right] = memoryChannels();
+    const [left, right] = createMemoryChannels();
     left.send(message("last words"));
     await left.close();
     expect((await readAll(right)).map(names)).toEqual([["last words"]]);
   });
 
   it("ends the reading of both sides while they wait", async () => {
-    const [left, right] = memoryChannels();
+    const [left, right] = createMemoryChannels();
     const ends = Promise.all([readAll(left), readAll(right)]);
     await settled();
     await left.close();
@@ -85,14 +85,14 @@ describe("closing", () => {
   });
 
   it("drops what the closing side has not read", async () => {
-    const [left, right] = memoryChannels();
+    const [left, right] = createMemoryChannels();
     right.send(message("too late"));
     await left.close();
     expect(await readAll(left)).toEqual([]);
   });
 
   it("makes sending a no-op on both sides", async () => {
-    const [left, right] = memoryChannels({ maxUnread: 1 });
+    const [left, right] = createMemoryChannels({ maxUnread: 1 });
     await left.close();
     for (const channel of [left, right]) {
       expect(channel.send(message("1"))).toBeUndefined();
@@ -103,7 +103,7 @@ describe("closing", () => {
   });
 
   it("may be repeated, by either side", async () => {
-    const [left, right] = memoryChannels();
+    const [left, right] = createMemoryChannels();
     left.send(message("1"));
     await Promise.all([left.close(), left.close()]);
     expect(names((await readAll(right)).flat())).toEqual(["1"]);
@@ -115,7 +115,7 @@ describe("closing", () => {
 
 describe("back-pressure", () => {
   it("returns a promise for each message beyond the limit, until the reader has taken what waits", async () => {
-    const [left, right] = memoryChannels({ maxUnread: 2 });
+    const [left, right] = createMemoryChannels({ maxUnread: 2 });
     expect(left.send(message("1"))).toBeUndefined();
     expect(left.send(message("2"))).toBeUndefined();
     const third = watch(left.send(message("3")));
@@ -135,7 +135,7 @@ describe("back-pressure", () => {
   });
 
   it.each(["the writer", "the reader"])("lets go when %s closes", async (who) => {
-    const [left, right] = memoryChannels({ maxUnread: 1 });
+    const [left, right] = createMemoryChannels({ maxUnread: 1 });
     left.send(message("1"));
     const second = watch(left.send(message("2")));
     await (who === "the writer" ? left : right).close();
@@ -144,15 +144,15 @@ describe("back-pressure", () => {
   });
 
   it("begins behind 1024 messages unless told otherwise, and never for 0", () => {
-    const [left] = memoryChannels();
-    const [unlimited] = memoryChannels({ maxUnread: 0 });
+    const [left] = createMemoryChannels();
+    const [unlimited] = createMemoryChannels({ maxUnread: 0 });
     for (let i = 0; i < 1024; i++) expect(left.send(message("fits"))).toBeUndefined();
     expect(left.send(message("one more"))).toBeInstanceOf(Promise);
     for (let i = 0; i < 5_000; i++) expect(unlimited.send(message("fits"))).toBeUndefined();
   });
 
   it("bounds what a writer that heeds it can pile up", async () => {
-    const [left, right] = memoryChannels({ maxUnread: 10 });
+    const [left, right] = createMemoryChannels({ maxUnread: 10 });
     const sizes: number[] = [];
     const reading = (async () => {
       for await (const batch of right.incoming) {

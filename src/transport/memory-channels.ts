@@ -17,7 +17,7 @@ export interface MemoryOptions {
  * Closing a side drops what it has not read; the other side reads what was sent
  * to it, then its reading ends.
  */
-export function memoryChannels({ maxUnread = 1024 }: MemoryOptions = {}): readonly [Channel, Channel] {
+export function createMemoryChannels({ maxUnread = 1024 }: MemoryOptions = {}): readonly [Channel, Channel] {
   const left = createInbox(maxUnread);
   const right = createInbox(maxUnread);
   return [toChannel(left, right), toChannel(right, left)];

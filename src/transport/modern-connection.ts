@@ -3,25 +3,25 @@ import type { JsonObject } from "../json/json.ts";
 import type { Connection, Opening } from "../model/connection.ts";
 import { metaOf } from "../model/meta.ts";
 import type { NotificationParams } from "../model/notification.ts";
-import type { Peer } from "../model/peer.ts";
+import type { ClientInfo } from "../model/peer.ts";
 import { newest } from "../model/revision.ts";
 import { type CallOf, createCall, type Notify } from "../model/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 
 /** What a client says of itself in every request of the newest revision. */
-export function modernPeer({ info, capabilities }: Opening): Peer {
+export function modernPeer({ info, capabilities }: Opening): ClientInfo {
   return { revision: newest, info, capabilities };
 }
 
 /** The request that only modern servers know. */
-export function discoverCall(peer: Peer, notify: Notify = () => undefined): CallOf<"server/discover"> {
+export function discoverCall(peer: ClientInfo, notify: Notify = () => undefined): CallOf<"server/discover"> {
   return createCall({ method: "server/discover", params: {}, peer, abort: new LazyAbort(), notify });
 }
 
 /** Sends notifications that belong to no call. They say who sends them, too: the revision leaves it open. */
 export function createModernTell(
   codec: ClientCodec,
-  peer: Peer,
+  peer: ClientInfo,
   notify: (method: string, params: JsonObject) => void,
 ): NonNullable<Connection["tell"]> {
   return (method, params) => {
@@ -30,7 +30,7 @@ export function createModernTell(
   };
 }
 
-function envelopeOf(codec: ClientCodec, peer: Peer, params: NotificationParams): JsonObject {
+function envelopeOf(codec: ClientCodec, peer: ClientInfo, params: NotificationParams): JsonObject {
   const meta = metaOf(params.params);
   const call = createCall({
     method: "notification",

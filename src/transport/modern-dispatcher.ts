@@ -1,6 +1,6 @@
 import { modernServer as codec } from "../codec/server-codec.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
-import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
 import { tooBusy } from "../model/busy.ts";
@@ -30,7 +30,7 @@ export interface ModernDispatcher {
    * Answers a request, now or when it has its turn; one too many is answered with an error. A promise holds back the
    * reading of more: who was told so does not read it.
    */
-  request(exchange: Exchange): Promise<void> | undefined;
+  request(exchange: IncomingRequest): Promise<void> | undefined;
   /** Hands a notification of a client to the service. */
   notification(notification: Notification, via: Sender): void;
   /** Brings every open subscription to its end, with a result. */
@@ -41,7 +41,7 @@ export interface ModernDispatcherOptions {
   readonly service: Service;
   /** Reaches the client, also about calls that are over. */
   readonly peer: Pick<RpcPeer, "notify">;
-  readonly gate: Gate<Exchange>;
+  readonly gate: Gate<IncomingRequest>;
   /** Notifications that may be under way or wait. Default: as many as one client may have. */
   readonly maxNotifications?: number;
   /** What the service says of itself. */
@@ -51,7 +51,7 @@ export interface ModernDispatcherOptions {
 export function createModernDispatcher(options: ModernDispatcherOptions): ModernDispatcher {
   const { service, peer, gate, discover } = options;
   let notifications: NotificationQueue | undefined;
-  const listening = new Set<Exchange>();
+  const listening = new Set<IncomingRequest>();
   let server: Implementation | undefined;
 
   /** A service that does not say who it is can be of use all the same. Until it does, every call asks: none waits for another. */
@@ -64,7 +64,7 @@ export function createModernDispatcher(options: ModernDispatcherOptions): Modern
 
   void identify();
 
-  const answer = (exchange: Exchange): Promise<void> => {
+  const answer = (exchange: IncomingRequest): Promise<void> => {
     const decoded = codec.decodeCall(exchange.request);
     if (!decoded.ok) {
       exchange.refuse(codec.encodeFailure(decoded.failure));
@@ -74,7 +74,7 @@ export function createModernDispatcher(options: ModernDispatcherOptions): Modern
   };
 
   /** The protocol wants a subscription that the server ends to be cancelled, too: after its result is sent. */
-  const tellEnd = ({ request: { id }, abort }: Exchange): void => {
+  const tellEnd = ({ request: { id }, abort }: IncomingRequest): void => {
     if (abort.aborted && abort.reason !== closing) return;
     peer.notify("notifications/cancelled", withMeta({ requestId: id }, metaKeys.subscriptionId, id));
   };
@@ -88,7 +88,7 @@ export function createModernDispatcher(options: ModernDispatcherOptions): Modern
     ended: tellEnd,
   };
 
-  const listen = async (exchange: Exchange): Promise<void> => {
+  const listen = async (exchange: IncomingRequest): Promise<void> => {
     listening.add(exchange);
     await answer(exchange);
     listening.delete(exchange);

@@ -1,7 +1,7 @@
 import { modernClient, modernClientOf } from "../codec/client-codec.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import { createPeer } from "../jsonrpc/create-peer.ts";
-import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Connection, Ending, OpenConnection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import { type DiscoverResult, methodRow } from "../model/methods.ts";
@@ -83,7 +83,7 @@ export function createChannelClient(
 ): { readonly client: ChannelClient; close(): Promise<void> } {
   let closedHere = false;
   /** What the server asks before it is known which revision it speaks: the newest forbids to answer. */
-  const early: Exchange[] = [];
+  const early: IncomingRequest[] = [];
   let end = (_ending: Ending): void => {};
   const ended = new Promise<Ending>((resolve) => {
     end = resolve;
@@ -104,7 +104,7 @@ export function createChannelClient(
       // Not when all is closed: a program that is gone may have left others behind that take a while to end.
       hungUp: (error) => end(closedHere ? undefined : closedFailure(error)),
     },
-    { clock: opening.clock, maxInFlight: 0, drainMs: 0, answerUnreadable: false, firstId },
+    { clock: opening.clock, maxOpenRequests: 0, drainMs: 0, answerUnreadable: false, firstId },
   );
   void rpc.run();
 

@@ -76,7 +76,7 @@ describe("sendCall", () => {
     ],
     [
       { kind: "lost", reason: "full" },
-      { code: "limit-reached", message: "tools/list was not sent: too many requests are unanswered (maxInFlight)" },
+      { code: "limit-reached", message: "tools/list was not sent: too many requests are unanswered (maxOpenRequests)" },
     ],
     [
       { kind: "lost", reason: "unsent", cause: new TypeError("a BigInt") },

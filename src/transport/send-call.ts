@@ -121,7 +121,7 @@ function lostFailure({ reason, cause, ms, isUnsent = false }: Lost, method: stri
     case "full":
       return {
         code: "limit-reached",
-        message: `${method} was not sent: too many requests are unanswered (maxInFlight)`,
+        message: `${method} was not sent: too many requests are unanswered (maxOpenRequests)`,
       };
     case "unsent":
       return {

@@ -343,7 +343,7 @@ describe("both eras on one channel", () => {
         who: tool({
           run: (_, ctx) => {
             ctx.log("error", "hey");
-            seen.push([ctx.peer.revision, ctx.peer.info?.name, ctx.peer.capabilities]);
+            seen.push([ctx.client.revision, ctx.client.info?.name, ctx.client.capabilities]);
             return "x";
           },
         }),

@@ -1,7 +1,7 @@
 import { isObject } from "../json/json.ts";
 import { weightOf } from "../json/weight.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
-import type { Exchange } from "../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Incoming, Notification, Request } from "../jsonrpc/message.ts";
 import { type AnsweringPeer, createAnsweringPeer, type PeerCounters, type PeerOptions } from "../jsonrpc/peer.ts";
 import { McpError } from "../model/errors.ts";
@@ -12,12 +12,12 @@ import type { CallOrigin, Service } from "../model/service.ts";
 import { systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
 import { holding } from "../std/hold.ts";
-import type { HttpFacts } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { describeService } from "./describe-service.ts";
 import { createLegacySession, type LegacySession } from "./legacy-server.ts";
 import { createModernDispatcher } from "./modern-dispatcher.ts";
 
-export interface ServeOptions extends Omit<PeerOptions, "answerUnreadable"> {
+export interface ServeChannelOptions extends Omit<PeerOptions, "answerUnreadable"> {
   /** Handlers of one client that run at once; more calls wait. Default 64; 0 is off. */
   readonly maxConcurrent?: number | undefined;
   /** Calls of one client that wait; one more is refused with `limit-reached`. Default 1024; 0 is off. */
@@ -38,7 +38,7 @@ export interface Serving {
    * Takes one message that an HTTP request brought beside the channel, in the async context of the caller. A promise
    * means that no more should be read for now.
    */
-  take(message: Incoming, http: HttpFacts): Promise<void> | undefined;
+  take(message: Incoming, http: HttpRequestInfo): Promise<void> | undefined;
   /** Takes no more, answers what is open, closes. */
   drain(): Promise<void>;
   /** Ends what is open with an error and closes. Idempotent. */
@@ -56,10 +56,10 @@ export interface Serving {
  * a client that does not read its answers is not read any further. The service is
  * asked what it is at once; if it says `invalid-definition`, that is the end.
  */
-export function serveChannel(channel: Channel, service: Service, options: ServeOptions = {}): Serving {
+export function serveChannel(channel: Channel, service: Service, options: ServeChannelOptions = {}): Serving {
   const { maxConcurrent = 64, askTimeoutMs = 300_000, clock = systemClock } = options;
   const output = createBackpressuredChannel(channel);
-  const gate = createGate<Exchange>({
+  const gate = createGate<IncomingRequest>({
     maxRunning: maxConcurrent,
     maxWaiting: (options.maxQueued ?? 1024) || Number.POSITIVE_INFINITY,
     maxWeight: (options.maxHeldBytes ?? 8_388_608) || Number.POSITIVE_INFINITY,
@@ -83,11 +83,11 @@ export function serveChannel(channel: Channel, service: Service, options: ServeO
     return result;
   };
 
-  const handle = (exchange: Exchange): Promise<void> | undefined =>
+  const handle = (exchange: IncomingRequest): Promise<void> | undefined =>
     (isModern(exchange.request, session) ? dispatcher : session).request(exchange);
 
   /** What is answered at once is not while the client does not read; calls wait at the gate, and what follows them is read. */
-  const handleInTime = async (exchange: Exchange): Promise<void> => {
+  const handleInTime = async (exchange: IncomingRequest): Promise<void> => {
     while (output.caughtUp !== undefined) await output.caughtUp;
     await handle(exchange);
   };

@@ -1,6 +1,6 @@
 import type { Channel } from "../jsonrpc/channel.ts";
 import type { Service } from "../model/service.ts";
-import { type ServeHandle, type ServeOptions, serveChannel as serveClient } from "./serve-channel.ts";
+import { type ServeChannelOptions, type ServeHandle, serveChannel as serveClient } from "./serve-channel.ts";
 
 /**
  * Serves one client on any two-way flow of messages: a socket, a port of a worker, a transport of your own.
@@ -14,7 +14,7 @@ import { type ServeHandle, type ServeOptions, serveChannel as serveClient } from
 export async function serveChannel(
   service: Service,
   channel: Channel,
-  options: ServeOptions = {},
+  options: ServeChannelOptions = {},
 ): Promise<ServeHandle> {
   const { ready, ended, drain } = serveClient(channel, service, options);
   const closed = ended.then(() => {});

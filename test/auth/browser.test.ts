@@ -1,7 +1,7 @@
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { find } from "../../scripts/system-programs.mjs";
-import { loopback, oauth } from "../../src/auth/node/client.ts";
+import { loopbackRedirect, oauth } from "../../src/auth/node/client.ts";
 import { connect } from "../../src/connect/connect.ts";
 import { startProtected } from "./support/protected-server.ts";
 import { startProvider } from "./support/provider.ts";
@@ -34,7 +34,7 @@ describe.skipIf(program === undefined)("a user in Chromium", () => {
         return true;
       });
       await using client = await connect(server.url, {
-        auth: oauth({ redirect: loopback({ open }), signInTimeoutMs: limitMs }),
+        auth: oauth({ redirect: loopbackRedirect({ openUrl: open }), signInTimeoutMs: limitMs }),
       });
       expect(await client.callTool("read")).toMatchObject({ content: [{ text: "read" }] });
       expect(open).toHaveBeenCalledOnce();

@@ -4,7 +4,7 @@ import { introspection, jwt } from "../../src/auth/node/server.ts";
 import type { Authenticator } from "../../src/model/authenticator.ts";
 import type { NeededAuth } from "../../src/model/peer.ts";
 import { createServer, requireAuth, tool } from "../../src/server/index.ts";
-import { type HttpServing, type HttpWarning, serveHttp } from "../../src/transport/node/http.ts";
+import { type HttpServeHandle, type HttpWarning, serveHttp } from "../../src/transport/node/http.ts";
 import { modernCall } from "../support/fake-endpoint.ts";
 import { createRawClient } from "../support/raw-http.ts";
 import { recordSecret } from "../support/secrets.ts";
@@ -15,7 +15,7 @@ import { type AuthorizationServer, startProvider } from "./support/provider.ts";
 const audience = "http://localhost/mcp";
 
 let issuer: AuthorizationServer;
-let serving: HttpServing | undefined;
+let serving: HttpServeHandle | undefined;
 beforeAll(async () => {
   issuer = await startProvider({ format: "jwt" });
 });

@@ -8,7 +8,7 @@ import { connect } from "../../src/connect/connect.ts";
 import type { Authenticator } from "../../src/model/authenticator.ts";
 import { createServer, tool } from "../../src/server/index.ts";
 import { toBase64Url } from "../../src/std/base64.ts";
-import { type HttpServing, serveHttp } from "../../src/transport/node/http.ts";
+import { type HttpServeHandle, serveHttp } from "../../src/transport/node/http.ts";
 import { modernCall } from "../support/fake-endpoint.ts";
 import { quietPort } from "../support/quiet-port.ts";
 import { createRawClient } from "../support/raw-http.ts";
@@ -23,7 +23,7 @@ const audience = "http://localhost/mcp";
 
 let issuer: AuthorizationServer;
 let stranger: AuthorizationServer;
-let serving: HttpServing | undefined;
+let serving: HttpServeHandle | undefined;
 const said: string[] = [];
 const tokens: string[] = [];
 const stderr = vi.spyOn(console, "error");
@@ -274,7 +274,7 @@ describe("a server that asks about tokens", () => {
   it("takes those that are active and for it", async () => {
     await using opaque = await startProvider();
     const client = { clientId: "machine", clientSecret: "machine-secret" };
-    const call = await serve(introspection({ issuer: opaque.issuer, audience, ...client, cacheMs: 0 }));
+    const call = await serve(introspection({ issuer: opaque.issuer, audience, ...client, cacheTtlMs: 0 }));
     const token = await tokenFrom(opaque);
     expect(await call("read", bearer(token))).toMatchObject({
       status: 200,

@@ -18,7 +18,7 @@ describe("50 servers with 100 tools each", () => {
       ),
     );
     await using host = await openHost(Object.fromEntries(servers.map(({ url }, index) => [`s${index}`, `${url}`])));
-    const listed = await host.tools();
+    const listed = await host.listTools();
     expect(listed.length).toBe(5_000);
     expect(listed.missing).toEqual([]);
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { DialectName } from "../../src/config/dialects.ts";
-import { formatProblem } from "../../src/config/problem.ts";
+import { formatConfigProblem } from "../../src/config/problem.ts";
 import { McpError } from "../../src/model/errors.ts";
 import { resolveText, sampleOf, textOf } from "./samples.ts";
 
@@ -379,7 +379,7 @@ describe("a server that cannot be used", () => {
     });
     expect(more).toEqual([]);
     expect(problem?.level).toBe("error");
-    const message = problem === undefined ? "" : formatProblem(problem);
+    const message = problem === undefined ? "" : formatConfigProblem(problem);
     expect(message.slice(0, place.length + 2)).toBe(`${place}: `);
     expect(message.slice(place.length)).toMatch(broken.words);
     expect(message).not.toMatch(/planted/);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type DialectName, dialects } from "../../src/config/dialects.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
-import { formatProblem } from "../../src/config/problem.ts";
+import { formatConfigProblem } from "../../src/config/problem.ts";
 import type { ServerEntry } from "../../src/config/server-entry.ts";
 import { resolveText, sampleOf, samples, textOf } from "./samples.ts";
 
@@ -316,7 +316,7 @@ describe("a configuration file", () => {
       enabled ? entry : { ...entry, enabled },
     ]);
     expect(Object.fromEntries(entries)).toEqual(expected[sample.dialect]);
-    expect(problems.map(formatProblem)).toEqual(
+    expect(problems.map(formatConfigProblem)).toEqual(
       (refused[sample.dialect] ?? []).map((text) => `${sample.path}:${text}`),
     );
   });

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { findConfigs, loadConfig } from "../../src/config/node/load-config.ts";
+import { findConfigFiles, loadConfig } from "../../src/config/node/load-config.ts";
 import { McpError } from "../../src/model/errors.ts";
 
 /** A folder with these files in it. */
@@ -87,7 +87,7 @@ describe("loadConfig", () => {
   });
 });
 
-describe("findConfigs", () => {
+describe("findConfigFiles", () => {
   it("finds what exists, those of the user first", async () => {
     const home = folderWith({
       ".cursor/mcp.json": empty,
@@ -95,7 +95,7 @@ describe("findConfigs", () => {
       ".gemini/settings.json": "{}",
     });
     const cwd = folderWith({ ".mcp.json": empty, ".vscode/mcp.json": '{ "servers": {} }', "opencode.jsonc": "{}" });
-    const found = await findConfigs({ cwd, home, platform: "linux", env: {} });
+    const found = await findConfigFiles({ cwd, home, platform: "linux", env: {} });
     expect(found).toEqual([
       { path: join(home, ".cursor/mcp.json"), dialect: "cursor", app: "Cursor", scope: "user" },
       { path: join(home, ".gemini/settings.json"), dialect: "gemini", app: "Gemini CLI", scope: "user" },
@@ -109,11 +109,11 @@ describe("findConfigs", () => {
 
   it("finds each file once, also in the home of the user", async () => {
     const home = folderWith({ ".cursor/mcp.json": empty });
-    const found = await findConfigs({ cwd: home, home, platform: "linux", env: {} });
+    const found = await findConfigFiles({ cwd: home, home, platform: "linux", env: {} });
     expect(found).toMatchObject([{ dialect: "cursor", scope: "user" }]);
   });
 
   it("looks at this machine when it is told no other", async () => {
-    for (const { path } of await findConfigs()) expect(path).toMatch(/^(?:\/|[A-Z]:)/);
+    for (const { path } of await findConfigFiles()) expect(path).toMatch(/^(?:\/|[A-Z]:)/);
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DialectName } from "../../src/config/dialects.ts";
-import type { Surroundings } from "../../src/config/environment.ts";
+import type { ConfigEnvironment } from "../../src/config/environment.ts";
 import { parseConfig } from "../../src/config/parse-config.ts";
 import { type Config, resolveConfig } from "../../src/config/resolve-config.ts";
 
@@ -54,7 +54,7 @@ export function textOf({ file }: Sample): string {
 }
 
 /** Whatever a variable is called, its value is `planted-` and that name. Every file has two variables in it. */
-export const planted: Surroundings = {
+export const planted: ConfigEnvironment = {
   env: new Proxy<Record<string, string>>(
     {},
     {
@@ -71,6 +71,10 @@ export const planted: Surroundings = {
   readText: async (path) => (path.endsWith(".env") ? 'FROM_FILE="planted-file"\n' : "planted-content\n"),
 };
 
-export async function resolveText(text: string, path: string, surroundings: Surroundings = planted): Promise<Config> {
+export async function resolveText(
+  text: string,
+  path: string,
+  surroundings: ConfigEnvironment = planted,
+): Promise<Config> {
   return resolveConfig([await parseConfig(text, { path })], surroundings);
 }

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { explainConfig, formatExplanation } from "../../src/config/explain-config.ts";
+import { explainConfig, formatConfigExplanation } from "../../src/config/explain-config.ts";
 import { formatOf } from "../../src/config/parse-config.ts";
 import { parseJsonTree } from "../../src/config/parse-json.ts";
 import { parseTomlTree } from "../../src/config/parse-toml.ts";
 import { parseYamlTree } from "../../src/config/parse-yaml.ts";
-import { formatProblem } from "../../src/config/problem.ts";
-import { type Config, configOf } from "../../src/config/resolve-config.ts";
+import { formatConfigProblem } from "../../src/config/problem.ts";
+import { type Config, configFromObject } from "../../src/config/resolve-config.ts";
 import type { ConfigNode } from "../../src/config/tree.ts";
 import { McpError } from "../../src/model/errors.ts";
 import { planted, resolveText, type Sample, samples, textOf } from "./samples.ts";
@@ -43,7 +43,7 @@ describe("an explanation", () => {
       fc.asyncProperty(secret, fc.constantFrom(...spots), async (value, spot) => {
         const surroundings = { ...planted, env: { SECRET: value }, inputs: { secret: value } };
         const readText = async (path: string) => (path.endsWith(".env") ? `A='${value.replaceAll("'", "")}'` : value);
-        const config = await configOf(
+        const config = await configFromObject(
           { mcpServers: { one: spot(value), two: { command: "x" } } },
           { ...surroundings, readText },
         );
@@ -91,8 +91,8 @@ function everythingOf(config: Config): string {
   return [
     JSON.stringify(explanation),
     JSON.stringify(config.origins),
-    formatExplanation(explanation),
-    config.problems.map(formatProblem).join("\n"),
+    formatConfigExplanation(explanation),
+    config.problems.map(formatConfigProblem).join("\n"),
     JSON.stringify(config.problems),
   ].join("\n");
 }

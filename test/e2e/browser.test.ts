@@ -4,7 +4,7 @@ import { build } from "esbuild";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { find } from "../../scripts/system-programs.mjs";
-import { apiKey, everythingHere, firstOf, serveHttp } from "./support/built.ts";
+import { anyOf, apiKey, everythingHere, serveHttp } from "./support/built.ts";
 import { root } from "./support/places.ts";
 
 // A page in a real browser, with the client in it, against a server at another origin.
@@ -103,7 +103,7 @@ describe.skipIf(program === undefined)("a page in Chromium", () => {
   it.each(["2025-11-25", "2026-07-28"])(
     "C97: sends the key that apiKey asks for, in a header of its own, in %s (T9)",
     async (revision) => {
-      const auth = firstOf(
+      const auth = anyOf(
         apiKey({ header: "X-Acme-Key", verify: (key) => (key === "secret" ? { principal: "page" } : undefined) }),
         apiKey({ verify: () => undefined }),
       );

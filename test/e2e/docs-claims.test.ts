@@ -10,7 +10,7 @@ import { connect as connectHere } from "../../src/connect/index.ts";
 import { McpError } from "../../src/model/errors.ts";
 import { type Revision, revisions } from "../../src/model/revision.ts";
 import { createServer, type Middleware, tool } from "../../src/server/index.ts";
-import { nodeHandler, serveHttp } from "../../src/transport/node/http.ts";
+import { serveHttp, toNodeHandler } from "../../src/transport/node/http.ts";
 import { root } from "./support/places.ts";
 
 // Sentences of the guides that were wrong once, as tests.
@@ -29,7 +29,12 @@ describe("docs/servers.md", () => {
     const heard: unknown[] = [];
     const broken: Middleware = (next) => (call) => (call.method === "tools/call" ? Promise.reject(thrown) : next(call));
     const onError = (error: unknown) => void heard.push(error);
-    const server = createServer({ ...info, use: [broken], onError, tools: { any: tool({ run: () => "never" }) } });
+    const server = createServer({
+      ...info,
+      middleware: [broken],
+      onError,
+      tools: { any: tool({ run: () => "never" }) },
+    });
     await using serving = await serveHttp(server, { port: 0 });
     for (const target of [server, serving.url]) {
       await using client = await connectHere(target);
@@ -182,7 +187,7 @@ describe("docs/deploying.md", () => {
         stdio: "ignore",
       },
     );
-    const handler = nodeHandler(createServer({ ...info, tools: { hello: tool({ run: () => "Hello" }) } }));
+    const handler = toNodeHandler(createServer({ ...info, tools: { hello: tool({ run: () => "Hello" }) } }));
     const server = createHttpsServer({ key: readFileSync(key), cert: readFileSync(cert) }, handler);
     await new Promise<void>((resolve) => void server.listen(0, "localhost", resolve));
     const program = `import { connect } from "plugbay/client";

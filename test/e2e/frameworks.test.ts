@@ -13,7 +13,7 @@ import Koa from "koa";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FetchHandler, NodeHandler } from "../../src/transport/node/http.ts";
 import { behavesInEveryEra, behavesInSessions } from "./support/behaviours.ts";
-import { everythingHere, nodeHandler, toFetchHandler } from "./support/built.ts";
+import { everythingHere, toFetchHandler, toNodeHandler } from "./support/built.ts";
 import { type Official, sessionFor } from "./support/official.ts";
 import { openV2 } from "./support/official-v2.ts";
 import { isAsked } from "./support/questions.ts";
@@ -36,7 +36,7 @@ async function consume(request: IncomingMessage): Promise<string> {
 }
 
 function inExpress(how: "all" | "use", path: string, parses: boolean): Mounted {
-  const handler = nodeHandler(everything);
+  const handler = toNodeHandler(everything);
   const app = express();
   if (parses) app.use(express.json({ limit: "5mb" }));
   return { handler, listener: app[how](path, handler) };
@@ -53,7 +53,7 @@ function inHono(path: string, reads: boolean): Mounted {
 }
 
 async function inFastify(path: string): Promise<Mounted> {
-  const handler = nodeHandler(everything);
+  const handler = toNodeHandler(everything);
   const app = Fastify({ bodyLimit: 5_000_000 });
   app.all(path, (request, reply) => {
     reply.hijack();
@@ -64,7 +64,7 @@ async function inFastify(path: string): Promise<Mounted> {
 }
 
 function inKoa(path: string, parses: boolean): Mounted {
-  const handler = nodeHandler(everything);
+  const handler = toNodeHandler(everything);
   const app = new Koa().use(async (ctx, next) => {
     if (ctx.path !== path) return next();
     ctx.respond = false;
@@ -77,7 +77,7 @@ class AppModule {}
 Module({})(AppModule);
 
 async function inNest(path: string, parses: boolean): Promise<Mounted> {
-  const handler = nodeHandler(everything);
+  const handler = toNodeHandler(everything);
   const app = await NestFactory.create(AppModule, { logger: ["error"], bodyParser: false });
   if (parses) app.use(express.json({ limit: "5mb" }));
   app.use(path, handler);
@@ -158,7 +158,7 @@ describe("a body that something else has read", () => {
   };
 
   const lost = async (): Promise<Record<string, RequestListener>> => {
-    const handler = nodeHandler(everything);
+    const handler = toNodeHandler(everything);
     const fastify = Fastify();
     fastify.all("/mcp", ({ raw }, reply) => handler(raw, reply.hijack().raw));
     await fastify.ready();
@@ -180,12 +180,14 @@ describe("a body that something else has read", () => {
   };
 
   it.each(["node:http", "node:http, in part", "Fastify", "Koa"])(
-    "is refused at once by nodeHandler in %s (T7)",
+    "is refused at once by toNodeHandler in %s (T7)",
     async (name) => {
       const listener = (await lost())[name] as RequestListener;
       const { status, message } = await answerOf(listener);
       expect(status).toBe(500);
-      expect(message).toMatch(/body was read before it reached nodeHandler; pass what was read as its third argument/);
+      expect(message).toMatch(
+        /body was read before it reached toNodeHandler; pass what was read as its third argument/,
+      );
     },
   );
 
@@ -202,7 +204,7 @@ describe("a body that something else has read", () => {
   });
 
   it("is said to whoever passes requests that are not those of Node (T7)", async () => {
-    const handler = nodeHandler(everything);
+    const handler = toNodeHandler(everything);
     const fastify = Fastify();
     fastify.all("/mcp", handler as never);
     const { statusCode, body } = await fastify.inject({ url: "/mcp", method: "POST", payload: {} });

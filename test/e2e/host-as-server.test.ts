@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Host } from "../../src/host/index.ts";
-import type { HttpServing } from "../../src/transport/node/serve-http.ts";
+import type { HttpServeHandle } from "../../src/transport/node/serve-http.ts";
 import { apiKey, connect, openHost, serveHttp } from "./support/built.ts";
 import { script } from "./support/places.ts";
 import { type Serving, serve } from "./support/serving.ts";
@@ -13,15 +13,18 @@ const upstream = (name: string, ...manners: readonly string[]) =>
 describe.each(["2026-07-28", "2025-11-25"] as const)("a host that is served, over servers of %s", (spoken) => {
   let shop: Serving;
   let host: Host;
-  let served: HttpServing;
+  let served: HttpServeHandle;
 
   beforeAll(async () => {
     shop = await serve(upstream("shop", "http"));
     const options = { revision: spoken };
     host = await openHost(
-      { shop: { target: shop.url, options }, bank: { target: upstream("bank"), options } },
       {
-        results: { maxChars: 1_000, pageChars: 400 },
+        shop: { target: shop.url, connectOptions: options },
+        bank: { target: upstream("bank"), connectOptions: options },
+      },
+      {
+        resultLimits: { maxChars: 1_000, pageChars: 400 },
         listTimeoutMs: 0,
         policy: [{ tools: "*:order", action: "deny" }],
       },
@@ -99,7 +102,10 @@ describe.each(["2026-07-28", "2025-11-25"] as const)("a host that is served, ove
 
 describe("pages of a result", () => {
   it("are for the principal that called (X3)", async () => {
-    await using host = await openHost({ bank: upstream("bank") }, { results: { maxChars: 100 }, listTimeoutMs: 0 });
+    await using host = await openHost(
+      { bank: upstream("bank") },
+      { resultLimits: { maxChars: 100 }, listTimeoutMs: 0 },
+    );
     const auth = apiKey({ verify: (key) => ({ principal: key }) });
     await using served = await serveHttp(host, { port: 0, auth });
     const as = (who: string) => connect(served.url, { headers: { "x-api-key": who } });

@@ -141,7 +141,7 @@ describe("a server that was killed", () => {
   it("is told of by events and changes, and its next life has its own lists (P3)", async () => {
     const { spec, pid, starts } = noting("grows");
     await using host = await openHost({ s: spec });
-    expect((await host.tools()).map(({ localName }) => localName)).toContain("life1");
+    expect((await host.listTools()).map(({ localName }) => localName)).toContain("life1");
     const events = host.events();
     const changes = host.changes();
     await changes.ready;
@@ -156,7 +156,7 @@ describe("a server that was killed", () => {
     for await (const { kind, server } of changes) if (kinds.push(`${server} ${kind}`) === 6) break;
     expect(kinds).toEqual(["s tools", "s prompts", "s resources", "s tools", "s prompts", "s resources"]);
     expect(starts()).toBe(2);
-    const names = (await host.tools()).map(({ localName }) => localName);
+    const names = (await host.listTools()).map(({ localName }) => localName);
     expect(names).toContain("life2");
     expect(names).not.toContain("life1");
     await expect(host.callTool("s:life1")).rejects.toMatchObject({ code: "invalid-params" });

@@ -110,10 +110,10 @@ describe("a host with a lockfile", () => {
     const lock = at("plugbay.lock");
     {
       await using host = await openHost(before);
-      await writeLock(lock, await createLock(await host.survey()));
+      await writeLock(lock, await createLock(await host.readSurfaces()));
     }
     await using host = await openHost(before, { lock, connect: "lazy" });
-    expect((await host.tools()).map(({ name }) => name)).toEqual(["shop:name", "shop:pid"]);
+    expect((await host.listTools()).map(({ name }) => name)).toEqual(["shop:name", "shop:pid"]);
     expect(host.servers()).toMatchObject([{ state: "idle" }]);
     expect(await pidOf(host, "shop")).toBeGreaterThan(0);
 
@@ -122,7 +122,7 @@ describe("a host with a lockfile", () => {
       { lock, listTimeoutMs: 0 },
     );
     await other.settled();
-    expect(await other.tools()).toEqual([]);
+    expect(await other.listTools()).toEqual([]);
     await expect(other.callTool("shop:pid")).rejects.toMatchObject({ code: "denied" });
     await expect(openHost(before, { lock: at("none.lock") })).rejects.toMatchObject({ code: "invalid-config" });
   });

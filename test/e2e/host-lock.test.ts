@@ -22,7 +22,7 @@ const marking = (...args: readonly string[]): Command => script("marking-server.
 
 async function approve(servers: Readonly<Record<string, Command>>): Promise<Lock> {
   await using host = await openHost(servers);
-  const lock = await createLock(await host.survey());
+  const lock = await createLock(await host.readSurfaces());
   await rm(at("marks"));
   return lock;
 }
@@ -115,7 +115,7 @@ describe("a host with a lock", () => {
     await host.settled();
     expect(marks()).toBe("started one\n");
     const events = host.events();
-    host.useLock({ ...lock, servers: { two: two as never } });
+    host.setLock({ ...lock, servers: { two: two as never } });
     const states = new Map<string, string>();
     for await (const event of events) {
       if (event.kind === "state") states.set(event.server, event.status.reason?.code ?? event.status.state);

@@ -1,7 +1,7 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Host } from "../../src/host/index.ts";
-import type { HttpServing } from "../../src/transport/node/serve-http.ts";
+import type { HttpServeHandle } from "../../src/transport/node/serve-http.ts";
 import { openHost, serveHttp } from "./support/built.ts";
 import { openV2 } from "./support/official-v2.ts";
 import { everything, installed, script } from "./support/places.ts";
@@ -12,7 +12,7 @@ import { type Serving, serve } from "./support/serving.ts";
 
 let fixture: Serving;
 let host: Host;
-let served: HttpServing;
+let served: HttpServeHandle;
 
 beforeAll(async () => {
   fixture = await serve(script("test/fixtures/everything-server.mjs", "--port", "0"));

@@ -19,7 +19,7 @@ function silent(...manners: readonly string[]) {
 const works = child("upstream.mjs", "name=works");
 
 /** The lists of a host. */
-const everyList = ["tools", "resources", "resourceTemplates", "prompts", "instructions"] as const;
+const everyList = ["listTools", "listResources", "listResourceTemplates", "listPrompts", "listInstructions"] as const;
 
 const isReady = (host: Host, name: string) => () =>
   host.servers().find((server) => server.name === name)?.state === "ready";
@@ -29,7 +29,7 @@ describe("a server that does not answer", () => {
     const clock = createManualClock();
     await using host = await openHost({ silent: silent().command, works }, { clock });
     for (const list of everyList) await host[list]({ server: "works" });
-    const first = host.tools();
+    const first = host.listTools();
     await clock.advanceAsync(4_999);
     expect(await Promise.race([first, "not yet"])).toBe("not yet");
     await clock.advanceAsync(1);
@@ -58,15 +58,15 @@ describe("a server that does not answer", () => {
     const clock = createManualClock();
     const halting = child("halting-server.mjs");
     await using host = await openHost({ halting, works }, { clock });
-    await host.tools({ server: "works" });
+    await host.listTools({ server: "works" });
     await until(isReady(host, "halting"));
-    const first = host.tools();
+    const first = host.listTools();
     await clock.advanceAsync(5_000);
     expect((await first).missing).toMatchObject([
       { server: "halting", reason: { code: "timeout", message: expect.stringContaining("its tools") } },
     ]);
     await host.callTool("halting:go");
-    const tools = await host.tools();
+    const tools = await host.listTools();
     expect(tools.missing).toEqual([]);
     expect(tools.map(({ name }) => name)).toContain("halting:go");
   });
@@ -75,11 +75,11 @@ describe("a server that does not answer", () => {
     const clock = createManualClock();
     const options = { connectTimeoutMs: 20_000 };
     await using host = await openHost(
-      { silent: { target: silent().command, options }, works },
+      { silent: { target: silent().command, connectOptions: options }, works },
       { clock, listTimeoutMs: 0 },
     );
-    await host.tools({ server: "works" });
-    const listed = host.tools();
+    await host.listTools({ server: "works" });
+    const listed = host.listTools();
     await clock.advanceAsync(19_999);
     expect(await Promise.race([listed, "not yet"])).toBe("not yet");
     await clock.advanceAsync(1);
@@ -93,11 +93,11 @@ describe("a server that does not announce what it says it does", () => {
   it.each(["refuses", "half", "silent"])("is asked again after a while: %s (B7)", async (manner) => {
     const clock = createManualClock();
     const server = child("no-listen-server.mjs", manner);
-    await using host = await openHost({ server }, { clock, keepListsMs: 10_000, listTimeoutMs: 0 });
+    await using host = await openHost({ server }, { clock, listTtlMs: 10_000, listTimeoutMs: 0 });
     await until(isReady(host, "server"));
     if (manner !== "silent") await host.changes().ready;
     const names = async () => {
-      const listed = host.tools();
+      const listed = host.listTools();
       // A server that does not confirm is waited for, but not for long.
       if (manner === "silent") await clock.advanceAsync(1_000);
       return (await listed).map(({ localName }) => localName);
@@ -121,7 +121,10 @@ describe("a host that is closed", () => {
   it("after an attempt took too long has ended what that had started (P4)", async () => {
     const clock = createManualClock();
     const { command, pids } = silent("stubborn");
-    const host = await openHost({ silent: { target: command, options: { connectTimeoutMs: 1_500 } } }, { clock });
+    const host = await openHost(
+      { silent: { target: command, connectOptions: { connectTimeoutMs: 1_500 } } },
+      { clock },
+    );
     await until(() => pids().length === 1);
     await clock.advanceAsync(1_500);
     expect(host.servers()).toMatchObject([{ state: "down", reason: { code: "timeout" } }]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client, ConnectOptions } from "../../src/connect/index.ts";
 import type { Host } from "../../src/host/index.ts";
-import type { HttpServing } from "../../src/transport/node/serve-http.ts";
+import type { HttpServeHandle } from "../../src/transport/node/serve-http.ts";
 import { script as child, until } from "../fixtures/children/processes.ts";
 import { connect, openHost, serveHttp } from "./support/built.ts";
 
@@ -21,7 +21,7 @@ const clients: Readonly<Record<string, ConnectOptions>> = {
 describe.each(["2026-07-28", "2025-11-25"] as const)("tasks of a server of %s", (spoken) => {
   let said = "";
   let host: Host;
-  let served: HttpServing;
+  let served: HttpServeHandle;
 
   beforeAll(async () => {
     const stderr = (text: string): void => {
@@ -29,8 +29,8 @@ describe.each(["2026-07-28", "2025-11-25"] as const)("tasks of a server of %s", 
     };
     const target = { ...child("tasks-server.mjs"), stderr };
     host = await openHost(
-      { t: { target, options: { revision: spoken } } },
-      { listTimeoutMs: 0, results: { maxChars: 1_000 }, onElicit: fromHost },
+      { t: { target, connectOptions: { revision: spoken } } },
+      { listTimeoutMs: 0, resultLimits: { maxChars: 1_000 }, onElicit: fromHost },
     );
     await host.settled();
     served = await serveHttp(host, { port: 0 });

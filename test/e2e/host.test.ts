@@ -32,11 +32,11 @@ describe("a host over all kinds of servers", () => {
       {
         official: installed("mcp-server-everything"),
         files: installed("mcp-server-filesystem", folder),
-        modern: { target: fixture.url, options: { revision: "2026-07-28" } },
-        legacy: { target: fixture.url, options: { revision: "2025-11-25" } },
+        modern: { target: fixture.url, connectOptions: { revision: "2026-07-28" } },
+        legacy: { target: fixture.url, connectOptions: { revision: "2025-11-25" } },
         missing: { command: "no-such-program-anywhere" },
         crashing: { command: process.execPath, args: ["-e", "console.error('no API key'); process.exit(3)"] },
-        hanging: { target: child("deaf.mjs"), options: { connectTimeoutMs: 4_000, probeMs: 1_000 } },
+        hanging: { target: child("deaf.mjs"), connectOptions: { connectTimeoutMs: 4_000, probeMs: 1_000 } },
       },
       { restart: { maxFailures: 2 }, listTimeoutMs: 0 },
     );
@@ -48,7 +48,7 @@ describe("a host over all kinds of servers", () => {
   });
 
   it("has complete lists, and says which servers are not in them", async () => {
-    const tools = await host.tools();
+    const tools = await host.listTools();
     const servers = new Set(tools.map(({ server }) => server));
     expect([...servers]).toEqual(["official", "files", "modern", "legacy"]);
     for (const server of servers) {
@@ -61,10 +61,10 @@ describe("a host over all kinds of servers", () => {
     expect(tools.missing.map(({ server }) => server).toSorted()).toEqual(["crashing", "hanging", "missing"]);
     expect(new Set(tools.map(({ alias }) => alias)).size).toBe(tools.length);
     for (const { alias } of tools) expect(alias).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-    const resources = await host.resources();
+    const resources = await host.listResources();
     expect(new Set(resources.map(({ server }) => server)).size).toBeGreaterThanOrEqual(3);
-    expect((await host.prompts()).length).toBeGreaterThan(3);
-    expect((await host.resourceTemplates()).length).toBeGreaterThan(2);
+    expect((await host.listPrompts()).length).toBeGreaterThan(3);
+    expect((await host.listResourceTemplates()).length).toBeGreaterThan(2);
   });
 
   it("reports the broken ones with reasons, within their limits", async () => {
@@ -133,10 +133,10 @@ describe("a child that is killed in the middle of 100 calls", () => {
     await using host = await openHost({
       mortal: {
         target: { ...child("mortal.mjs", log), stderr: hear },
-        options: { timeoutMs: 0, maxTotalMs: 0 },
+        connectOptions: { timeoutMs: 0, maxTotalMs: 0 },
       },
     });
-    await host.tools();
+    await host.listTools();
     const numbers = Array.from({ length: 50 }, (_, n) => n);
     const writes = Promise.allSettled(numbers.map((n) => host.callTool("mortal:write", { n })));
     const reads = Promise.allSettled(numbers.map((n) => host.callTool("mortal:read", { n })));

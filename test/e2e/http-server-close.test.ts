@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { metaKeys } from "../../src/model/meta.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
-import { type HttpServing, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
+import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall, modernRequest } from "../support/fake-endpoint.ts";
 import { createHttpService } from "../support/http-service.ts";
 import { createRawClient, openRawSession } from "../support/raw-http.ts";
@@ -9,7 +9,7 @@ import { createRawClient, openRawSession } from "../support/raw-http.ts";
 // What happens to those who wait when the server closes. Time stands still: what
 // ends does not end because a server has lost its patience.
 
-const open: HttpServing[] = [];
+const open: HttpServeHandle[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((serving) => serving.close()));
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import express from "express";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createManualClock } from "../../src/testing/clock.ts";
-import { nodeHandler } from "../../src/transport/node/node-handler.ts";
+import { toNodeHandler } from "../../src/transport/node/node-handler.ts";
 import { serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall } from "../support/fake-endpoint.ts";
 import { createHttpService } from "../support/http-service.ts";
@@ -37,9 +37,9 @@ const echo = modernCall(1, "echo", { text: "é" });
 describe("in node:http", () => {
   it("serves any path that reaches it, unless one is given", async () => {
     const { server } = createHttpService();
-    const anywhere = await listenWith(nodeHandler(server));
+    const anywhere = await listenWith(toNodeHandler(server));
     expect((await anywhere.request({ ...echo, path: "/any/where?x=1" })).status).toBe(200);
-    const there = await listenWith(nodeHandler(server, { path: "/there" }));
+    const there = await listenWith(toNodeHandler(server, { path: "/there" }));
     expect((await there.request({ ...echo, path: "/there/" })).status).toBe(200);
     expect((await there.request(echo)).status).toBe(404);
   });
@@ -60,7 +60,7 @@ describe("in Express", () => {
   ])("answers %s", async (_, before) => {
     const app = express();
     app.use(before);
-    app.all("/mcp", nodeHandler(createHttpService().server));
+    app.all("/mcp", toNodeHandler(createHttpService().server));
     const client = await listenWith(app);
     expect((await client.request(echo)).messages).toMatchObject([{ id: 1, result: { content: [{ text: "é" }] } }]);
     const session = await openRawSession(client);
@@ -72,7 +72,7 @@ describe("in Express", () => {
 
   it("knows its path wherever it is mounted", async () => {
     const app = express();
-    app.use("/api", nodeHandler(createHttpService().server, { path: "/api/mcp" }));
+    app.use("/api", toNodeHandler(createHttpService().server, { path: "/api/mcp" }));
     const client = await listenWith(app);
     expect((await client.request({ ...echo, path: "/api/mcp" })).status).toBe(200);
     expect((await client.request({ ...echo, path: "/api/other" })).status).toBe(404);
@@ -90,7 +90,7 @@ describe("in Express", () => {
       next();
     });
     const clock = createManualClock();
-    const handler = nodeHandler(server, { sessionTtlMs: 20, clock });
+    const handler = toNodeHandler(server, { sessionTtlMs: 20, clock });
     app.all("/mcp", handler);
     const client = await listenWith(app);
     const session = await openRawSession(client);

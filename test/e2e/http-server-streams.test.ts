@@ -3,7 +3,7 @@ import type { JsonObject } from "../../src/json/json.ts";
 import { metaKeys } from "../../src/model/meta.ts";
 import { createSseParser } from "../../src/std/sse.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
-import { type HttpServing, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
+import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall } from "../support/fake-endpoint.ts";
 import { createHttpService } from "../support/http-service.ts";
 import { patiently } from "../support/patience.ts";
@@ -13,7 +13,7 @@ import { notification } from "../support/served.ts";
 // The streams of our server over real sockets: who gets what, once, in order,
 // whatever happens to the connections.
 
-const open: HttpServing[] = [];
+const open: HttpServeHandle[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((serving) => serving.close()));
 });

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../src/json/json.ts";
 import { metaKeys } from "../../src/model/meta.ts";
 import { revisions } from "../../src/model/revision.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
-import { type HttpServing, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
+import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall, modernRequest } from "../support/fake-endpoint.ts";
 import { createHttpService, type HttpService } from "../support/http-service.ts";
 import { patiently } from "../support/patience.ts";
@@ -25,8 +25,8 @@ import { gate, hello, notification, request } from "../support/served.ts";
 const MiB = 1_048_576;
 const page = "https://app.example";
 
-const extra: HttpServing[] = [];
-let serving: HttpServing;
+const extra: HttpServeHandle[] = [];
+let serving: HttpServeHandle;
 let client: RawClient;
 let service: HttpService;
 

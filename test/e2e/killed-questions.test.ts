@@ -74,7 +74,7 @@ async function travel(url: string, to: string, hear: Hear): Promise<Record<strin
     return { ok: true };
   };
   await using client = await connect(url, { revision: "2026-07-28", onElicit });
-  const { content } = await client.callTool("trip", { to }, { key: `the trip ${to}` });
+  const { content } = await client.callTool("trip", { to }, { idempotencyKey: `the trip ${to}` });
   const [block] = content;
   return JSON.parse(block?.type === "text" ? block.text : "");
 }

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { describe, it } from "vitest";
 import type { Client, ConnectOptions } from "../../src/connect/index.ts";
-import { everythingHere, matrix } from "./support/built.ts";
+import { everythingHere, testMatrix } from "./support/built.ts";
 import { createLog, type Log } from "./support/events.ts";
 import { everything } from "./support/places.ts";
 
 // One handler, asked for in every revision, in this process and over stdio. It
 // cannot tell the difference, and neither can who calls it.
 
-const ways = matrix({ server: await everythingHere(), command: everything });
+const ways = testMatrix({ server: await everythingHere(), command: everything });
 
 /** Who answers questions, and writes down everything that happens. */
 function witness(overrides: ConnectOptions = {}): { readonly events: Log<string>; readonly options: ConnectOptions } {

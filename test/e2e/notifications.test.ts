@@ -7,7 +7,7 @@ import { openHost } from "../../src/host/index.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import { isLegacy, type Revision } from "../../src/model/revision.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
-import { matrix } from "../../src/testing/matrix.ts";
+import { testMatrix } from "../../src/testing/matrix.ts";
 import { serveHttp } from "../../src/transport/node/serve-http.ts";
 import { createNoticesServer } from "../fixtures/children/notices-server.ts";
 import { createLog } from "./support/events.ts";
@@ -42,7 +42,7 @@ const overSse: Way = {
   connect: (options) => connect({ type: "sse", url: older.url.replace("/mcp", "/sse") }, { ...options, revision }),
 };
 const ways: readonly Way[] = [
-  ...matrix({ server, command, revisions: ["2026-07-28", "2025-11-25", "2024-11-05"] }),
+  ...testMatrix({ server, command, revisions: ["2026-07-28", "2025-11-25", "2024-11-05"] }),
   inStore,
   overSse,
 ];

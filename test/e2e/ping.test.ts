@@ -45,7 +45,7 @@ describe("pingIntervalMs", () => {
     const shop = createServer({
       name: "shop",
       version: "1.0.0",
-      use: [
+      middleware: [
         (next) => (call) => {
           if (call.method === "server/discover") asked++;
           return next(call);
@@ -53,10 +53,10 @@ describe("pingIntervalMs", () => {
       ],
       tools: { hi: tool({ run: () => "hi" }) },
     });
-    const { memoryChannels } = await import("../../src/testing/index.ts");
+    const { createMemoryChannels } = await import("../../src/testing/index.ts");
     const { serveChannel } = await import("../../src/server/index.ts");
     const open = async (pingIntervalMs?: number) => {
-      const [here, there] = memoryChannels();
+      const [here, there] = createMemoryChannels();
       await serveChannel(shop, there, { clock });
       return connect(here, { clock, ...(pingIntervalMs !== undefined && { pingIntervalMs }) });
     };

@@ -5,7 +5,7 @@ import { connect } from "../../src/connect/connect.ts";
 import { openHost } from "../../src/host/index.ts";
 import { createServer, tool } from "../../src/server/index.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
-import { nodeHandler } from "../../src/transport/node/http.ts";
+import { toNodeHandler } from "../../src/transport/node/http.ts";
 import { nodeSend } from "../../src/transport/node/http-send.ts";
 
 // A program that connects to URLs of others must not be led to this machine or its network.
@@ -19,7 +19,7 @@ let answer: "shop" | "401" | { readonly location: string } = "shop";
 beforeEach(async () => {
   heard = [];
   answer = "shop";
-  const handle = nodeHandler(shop);
+  const handle = toNodeHandler(shop);
   site = createSite((request, response) => {
     heard.push(`${request.headers.host} ${request.url}`);
     if (answer === "shop") return handle(request, response);
@@ -77,12 +77,12 @@ describe("connect with allowPrivateNetwork: false", () => {
   it("is there for the servers of a host, together and one by one (C124)", async () => {
     await using host = await openHost(
       { mcpServers: { local: { url: url() } } },
-      { options: { allowPrivateNetwork: false } },
+      { connectOptions: { allowPrivateNetwork: false } },
     );
     expect(await host.settled()).toMatchObject([{ name: "local", reason: refusal }]);
     await using other = await openHost({
-      named: { target: url(), options: { allowPrivateNetwork: ["127.0.0.1"] } },
-      local: { target: url(), options: { allowPrivateNetwork: false } },
+      named: { target: url(), connectOptions: { allowPrivateNetwork: ["127.0.0.1"] } },
+      local: { target: url(), connectOptions: { allowPrivateNetwork: false } },
     });
     const [named, local] = await other.settled();
     expect([named?.state, local?.state]).toEqual(["ready", "down"]);

@@ -5,7 +5,7 @@ import { McpError } from "../../src/model/errors.ts";
 import type { Revision } from "../../src/model/revision.ts";
 import { createServer, tool } from "../../src/server/index.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
-import { type HttpServing, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
+import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { modernCall } from "../support/fake-endpoint.ts";
 import { createRawClient, openRawSession } from "../support/raw-http.ts";
 import { request } from "../support/served.ts";
@@ -20,16 +20,16 @@ const retryAfterMs = 2 * windowMs - 15_000;
 const message =
   "rate limit reached: the limit is 1 in 60 s, counted over this window and the one before; retry in 105 s";
 
-const servings: HttpServing[] = [];
+const servings: HttpServeHandle[] = [];
 afterEach(async () => {
   await Promise.all(servings.splice(0).map((serving) => serving.close()));
 });
 
 /** A server that takes one call, and has taken it. */
-async function spent(options: ServeHttpOptions = {}): Promise<HttpServing> {
+async function spent(options: ServeHttpOptions = {}): Promise<HttpServeHandle> {
   const limit = rateLimit({ limit: 1, windowMs, now, by: () => "everybody" });
   const tools = { echo: tool({ run: () => "done" }) };
-  const server = createServer({ name: "limited", version: "1", use: [limit], tools });
+  const server = createServer({ name: "limited", version: "1", middleware: [limit], tools });
   const serving = await serveHttp(server, { port: 0, ...options });
   servings.push(serving);
   await using client = await connect(serving.url);

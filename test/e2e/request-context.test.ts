@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Authenticator } from "../../src/model/authenticator.ts";
 import type { Revision } from "../../src/model/revision.ts";
 import { createServer, type Middleware, prompt, resource, tool } from "../../src/server/index.ts";
-import type { HttpFacts } from "../../src/std/http-facts.ts";
+import type { HttpRequestInfo } from "../../src/std/http-facts.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { FetchHandler, HttpOptions, NodeHandler } from "../../src/transport/node/http.ts";
 import { eventually } from "../support/patience.ts";
-import { connect, nodeHandler, toFetchHandler } from "./support/built.ts";
+import { connect, toFetchHandler, toNodeHandler } from "./support/built.ts";
 
 // A framework that keeps something for each request in an AsyncLocalStorage finds
 // it again in everything that runs for that request, and never that of another.
@@ -27,7 +27,7 @@ interface Seen {
 
 interface Notes {
   readonly seen: Seen[];
-  note(where: string, http?: HttpFacts): void;
+  note(where: string, http?: HttpRequestInfo): void;
 }
 
 function takeNotes(): Notes {
@@ -48,7 +48,7 @@ function notingServer({ note }: Notes, release: Promise<void>) {
   return createServer({
     name: "noting",
     version: "1.0.0",
-    use: [watch],
+    middleware: [watch],
     tools: {
       plain: tool({ run: (_input, { http }) => note("tool", http) }),
       streamed: tool({
@@ -102,10 +102,10 @@ type Handler = NodeHandler | FetchHandler;
 
 const skins: Record<
   string,
-  (service: Parameters<typeof nodeHandler>[0], options: HttpOptions) => [Handler, RequestListener]
+  (service: Parameters<typeof toNodeHandler>[0], options: HttpOptions) => [Handler, RequestListener]
 > = {
-  nodeHandler(service, options) {
-    const handler = nodeHandler(service, options);
+  toNodeHandler(service, options) {
+    const handler = toNodeHandler(service, options);
     return [
       handler,
       (request, response) => current.run(String(request.headers["x-request"]), handler, request, response),
@@ -211,7 +211,7 @@ describe.each(Object.keys(skins))("%s", (skin) => {
 
 it("keeps it for every call of a batch (P6)", async () => {
   const notes = takeNotes();
-  const handler = nodeHandler(notingServer(notes, Promise.resolve()));
+  const handler = toNodeHandler(notingServer(notes, Promise.resolve()));
   const server = createHttpServer((request, response) =>
     current.run(String(request.headers["x-request"]), handler, request, response),
   );

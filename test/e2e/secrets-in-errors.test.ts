@@ -69,7 +69,7 @@ describe("errors of a program", () => {
     const missing = { ...told("dies"), command: "no-such-program-4711" };
     await using host = await openHost({ dies: told("dies"), answers: told("answers"), missing }, { connect: "lazy" });
     const events = host.events();
-    const tools = await host.tools();
+    const tools = await host.listTools();
     expect(tools.missing.map(({ server }) => server)).toEqual(["dies", "answers", "missing"]);
     expect(leaksIn([tools.missing, host.servers()])).toEqual([]);
     const down = new Set<string>();

@@ -17,8 +17,8 @@ function compile(name: string, code: string, ...options: readonly string[]): str
 }
 
 const head = `
-import { apiKey, type Authenticator, basic, bearer, firstOf, introspection, jwt, none } from "plugbay/auth/server";
-import { nodeHandler, serveHttp, toFetchHandler } from "plugbay/http";
+import { apiKey, type Authenticator, basic, bearer, anyOf, introspection, jwt, none } from "plugbay/auth/server";
+import { toNodeHandler, serveHttp, toFetchHandler } from "plugbay/http";
 import { createServer, type Middleware, prompt, requireAuth, resource, tool, withCall } from "plugbay/server";
 import { z } from "zod";
 
@@ -76,7 +76,7 @@ serve(apiKey({ verify: async (key) => ({ principal: key, claims: { tenant: "acme
 serve(apiKey({ keys: { ann: { hash: "hash", claims: { tenant: "acme" } } }, pepper }));
 serve(apiKey({ keys: { ann: { hash: "hash", claims: { any: 1 } }, bob: "hash" }, pepper, claims }));
 serve(basic({ users: { ann: { hash: "hash", claims: { tenant: "acme" } } } }));
-serve(firstOf(jwt({ ...base, claims }), bearer(() => undefined), none()));
+serve(anyOf(jwt({ ...base, claims }), bearer(() => undefined), none()));
 serve((http) => ({ ok: true, auth: { principal: http.url, claims: { tenant: "acme" } } }));
 serve(none());
 export const own: Authenticator = () => ({ ok: true, auth: { principal: "ann", claims: { tenant: "acme" } } });
@@ -88,7 +88,7 @@ serveHttp(shop, { auth: jwt(base) });
 // @ts-expect-error nothing checks the claims
 toFetchHandler(shop, { auth: jwt(base) });
 // @ts-expect-error nothing checks the claims
-nodeHandler(shop, { auth: jwt(base) });
+toNodeHandler(shop, { auth: jwt(base) });
 // @ts-expect-error a claim of another type
 serve(jwt({ ...base, claims: z.object({ tenant: z.number() }) }));
 // @ts-expect-error another claim
@@ -108,7 +108,7 @@ serve(apiKey({ keys: { ann: "hash" }, pepper }));
 // @ts-expect-error no claims
 serve(basic({ users: { ann: { hash: "hash" } } }));
 // @ts-expect-error one of them does not check the claims
-serve(firstOf(jwt({ ...base, claims }), jwt(base)));
+serve(anyOf(jwt({ ...base, claims }), jwt(base)));
 // @ts-expect-error no claims
 serve(() => ({ ok: true, auth: { principal: "ann" } }));
 // @ts-expect-error no claims
@@ -125,7 +125,7 @@ it("claims that are declared are typed in every handler, and wanted of everythin
 it("a server is not served by what does not give its claims, and the compiler says which", () => {
   const code = `${head + handlers}
     serveHttp(shop, { auth: jwt({ issuer: "https://login.example", audience: "https://shop.example/mcp" }) });
-    export const unused = [apiKey, basic, bearer, firstOf, introspection, nodeHandler, none, toFetchHandler, withCall];
+    export const unused = [apiKey, basic, bearer, anyOf, introspection, toNodeHandler, none, toFetchHandler, withCall];
     export type Unused = Authenticator | Middleware;
   `;
   const said = compile("auth-claims-missing", code);

@@ -49,19 +49,19 @@ export function leaseContract(fixture: () => Fixture): void {
     expect(await lease.renew()).toBe(false);
   });
 
-  it("is held for another `ttl` from when it is renewed", async () => {
+  it("is held for another `ttlMs` from when it is renewed", async () => {
     const { store, second, place } = fixture();
-    const ttl = place.advance === undefined ? 5_000 : SHORT;
-    await store.leases.acquire("other", ttl);
-    const lease = given(await store.leases.acquire("a", ttl));
-    await place.advance?.(ttl * 0.75);
+    const ttlMs = place.advance === undefined ? 5_000 : SHORT;
+    await store.leases.acquire("other", ttlMs);
+    const lease = given(await store.leases.acquire("a", ttlMs));
+    await place.advance?.(ttlMs * 0.75);
     await eventually(async () => {
       expect(await lease.renew()).toBe(true);
-      await place.advance?.(ttl / 2);
+      await place.advance?.(ttlMs / 2);
       expect(await store.leases.held("other")).toBe(false);
     });
     expect(await lease.renew()).toBe(true);
-    expect(await second.leases.acquire("a", ttl)).toBeUndefined();
+    expect(await second.leases.acquire("a", ttlMs)).toBeUndefined();
   });
 
   it("cannot be renewed after it was given back", async () => {

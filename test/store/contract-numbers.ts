@@ -20,18 +20,18 @@ export function numberContract(fixture: () => Fixture): void {
     expect(sums.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i + 1));
   });
 
-  it("are forgotten `ttl` after the first addition, whatever is added meanwhile", async () => {
+  it("are forgotten `ttlMs` after the first addition, whatever is added meanwhile", async () => {
     const { store, passes } = fixture();
-    let ttl = SHORT;
+    let ttlMs = SHORT;
     const isAddedTo = async (): Promise<boolean> => {
-      await store.values.add(`${ttl}`, 1, ttl);
-      await passes(ttl / 2);
-      return (await store.values.add(`${ttl}`, 1, LONG)) === 2;
+      await store.values.add(`${ttlMs}`, 1, ttlMs);
+      await passes(ttlMs / 2);
+      return (await store.values.add(`${ttlMs}`, 1, LONG)) === 2;
     };
     // On a slow machine it may be forgotten before something is added: then another one lives longer.
-    while (!(await isAddedTo())) ttl *= 2;
-    await passes(ttl / 2);
-    await eventually(async () => expect(await store.values.add(`${ttl}`, 1, SHORT)).toBe(1));
+    while (!(await isAddedTo())) ttlMs *= 2;
+    await passes(ttlMs / 2);
+    await eventually(async () => expect(await store.values.add(`${ttlMs}`, 1, SHORT)).toBe(1));
   });
 
   it("live apart from values", async () => {

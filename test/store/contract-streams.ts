@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Streams } from "../../src/store/store.ts";
+import type { StoreStreams } from "../../src/store/store.ts";
 import type { Fixture } from "./contract.ts";
 import { eventually, given, LONG, rejects, SHORT, strangeNames } from "./support.ts";
 
@@ -62,7 +62,7 @@ export function streamContract(fixture: () => Fixture): void {
       expect(events).toEqual([{ position: 1, text: `text of ${name}` }]);
     }
     await rejects(() => store.streams.append("x".repeat(513), ["1"]), "invalid");
-    await rejects(() => store.streams.append("a", ["1"], { ttl: 0 }), "invalid");
+    await rejects(() => store.streams.append("a", ["1"], { ttlMs: 0 }), "invalid");
   });
 
   it("keeps values, streams and leases of one name apart", async () => {
@@ -173,10 +173,10 @@ export function streamContract(fixture: () => Fixture): void {
 
   it("forgets a stream when nothing was added for its time to live", async () => {
     const { store, passes } = fixture();
-    await store.streams.append("gone", ["1"], { ttl: SHORT });
-    await store.streams.append("later", ["1"], { ttl: SHORT });
-    await store.streams.append("never", ["1"], { ttl: SHORT });
-    const later = await store.streams.append("later", ["2"], { ttl: LONG });
+    await store.streams.append("gone", ["1"], { ttlMs: SHORT });
+    await store.streams.append("later", ["1"], { ttlMs: SHORT });
+    await store.streams.append("never", ["1"], { ttlMs: SHORT });
+    const later = await store.streams.append("later", ["2"], { ttlMs: LONG });
     const never = await store.streams.append("never", ["2"]);
     await passes(SHORT);
     await eventually(async () => expect(await store.streams.read("gone", 0)).toEqual(nothing));
@@ -191,7 +191,10 @@ function count(length: number): readonly string[] {
 }
 
 /** The first and the last position that is read, and how many there are. */
-async function positions(streams: Streams, ...args: Parameters<Streams["read"]>): Promise<readonly unknown[]> {
+async function positions(
+  streams: StoreStreams,
+  ...args: Parameters<StoreStreams["read"]>
+): Promise<readonly unknown[]> {
   const { events } = await streams.read(...args);
   return [events[0]?.position, events.at(-1)?.position, events.length];
 }

@@ -61,7 +61,7 @@ export function valueContract(fixture: () => Fixture): void {
     await rejects(() => store.values.put(long, "1"), "invalid");
     await rejects(() => store.values.put("a", "1", { group: long }), "invalid");
     await rejects(() => store.values.list(long), "invalid");
-    await rejects(() => store.values.put("a", "1", { ttl: 0 }), "invalid");
+    await rejects(() => store.values.put("a", "1", { ttlMs: 0 }), "invalid");
     await rejects(() => store.values.touch("a", -1), "invalid");
     await rejects(() => store.values.add("a", 1, Number.NaN), "invalid");
   });
@@ -117,7 +117,7 @@ function conditions(fixture: () => Fixture): void {
 
   it("leaves time to live and group as they were when a condition does not hold", async () => {
     const { store, passes } = fixture();
-    await store.values.put("a", "1", { ttl: SHORT, group: "g" });
+    await store.values.put("a", "1", { ttlMs: SHORT, group: "g" });
     await store.values.put("a", "2", { version: "no version", group: "other" });
     expect(await store.values.list("other")).toEqual([]);
     await passes(SHORT);
@@ -160,8 +160,8 @@ function conditions(fixture: () => Fixture): void {
 function expiry(fixture: () => Fixture): void {
   it("forgets after that time, and takes a new value as the first", async () => {
     const { store, second, passes } = fixture();
-    await store.values.put("a", "1", { ttl: SHORT });
-    await store.values.put("b", "1", { ttl: LONG });
+    await store.values.put("a", "1", { ttlMs: SHORT });
+    await store.values.put("b", "1", { ttlMs: LONG });
     await passes(SHORT);
     await eventually(async () => expect(await second.values.get("a")).toBeUndefined());
     expect(await store.values.touch("a", LONG)).toBe(false);
@@ -172,13 +172,13 @@ function expiry(fixture: () => Fixture): void {
 
   it("gives a value another time to live and the same version with touch", async () => {
     const { store, second, passes } = fixture();
-    const version = await store.values.put("kept", "1", { ttl: SHORT });
-    await store.values.put("gone", "1", { ttl: SHORT });
+    const version = await store.values.put("kept", "1", { ttlMs: SHORT });
+    await store.values.put("gone", "1", { ttlMs: SHORT });
     await store.values.put("shortened", "1");
     // On a slow machine it may be gone already: then it is put anew, which touch must keep as well.
     const again = (await second.values.touch("kept", LONG))
       ? version
-      : await store.values.put("kept", "1", { ttl: LONG });
+      : await store.values.put("kept", "1", { ttlMs: LONG });
     expect(await second.values.touch("shortened", SHORT)).toBe(true);
     await passes(SHORT);
     await eventually(async () => {
@@ -190,9 +190,9 @@ function expiry(fixture: () => Fixture): void {
 
   it("keeps for ever what was put without one, also over a value that had one", async () => {
     const { store, passes } = fixture();
-    await store.values.put("a", "1", { ttl: SHORT });
+    await store.values.put("a", "1", { ttlMs: SHORT });
     await store.values.put("a", "2");
-    await store.values.put("gone", "1", { ttl: SHORT });
+    await store.values.put("gone", "1", { ttlMs: SHORT });
     await passes(SHORT);
     await eventually(async () => expect(await store.values.get("gone")).toBeUndefined());
     expect((await store.values.get("a"))?.text).toBe("2");
@@ -242,8 +242,8 @@ function groups(fixture: () => Fixture): void {
 
   it("lists no more what was deleted or has expired, and fills the page with others", async () => {
     const { store, second, passes } = fixture();
-    for (const name of ["a", "c"]) await store.values.put(name, "1", { group: "g", ttl: SHORT });
-    for (const name of ["b", "d", "e", "f"]) await store.values.put(name, "1", { group: "g", ttl: LONG });
+    for (const name of ["a", "c"]) await store.values.put(name, "1", { group: "g", ttlMs: SHORT });
+    for (const name of ["b", "d", "e", "f"]) await store.values.put(name, "1", { group: "g", ttlMs: LONG });
     await second.values.delete("d");
     await passes(SHORT);
     const names = async (): Promise<readonly string[]> =>

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Awaitable } from "../../src/std/awaitable.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
-import type { Conditions, Lease, Store, Subscription } from "../../src/store/store.ts";
+import type { Lease, Store, TopicSubscription, WriteConditions } from "../../src/store/store.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
 import type { StorePlace } from "./contract.ts";
 import { LONG } from "./support.ts";
@@ -103,7 +103,7 @@ function conditionsOf(
   side: Side,
   name: string,
   wanted: { version: string; fenced: boolean; pick: number },
-): Conditions {
+): WriteConditions {
   const versions: Record<string, string | null | undefined> = {
     none: null,
     given: side.versions.at(-1 - (wanted.pick % 5)) ?? null,
@@ -130,18 +130,18 @@ function timeless(ttls: readonly number[]): fc.Arbitrary<Command> {
 }
 
 function valueCommands(someTtl: fc.Arbitrary<number>): fc.Arbitrary<Command> {
-  const put = fc.record({ name: someName, text: someText, condition, ttl: fc.option(someTtl, { nil: undefined }) });
+  const put = fc.record({ name: someName, text: someText, condition, ttlMs: fc.option(someTtl, { nil: undefined }) });
   const page = { after: fc.option(someName, { nil: undefined }), limit: fc.integer({ min: 1, max: 4 }) };
   return fc.oneof(
     command("get", someName, async (side, name) => {
       const value = await side.store.values.get(name);
       return value && [value.text, numberOf(side, value.version)];
     }),
-    command("put", put, async (side, { name, text, condition, ttl }) => {
+    command("put", put, async (side, { name, text, condition, ttlMs }) => {
       const options = {
         ...conditionsOf(side, name, condition),
         ...groupOf(name),
-        ...(ttl === undefined ? {} : { ttl }),
+        ...(ttlMs === undefined ? {} : { ttlMs }),
       };
       const version = await side.store.values.put(name, text, options);
       if (version !== undefined) side.versions.push(version);
@@ -166,12 +166,12 @@ function streamCommands(someTtl: fc.Arbitrary<number>): fc.Arbitrary<Command> {
     name: someName,
     texts: fc.array(someText, { minLength: 1, maxLength: 4 }),
     condition,
-    ttl: fc.option(someTtl, { nil: undefined }),
+    ttlMs: fc.option(someTtl, { nil: undefined }),
   });
   return fc.oneof(
-    command("append", append, (side, { name, texts, condition, ttl }) => {
+    command("append", append, (side, { name, texts, condition, ttlMs }) => {
       const { fence } = conditionsOf(side, name, condition);
-      const options = { ...(fence === undefined ? {} : { fence }), ...(ttl === undefined ? {} : { ttl }) };
+      const options = { ...(fence === undefined ? {} : { fence }), ...(ttlMs === undefined ? {} : { ttlMs }) };
       return side.store.streams.append(name, texts, options);
     }),
     command("read", fc.tuple(someName, fc.nat(12), fc.integer({ min: 1, max: 6 })), ({ store }, args) =>
@@ -184,8 +184,8 @@ function streamCommands(someTtl: fc.Arbitrary<number>): fc.Arbitrary<Command> {
 
 function leaseCommands(someTtl: fc.Arbitrary<number>): fc.Arbitrary<Command> {
   return fc.oneof(
-    command("acquire", fc.tuple(someName, someTtl), async (side, [name, ttl]) => {
-      const lease = await side.store.leases.acquire(name, ttl);
+    command("acquire", fc.tuple(someName, someTtl), async (side, [name, ttlMs]) => {
+      const lease = await side.store.leases.acquire(name, ttlMs);
       if (lease !== undefined) side.leases.push(lease);
       return lease?.name;
     }),
@@ -206,7 +206,7 @@ function topicCommands(): fc.Arbitrary<Command> {
   );
 }
 
-async function readUntilEnd(subscription: Subscription): Promise<readonly (string | null)[]> {
+async function readUntilEnd(subscription: TopicSubscription): Promise<readonly (string | null)[]> {
   const read: (string | null)[] = [];
   for await (const message of subscription) {
     if (message.kind === "message" && message.text === END) break;

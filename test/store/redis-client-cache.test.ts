@@ -39,7 +39,7 @@ describe.skipIf(redisProgram === undefined)("what clients keep in one Redis", ()
       version: "1",
       listChanged: true,
       cache: { ttlMs, scope },
-      use: [counting],
+      middleware: [counting],
       tools: { echo: tool({ run: () => "echo" }) },
     });
     const handle = toFetchHandler(server, { allowedHosts: ["shop.example"] });

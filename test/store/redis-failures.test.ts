@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Awaitable } from "../../src/std/awaitable.ts";
 import { type RedisStoreOptions, redisStore } from "../../src/store/node/redis-store.ts";
-import type { Message, Store, Subscription } from "../../src/store/store.ts";
+import type { Store, TopicMessage, TopicSubscription } from "../../src/store/store.ts";
 import { patiently } from "../support/patience.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { startRedisProxy } from "../support/redis-proxy.ts";
@@ -234,8 +234,8 @@ describe.skipIf(redisProgram === undefined)("a store in Redis", () => {
 });
 
 /** Reads up to and with this text. */
-async function readTo(subscription: Subscription, end: string): Promise<readonly Message[]> {
-  const messages: Message[] = [];
+async function readTo(subscription: TopicSubscription, end: string): Promise<readonly TopicMessage[]> {
+  const messages: TopicMessage[] = [];
   for await (const message of subscription) {
     messages.push(message);
     if (message.kind === "message" && message.text === end) break;

@@ -72,9 +72,9 @@ describe.skipIf(redisProgram === undefined)("what a store keeps in Redis", () =>
 
   it("has a time to live, except what is kept for ever", async () => {
     await store.values.put("a", "1");
-    await store.values.put("b", "1", { ttl: LONG, group: "g" });
+    await store.values.put("b", "1", { ttlMs: LONG, group: "g" });
     await store.values.add("c", 1, LONG);
-    await store.streams.append("d", ["1"], { ttl: LONG });
+    await store.streams.append("d", ["1"], { ttlMs: LONG });
     await store.leases.acquire("e", LONG);
     await store.topics.publish("f", "1");
     const lasting: string[] = [];

@@ -30,7 +30,7 @@ describe.skipIf(redisProgram === undefined)("a rate limit of two servers on one 
       createServer({
         name: "limited",
         version: "1",
-        use: [rateLimit({ limit, windowMs, store, now: () => time })],
+        middleware: [rateLimit({ limit, windowMs, store, now: () => time })],
         tools: { echo: tool({ run: () => "done" }) },
       }),
     );

@@ -65,9 +65,9 @@ export function fileTests(): void {
     const { store, clock } = await open(path);
     const count = 2_500;
     for (let i = 0; i < count; i++) {
-      await store.values.put(`${i}`, "1", { ttl: 1_000, group: "g" });
+      await store.values.put(`${i}`, "1", { ttlMs: 1_000, group: "g" });
       await store.values.add(`${i}`, 1, 1_000);
-      await store.streams.append(`${i}`, ["1", "2"], { ttl: 1_000 });
+      await store.streams.append(`${i}`, ["1", "2"], { ttlMs: 1_000 });
       await store.leases.acquire(`${i}`, 1_000);
       await store.topics.publish("a", "1");
     }

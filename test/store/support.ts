@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Awaitable, promised } from "../../src/std/awaitable.ts";
-import type { Message, Subscription } from "../../src/store/store.ts";
+import type { TopicMessage, TopicSubscription } from "../../src/store/store.ts";
 
 /** Longer than any test takes. */
 export const LONG = 600_000;
@@ -44,7 +44,7 @@ export const strangeNames: readonly string[] = [
 ];
 
 /** The next `count` messages: their texts, and `null` for a gap. */
-export async function next(subscription: Subscription, count: number): Promise<readonly (string | null)[]> {
+export async function next(subscription: TopicSubscription, count: number): Promise<readonly (string | null)[]> {
   const read: (string | null)[] = [];
   if (count === 0) return read;
   for await (const message of subscription) {
@@ -54,12 +54,12 @@ export async function next(subscription: Subscription, count: number): Promise<r
   return read;
 }
 
-function textOf(message: Message): string | null {
+function textOf(message: TopicMessage): string | null {
   return message.kind === "gap" ? null : message.text;
 }
 
 /** Reads to the end, and resolves to what it read. */
-export async function readAll(subscription: Subscription): Promise<readonly (string | null)[]> {
+export async function readAll(subscription: TopicSubscription): Promise<readonly (string | null)[]> {
   const read: (string | null)[] = [];
   for await (const message of subscription) read.push(textOf(message));
   return read;

@@ -1,4 +1,4 @@
-import type { AuthorizedAnswer, Authorizer } from "../../src/model/authorizer.ts";
+import type { AuthorizedResponse, Authorizer } from "../../src/model/authorizer.ts";
 
 /** A request that somebody in the world got. Bodies of forms and JSON alike are read into `fields`. */
 export interface Heard {
@@ -118,18 +118,18 @@ function fieldsOf(body: unknown, headers: Readonly<Record<string, string>>): Rea
 }
 
 /** An answer of a server that refuses. */
-export function refusal(status: number, headers: Readonly<Record<string, string>> = {}): AuthorizedAnswer {
+export function refusal(status: number, headers: Readonly<Record<string, string>> = {}): AuthorizedResponse {
   return { status, header: (name) => headers[name] };
 }
 
-export const challenge = (value: string, status = 401): AuthorizedAnswer =>
+export const challenge = (value: string, status = 401): AuthorizedResponse =>
   refusal(status, { "www-authenticate": value });
 
 /** One request, which is sent as often as the authorizer wants; the server takes tokens that `accepts` does. */
 export async function request(
   auth: Authorizer,
   server: URL,
-  judge: (headers: Readonly<Record<string, string>>, attempt: number) => AuthorizedAnswer | undefined,
+  judge: (headers: Readonly<Record<string, string>>, attempt: number) => AuthorizedResponse | undefined,
 ): Promise<Readonly<Record<string, string>>> {
   const sent = { method: "POST", url: server, server };
   for (let attempt = 1; attempt <= 10; attempt++) {
@@ -147,7 +147,7 @@ export function takes(...tokens: readonly string[]) {
   return takesOr(challenge("Bearer"), ...tokens);
 }
 
-export function takesOr(answer: AuthorizedAnswer, ...tokens: readonly string[]) {
-  return ({ authorization }: Readonly<Record<string, string>>): AuthorizedAnswer | undefined =>
+export function takesOr(answer: AuthorizedResponse, ...tokens: readonly string[]) {
+  return ({ authorization }: Readonly<Record<string, string>>): AuthorizedResponse | undefined =>
     tokens.some((token) => authorization === `Bearer ${token}`) ? undefined : answer;
 }

@@ -3,7 +3,7 @@ import type { Method } from "../../src/model/methods.ts";
 import { type CallSource, createCall, type Outcome, type Service } from "../../src/model/service.ts";
 import { type Awaitable, promised } from "../../src/std/awaitable.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
-import type { Store, Values } from "../../src/store/store.ts";
+import type { Store, StoreValues } from "../../src/store/store.ts";
 
 const peer = { revision: "2026-07-28", capabilities: {} } as const;
 
@@ -84,7 +84,7 @@ export function flakyStore(store: Store): FlakyStore {
     return flaky.mood === "fine" ? answer : new Promise<void>((resolve) => held.push(resolve)).then(() => answer);
   };
   const { values } = store;
-  const wrapped: Values = {
+  const wrapped: StoreValues = {
     ...values,
     get: (name) => asked(() => values.get(name)),
     put: (name, text, options) =>

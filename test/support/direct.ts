@@ -2,7 +2,7 @@ import type { JsonObject } from "../../src/json/json.ts";
 import type { Failure } from "../../src/model/errors.ts";
 import type { Question } from "../../src/model/input.ts";
 import type { Method, Params, Result } from "../../src/model/methods.ts";
-import type { ClientCapabilities, Peer } from "../../src/model/peer.ts";
+import type { ClientCapabilities, ClientInfo } from "../../src/model/peer.ts";
 import {
   type CallOf,
   type CallSource,
@@ -12,13 +12,13 @@ import {
   type Service,
 } from "../../src/model/service.ts";
 import type { CallToolResult } from "../../src/model/tool.ts";
-import type { FaultHook, FaultPlace } from "../../src/server/error-reporter.ts";
+import type { ErrorHook, ErrorSource } from "../../src/server/error-reporter.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 
 /** A client that can do everything. */
 export const able: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 
-export const peer = (capabilities: ClientCapabilities = able): Peer => ({ revision: "2026-07-28", capabilities });
+export const peer = (capabilities: ClientCapabilities = able): ClientInfo => ({ revision: "2026-07-28", capabilities });
 
 /** What the server said while the call was open. */
 export type Note = readonly [method: string, params: JsonObject];
@@ -96,7 +96,7 @@ export function askedBy(outcome: Outcome): Asked {
 }
 
 /** Hears internal errors. */
-export function faultLog(): { readonly faults: (readonly [unknown, FaultPlace])[]; readonly onError: FaultHook } {
-  const faults: (readonly [unknown, FaultPlace])[] = [];
+export function faultLog(): { readonly faults: (readonly [unknown, ErrorSource])[]; readonly onError: ErrorHook } {
+  const faults: (readonly [unknown, ErrorSource])[] = [];
   return { faults, onError: (error, place) => void faults.push([error, place]) };
 }

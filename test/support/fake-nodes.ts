@@ -65,8 +65,8 @@ function breakable(store: Store): BreakableStore {
     topics: guard(store.topics),
     leases: guard({
       held: store.leases.held,
-      async acquire(name: string, ttl: number) {
-        const lease = await store.leases.acquire(name, ttl);
+      async acquire(name: string, ttlMs: number) {
+        const lease = await store.leases.acquire(name, ttlMs);
         return lease && { ...lease, ...guard({ renew: lease.renew, release: lease.release }) };
       },
     }),

@@ -39,7 +39,7 @@ export function createHttpService(): HttpService {
       /** Hangs up, then waits like `hold`. */
       resource("test://polled/{name}", {
         read: async (_, ctx) => {
-          ctx.hangUp(10);
+          ctx.closeStream(10);
           await hold.opened;
           return "polled";
         },
@@ -90,7 +90,7 @@ export function createHttpService(): HttpService {
       poll: tool({
         run: async (_, ctx) => {
           held.push(ctx.signal);
-          ctx.hangUp(10);
+          ctx.closeStream(10);
           for (const check of waiting) check();
           await hold.opened;
           return "polled";

@@ -10,7 +10,7 @@ import { createDeadlines } from "../../src/std/deadlines.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
-import { createPulse } from "../../src/transport/http/heartbeat.ts";
+import { createHeartbeat } from "../../src/transport/http/heartbeat.ts";
 import { createFakeReply, type FakeReply, fakeHead } from "./fake-reply.ts";
 import { createHttpService } from "./http-service.ts";
 
@@ -35,8 +35,8 @@ export function createLoneRules(changes: Partial<SessionRules> = {}, told: Sessi
     hub: createChangeHub(service),
     sessions: createSessionStore(store, 0),
     waits: createSessionWaits(store, 0),
-    pulse: createPulse(clock, 0),
-    looks: createPulse(clock, 0),
+    pulse: createHeartbeat(clock, 0),
+    looks: createHeartbeat(clock, 0),
     discover: () => Promise.reject(new Error("nobody is greeted here")),
     dropped() {},
     alwaysStream: false,

@@ -4,7 +4,7 @@ import type { Revision } from "../../src/model/revision.ts";
 import type { Service } from "../../src/model/service.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
 import { createFakePeer, type FakePeer } from "../../src/testing/fake-peer.ts";
-import { type ServeOptions, type Serving, serveChannel } from "../../src/transport/serve-channel.ts";
+import { type ServeChannelOptions, type Serving, serveChannel } from "../../src/transport/serve-channel.ts";
 
 /** A service on one end of a channel, a client that does what the test says on the other. */
 export interface Served {
@@ -15,7 +15,7 @@ export interface Served {
   settled(): Promise<void>;
 }
 
-export function serve(service: Service, options: ServeOptions = {}): Served {
+export function serve(service: Service, options: ServeChannelOptions = {}): Served {
   const clock = createManualClock();
   const client = createFakePeer();
   const serving = serveChannel(client.channel, service, { clock, ...options });
@@ -34,7 +34,7 @@ export async function serveLegacy(
     revision = "2025-11-25",
     capabilities = {},
     ...options
-  }: ServeOptions & { revision?: Revision; capabilities?: JsonObject } = {},
+  }: ServeChannelOptions & { revision?: Revision; capabilities?: JsonObject } = {},
 ): Promise<Served> {
   const served = serve(service, options);
   await served.client.request("initialize", hello(revision, capabilities));

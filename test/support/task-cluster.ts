@@ -1,7 +1,7 @@
 import { beforeAll } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
 import type { Result } from "../../src/model/methods.ts";
-import type { Peer } from "../../src/model/peer.ts";
+import type { ClientInfo } from "../../src/model/peer.ts";
 import type { Outcome } from "../../src/model/service.ts";
 import type { DetailedTask, Task } from "../../src/model/task.ts";
 import { loadCompiler } from "../../src/schema/to-validator.ts";
@@ -11,7 +11,7 @@ import { createServer, type Server } from "../../src/server/server.ts";
 import type { TaskMode } from "../../src/server/tasks/task-record.ts";
 import { tool } from "../../src/server/tool.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
-import type { Store, Subscription } from "../../src/store/store.ts";
+import type { Store, TopicSubscription } from "../../src/store/store.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
 import { complete, faultLog, makeCall, type Parts, peer } from "./direct.ts";
 import { type Fate, type MortalStore, mortalStore } from "./mortal-store.ts";
@@ -22,13 +22,13 @@ export const bad = { action: "accept", content: { ok: "perhaps" } } as const;
 
 /** A client of the newest revision that knows tasks. */
 export const modern = { tasks: { wanted: false } } as const;
-export const legacyPeer: Peer = { ...peer(), revision: "2025-11-25" };
+export const legacyPeer: ClientInfo = { ...peer(), revision: "2025-11-25" };
 /** A client of 2025-11-25 that wants a task. */
 export const wanting = { tasks: { wanted: true }, peer: legacyPeer } as const;
 /** The same when it asks for one. */
 export const legacy = { tasks: { wanted: false }, peer: legacyPeer } as const;
 
-export const as = (principal: string, revision: Peer["revision"] = "2026-07-28") => ({
+export const as = (principal: string, revision: ClientInfo["revision"] = "2026-07-28") => ({
   tasks: { wanted: false },
   peer: { ...peer(), revision, auth: { principal } },
 });
@@ -151,7 +151,7 @@ beforeAll(async () => {
 /** A store as one process sees it, which may die; what it hears then reaches nobody. */
 function seenBy(process: MortalStore, shared: Store, durable: boolean): Store {
   const { values, streams, leases, topics } = process.store;
-  const subscribe = async (topic: string): Promise<Subscription> => {
+  const subscribe = async (topic: string): Promise<TopicSubscription> => {
     const inner = await shared.topics.subscribe(topic);
     return {
       close: () => inner.close(),

@@ -1,6 +1,6 @@
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWTPayload, SignJWT } from "jose";
 import type { SafeFetch } from "../../src/auth/safe-fetch.ts";
-import type { HttpFacts } from "../../src/std/http-facts.ts";
+import type { HttpRequestInfo } from "../../src/std/http-facts.ts";
 import { recordSecret } from "./secrets.ts";
 
 /** Makes tokens as an authorization server would, without being one. */
@@ -60,12 +60,16 @@ export function createFakeFetch(documents: Record<string, unknown>): FakeFetch {
 }
 
 /** A request with these headers. */
-export function httpWith(headers: Readonly<Record<string, string>> = {}, method = "POST", url = "/mcp"): HttpFacts {
+export function httpWith(
+  headers: Readonly<Record<string, string>> = {},
+  method = "POST",
+  url = "/mcp",
+): HttpRequestInfo {
   const all: Readonly<Record<string, string>> = { host: "shop.example", ...headers };
   return { method, url, header: (name) => all[name] };
 }
 
 /** A request with a token. */
-export function withToken(token: string, more: Readonly<Record<string, string>> = {}): HttpFacts {
+export function withToken(token: string, more: Readonly<Record<string, string>> = {}): HttpRequestInfo {
   return httpWith({ authorization: `Bearer ${token}`, ...more });
 }

@@ -1,4 +1,4 @@
-import type { Answer, Question, QuestionMethod } from "../../src/model/input.ts";
+import type { Question, QuestionAnswer, QuestionMethod } from "../../src/model/input.ts";
 import { _meta, annotations, blocks, results } from "./examples.ts";
 
 /** Questions that every revision with their method can ask. */
@@ -92,7 +92,7 @@ export const richQuestions: readonly Question[] = [
   },
 ];
 
-export const answers: { readonly [Q in QuestionMethod]: Answer } = {
+export const answers: { readonly [Q in QuestionMethod]: QuestionAnswer } = {
   "elicitation/create": { action: "accept", content: { name: "a", count: 3, sure: true } },
   "sampling/createMessage": {
     role: "assistant",

@@ -2,7 +2,7 @@ import type { NotificationScope } from "../../src/codec/codec.ts";
 import { asJson, type JsonObject } from "../../src/json/json.ts";
 import type { Content, Icon } from "../../src/model/content.ts";
 import type { Params, Result, WireMethod } from "../../src/model/methods.ts";
-import type { ClientCapabilities, Implementation, Peer, ServerCapabilities } from "../../src/model/peer.ts";
+import type { ClientCapabilities, ClientInfo, Implementation, ServerCapabilities } from "../../src/model/peer.ts";
 import type { Revision } from "../../src/model/revision.ts";
 import { type CallOf, type CallSource, createCall } from "../../src/model/service.ts";
 import { type DetailedTask, type Task, tasksExtension } from "../../src/model/task.ts";
@@ -232,7 +232,7 @@ export const notifications: readonly (readonly [string, JsonObject, Notification
   ["notifications/elicitation/complete", { elicitationId: "e" }],
 ];
 
-export function peerOf(revision: Revision): Peer {
+export function peerOf(revision: Revision): ClientInfo {
   return { revision, info: client, capabilities: clientCapabilities };
 }
 

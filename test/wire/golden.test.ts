@@ -6,8 +6,8 @@ import { connectBy } from "../../src/connect/connect.ts";
 import { McpError } from "../../src/model/errors.ts";
 import { type Revision, revisions } from "../../src/model/revision.ts";
 import { createServer, prompt, resource, tool } from "../../src/server/index.ts";
-import { firstDifference, parseTranscript, recordChannel, type Transcript } from "../../src/testing/transcript.ts";
-import { memoryChannels } from "../../src/transport/memory-channels.ts";
+import { diffTranscripts, parseTranscript, recordChannel, type Transcript } from "../../src/testing/transcript.ts";
+import { createMemoryChannels } from "../../src/transport/memory-channels.ts";
 import { openChannel } from "../../src/transport/open-channel.ts";
 import { serveChannel } from "../../src/transport/serve-channel.ts";
 import { gate } from "../support/served.ts";
@@ -23,7 +23,7 @@ describe.each(revisions)("the wire of %s", (revision) => {
     const text = `# ${revision}: > is the client, < is the server\n${transcript.toText()}`;
     if (process.env.UPDATE_GOLDEN === "1") writeFileSync(file, text);
     const golden = readFileSync(file, "utf8");
-    expect(firstDifference(transcript.lines, parseTranscript(golden))).toBeUndefined();
+    expect(diffTranscripts(transcript.lines, parseTranscript(golden))).toBeUndefined();
     expect(text).toBe(golden);
   });
 });
@@ -31,7 +31,7 @@ describe.each(revisions)("the wire of %s", (revision) => {
 /** Records the whole scenario, seen from the client. */
 async function record(revision: Revision): Promise<Transcript> {
   const { server, started } = createShop();
-  const [here, there] = memoryChannels();
+  const [here, there] = createMemoryChannels();
   const serving = serveChannel(there, server);
   const channel = recordChannel(here, { mask: ["requestState", "taskId", "createdAt", "lastUpdatedAt"] });
   const client = await connectBy((opening) => openChannel(channel, opening), {

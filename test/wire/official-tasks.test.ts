@@ -13,7 +13,7 @@ import { type Call, createCall, type Outcome, type Service } from "../../src/mod
 import type { DetailedTask, TaskTerms } from "../../src/model/task.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
-import { memoryChannels } from "../../src/transport/memory-channels.ts";
+import { createMemoryChannels } from "../../src/transport/memory-channels.ts";
 import { openChannel } from "../../src/transport/open-channel.ts";
 import { serveChannel } from "../../src/transport/serve-channel.ts";
 import { opening } from "../support/connected.ts";
@@ -74,7 +74,7 @@ describe("the official client follows a task", () => {
   }
 
   async function connected(service: Service) {
-    const [here, there] = memoryChannels();
+    const [here, there] = createMemoryChannels();
     serveChannel(there, service);
     const client = new Client(info, { capabilities: { roots: {} } });
     const heard: unknown[] = [];
@@ -151,7 +151,7 @@ describe("the official client follows a task", () => {
 
 describe("a task of the official server", () => {
   async function connected() {
-    const [here, there] = memoryChannels();
+    const [here, there] = createMemoryChannels();
     const capabilities = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
     const server = new McpServer(info, { capabilities, taskStore: new InMemoryTaskStore() });
     server.experimental.tasks.registerToolTask(

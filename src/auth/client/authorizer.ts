@@ -1,4 +1,4 @@
-import type { AuthorizedAnswer, AuthorizedRequest, Authorizer } from "../../model/authorizer.ts";
+import type { AuthorizedRequest, AuthorizedResponse, Authorizer } from "../../model/authorizer.ts";
 import { McpError } from "../../model/errors.ts";
 import { reachOfHost } from "../../std/address-reach.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
@@ -12,7 +12,7 @@ import { createTokenManager } from "./token-manager.ts";
 import { memoryTokens, type TokenStore } from "./token-store.ts";
 
 /** What every way to a token has in common. */
-export interface AuthOptions {
+export interface AuthorizerOptions {
   /** Where tokens are kept. Default: in memory, until the process ends. */
   readonly tokens?: TokenStore | undefined;
   /** Scopes to ask for, separated by blanks, in place of all that the server knows. */
@@ -42,7 +42,7 @@ export interface TokenAuthorizer extends Authorizer {
 }
 
 /** Makes an authorizer of a way to a token. Each server has tokens of its own. */
-export function createAuthorizer(options: AuthOptions, grant: Grant, platform: AuthPlatform): TokenAuthorizer {
+export function createAuthorizer(options: AuthorizerOptions, grant: Grant, platform: AuthPlatform): TokenAuthorizer {
   const { tokens = memoryTokens(), scope, dpop = false, onEvent = () => {}, now = Date.now } = options;
   const credentials = createCredentials(tokens);
   const sessions = new Map<string, Session>();
@@ -67,7 +67,7 @@ export function createAuthorizer(options: AuthOptions, grant: Grant, platform: A
 }
 
 /** A server somewhere else has no business on this machine, or on the network it is in. */
-export function safeFetchFor(server: URL, options: AuthOptions, { hop }: AuthPlatform): SafeFetch {
+export function safeFetchFor(server: URL, options: AuthorizerOptions, { hop }: AuthPlatform): SafeFetch {
   const { allowPrivateNetwork: allowed = false, clock = systemClock } = options;
   return createSafeFetch({
     hop: options.fetch === undefined ? hop : hopBy(options.fetch),
@@ -100,8 +100,8 @@ function safely(onEvent: (event: AuthEvent) => void): (event: AuthEvent) => void
 /** The tokens of one server, and what to do when it refuses them. */
 interface Session {
   headers(request: AuthorizedRequest): Promise<Readonly<Record<string, string>>>;
-  refused(request: AuthorizedRequest, answer: AuthorizedAnswer): Promise<boolean>;
-  answered(request: AuthorizedRequest, answer: AuthorizedAnswer): void;
+  refused(request: AuthorizedRequest, answer: AuthorizedResponse): Promise<boolean>;
+  answered(request: AuthorizedRequest, answer: AuthorizedResponse): void;
   signOut(): Promise<void>;
 }
 
@@ -146,7 +146,7 @@ function createSession(parts: TokenManagerParts): Session {
     });
   };
 
-  const onUnauthorized = async (attempts: Tries, answer: AuthorizedAnswer): Promise<boolean> => {
+  const onUnauthorized = async (attempts: Tries, answer: AuthorizedResponse): Promise<boolean> => {
     const challenge = tokenChallenge(answer.header("www-authenticate"), manager.current?.tokens.type);
     if (challenge.error === "use_dpop_nonce" && attempts.nonces++ === 0) return true;
     if (manager.current !== undefined && manager.current.tokens.accessToken !== attempts.token) return true;
@@ -161,7 +161,7 @@ function createSession(parts: TokenManagerParts): Session {
     return tokens !== undefined && tokens.accessToken !== used && includesAll(tokens.requested, scopes);
   };
 
-  const onForbidden = async (attempts: Tries, answer: AuthorizedAnswer): Promise<boolean> => {
+  const onForbidden = async (attempts: Tries, answer: AuthorizedResponse): Promise<boolean> => {
     const challenge = tokenChallenge(answer.header("www-authenticate"), manager.current?.tokens.type);
     if (challenge.error !== "insufficient_scope") return false;
     const scopes = readScopes(challenge.scope);

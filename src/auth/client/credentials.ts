@@ -6,7 +6,7 @@ import { nameOf } from "./dpop.ts";
 import type { TokenStore } from "./token-store.ts";
 
 /** Whose tokens they are, and for what. Tokens of one place are never used at another. */
-export interface TokenPlace {
+export interface CredentialsKey {
   readonly issuer: string;
   readonly resource: string;
   readonly clientId: string;
@@ -38,7 +38,7 @@ export interface Left {
 }
 
 export interface LeftTokens {
-  readonly place: TokenPlace;
+  readonly place: CredentialsKey;
   readonly tokens: Tokens;
   /** The client they were given to, where it had to register. */
   readonly registration: Registration | undefined;
@@ -47,13 +47,13 @@ export interface LeftTokens {
 /** Typed access to a {@link TokenStore}. What cannot be read counts as missing. */
 export interface Credentials {
   /** Where the tokens of a server are. */
-  place(server: string): Promise<TokenPlace | undefined>;
-  tokens(place: TokenPlace): Promise<Tokens | undefined>;
+  place(server: string): Promise<CredentialsKey | undefined>;
+  tokens(place: CredentialsKey): Promise<Tokens | undefined>;
   /** Keeps tokens, as those of this server. Tokens of other places stay until everything is forgotten. */
-  keep(server: string, place: TokenPlace, tokens: Tokens): Promise<void>;
+  keep(server: string, place: CredentialsKey, tokens: Tokens): Promise<void>;
   /** Replaces the tokens of a place. */
-  update(place: TokenPlace, tokens: Tokens): Promise<void>;
-  forget(server: string, place: TokenPlace): Promise<void>;
+  update(place: CredentialsKey, tokens: Tokens): Promise<void>;
+  forget(server: string, place: CredentialsKey): Promise<void>;
   /** The client at an issuer: the newest, or the one with this id. */
   registration(issuer: string, clientId?: string): Promise<Registration | undefined>;
   /** Keeps a client, as one that this server is used with. Older ones of the issuer stay, for their tokens. */
@@ -68,7 +68,7 @@ export interface Credentials {
 
 /** What is kept of a server: the place in use first, then earlier ones; and the clients that were registered for it. */
 interface ServerRecord {
-  readonly places: readonly TokenPlace[];
+  readonly places: readonly CredentialsKey[];
   readonly clients: readonly ClientName[];
 }
 
@@ -83,7 +83,7 @@ export function createCredentials(store: TokenStore): Credentials {
     return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
   };
   const write = (name: string, value: object): Promise<void> => store.set(name, JSON.stringify(value));
-  const tokensName = ({ issuer, resource, clientId }: TokenPlace) => nameOf("tokens", issuer, resource, clientId);
+  const tokensName = ({ issuer, resource, clientId }: CredentialsKey) => nameOf("tokens", issuer, resource, clientId);
   const exclusive: Credentials["exclusive"] = async (name, task) =>
     store.exclusive === undefined ? task() : store.exclusive(await nameOf("lock", name), task);
 
@@ -94,7 +94,7 @@ export function createCredentials(store: TokenStore): Credentials {
   const writeServer = async (server: string, record: ServerRecord): Promise<void> =>
     write(await nameOf("place", server), record);
 
-  const readTokens = async (place: TokenPlace): Promise<Tokens | undefined> => {
+  const readTokens = async (place: CredentialsKey): Promise<Tokens | undefined> => {
     const kept = await read(await tokensName(place));
     const usable = typeof kept?.accessToken === "string" && Array.isArray(kept.requested);
     return kept !== undefined && usable ? asObject<Tokens>(kept) : undefined;
@@ -153,7 +153,7 @@ export function createCredentials(store: TokenStore): Credentials {
   };
 }
 
-function isSamePlace(a: TokenPlace, b: TokenPlace): boolean {
+function isSamePlace(a: CredentialsKey, b: CredentialsKey): boolean {
   return a.issuer === b.issuer && a.resource === b.resource && a.clientId === b.clientId;
 }
 

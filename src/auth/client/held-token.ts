@@ -1,13 +1,13 @@
 import { McpError } from "../../model/errors.ts";
 import { readScopes } from "./challenge.ts";
-import type { Credentials, TokenPlace, Tokens } from "./credentials.ts";
+import type { Credentials, CredentialsKey, Tokens } from "./credentials.ts";
 import { type DpopKey, toDpopKey } from "./dpop.ts";
 import { unauthorized } from "./problems.ts";
 import type { TokenAnswer } from "./token-request.ts";
 
 /** A token that is in use. */
 export interface Held {
-  readonly place: TokenPlace;
+  readonly place: CredentialsKey;
   readonly tokens: Tokens;
   readonly key: DpopKey | undefined;
 }
@@ -29,7 +29,7 @@ export interface HeldToken {
   readonly last: Held | undefined;
   /** Whether another token is needed before the next request, as far as is known. */
   isDue(): boolean;
-  hold(place: TokenPlace, tokens: Tokens): Promise<void>;
+  hold(place: CredentialsKey, tokens: Tokens): Promise<void>;
   /** Uses no token. */
   drop(): void;
   /** Uses no token, and does not know of an earlier one. */
@@ -42,7 +42,7 @@ export function createHeldToken({ credentials, name, dpop, now }: HeldTokenParts
   let current: Held | undefined;
   let last: Held | undefined;
 
-  const hold = async (place: TokenPlace, tokens: Tokens): Promise<void> => {
+  const hold = async (place: CredentialsKey, tokens: Tokens): Promise<void> => {
     const known = last?.tokens.key?.x === tokens.key?.x ? last?.key : undefined;
     const key = tokens.key === undefined ? undefined : (known ?? (await toDpopKey(tokens.key, now)));
     current = { place, tokens, key };

@@ -13,12 +13,12 @@ import {
   type TokenExchangeOptions,
 } from "./token-exchange.ts";
 
-export type { AuthorizedAnswer, AuthorizedRequest, Authorizer } from "../../model/authorizer.ts";
-export type { AuthOptions, TokenAuthorizer } from "./authorizer.ts";
+export type { AuthorizedRequest, AuthorizedResponse, Authorizer } from "../../model/authorizer.ts";
+export type { AuthorizerOptions, TokenAuthorizer } from "./authorizer.ts";
 export type { AuthEvent } from "./grant.ts";
 export type { AssertionContext, ClientCredentialsOptions, JwtBearerOptions } from "./machine-grants.ts";
 export type { ConfidentialClient, OAuthOptions, PublicClient, RegisteredClient } from "./oauth.ts";
-export type { AuthProblem } from "./problems.ts";
+export type { AuthFailureReason } from "./problems.ts";
 export type { Authorize, AuthorizeContext, OpenRedirect, Redirect } from "./sign-in.ts";
 export type {
   EnterpriseManagedOptions,
@@ -27,7 +27,7 @@ export type {
   SubjectTokenType,
   TokenExchangeOptions,
 } from "./token-exchange.ts";
-export type { AuthMethod, ClientKey } from "./token-request.ts";
+export type { ClientAuthMethod, ClientKey } from "./token-request.ts";
 export { memoryTokens, type StoreTokensOptions, storeTokens, type TokenStore } from "./token-store.ts";
 
 /**

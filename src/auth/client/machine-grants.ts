@@ -1,5 +1,5 @@
 import { McpError } from "../../model/errors.ts";
-import { type AuthOptions, type AuthPlatform, createAuthorizer, type TokenAuthorizer } from "./authorizer.ts";
+import { type AuthorizerOptions, type AuthPlatform, createAuthorizer, type TokenAuthorizer } from "./authorizer.ts";
 import type { Grant, GrantContext } from "./grant.ts";
 import { type ClientIdentity, type ClientKey, requestTokens, type TokenAnswer } from "./token-request.ts";
 
@@ -30,7 +30,7 @@ export function commonParameters({ discovery, scopes }: GrantContext): Readonly<
 }
 
 /** Credentials of a program that acts for itself: a secret, or a key. */
-export interface ClientCredentialsOptions extends AuthOptions {
+export interface ClientCredentialsOptions extends AuthorizerOptions {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
   /** Signs assertions that say who the client is, for the issuer only. Then there is no secret. */
@@ -77,7 +77,7 @@ export interface AssertionContext {
 }
 
 /** How a workload shows who it is: by an assertion of the platform it runs on. */
-export interface JwtBearerOptions extends AuthOptions {
+export interface JwtBearerOptions extends AuthorizerOptions {
   /** The assertion (a JWT), or how to get one. It is asked for before every request for a token. */
   readonly assertion: string | ((context: AssertionContext) => string | Promise<string>);
   readonly clientId?: string | undefined;

@@ -1,6 +1,12 @@
 import { McpError } from "../../model/errors.ts";
 import { systemClock } from "../../std/clock.ts";
-import { type AuthOptions, type AuthPlatform, createAuthorizer, isLocal, type TokenAuthorizer } from "./authorizer.ts";
+import {
+  type AuthorizerOptions,
+  type AuthPlatform,
+  createAuthorizer,
+  isLocal,
+  type TokenAuthorizer,
+} from "./authorizer.ts";
 import { union, withOfflineAccess } from "./challenge.ts";
 import { canonicalUrl } from "./discovery.ts";
 import type { Grant, GrantContext, Granted } from "./grant.ts";
@@ -16,7 +22,7 @@ import {
   type Redirect,
   redirectBy,
 } from "./sign-in.ts";
-import type { AuthMethod, ClientIdentity, ClientKey } from "./token-request.ts";
+import type { ClientAuthMethod, ClientIdentity, ClientKey } from "./token-request.ts";
 
 /** A client that an authorization server knows already. With a secret or a key, `issuer` is needed. */
 export type RegisteredClient = PublicClient | ConfidentialClient;
@@ -37,13 +43,13 @@ export interface ConfidentialClient {
   readonly clientSecret?: string | undefined;
   readonly privateKey?: ClientKey | undefined;
   /** How it authenticates. Default: by what the authorization server says it takes. */
-  readonly authMethod?: AuthMethod | undefined;
+  readonly authMethod?: ClientAuthMethod | undefined;
   /** The authorization server that knows the client. Its credentials are sent nowhere else. */
   readonly issuer: string;
 }
 
 /** How {@link oauth} signs users in. */
-export interface OAuthOptions extends AuthOptions {
+export interface OAuthOptions extends AuthorizerOptions {
   /** The client, where it was registered beforehand. */
   readonly client?: RegisteredClient | undefined;
   /** Where the description of the client is published: https, with a path. It is the id of the client, too. */

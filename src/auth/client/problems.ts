@@ -2,7 +2,7 @@ import type { JsonObject } from "../../json/json.ts";
 import { McpError } from "../../model/errors.ts";
 
 /** Why no token could be had: `data.reason` of an `unauthorized` error. */
-export type AuthProblem =
+export type AuthFailureReason =
   | "no-authorization-server"
   | "issuer-mismatch"
   | "resource-mismatch"
@@ -20,7 +20,7 @@ export type AuthProblem =
   | "invalid-token";
 
 /** The error of a token that could not be had. Neither message nor data may have a secret in them. */
-export function unauthorized(reason: AuthProblem, message: string, more: JsonObject = {}): McpError {
+export function unauthorized(reason: AuthFailureReason, message: string, more: JsonObject = {}): McpError {
   return new McpError("unauthorized", message, { data: { reason, ...more } });
 }
 

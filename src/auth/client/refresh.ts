@@ -3,7 +3,7 @@ import { isObject } from "../../json/json.ts";
 import { McpError } from "../../model/errors.ts";
 import type { SafeFetch } from "../safe-fetch.ts";
 import { union } from "./challenge.ts";
-import type { Credentials, Left, LeftTokens, Registration, TokenPlace, Tokens } from "./credentials.ts";
+import type { Credentials, CredentialsKey, Left, LeftTokens, Registration, Tokens } from "./credentials.ts";
 import { type Discovery, findIssuer } from "./discovery.ts";
 import { type DpopKey, toDpopKey } from "./dpop.ts";
 import type { Grant } from "./grant.ts";
@@ -31,8 +31,8 @@ interface RefreshParts {
  * `refused`: the tokens were of no use. `isKept`: whether the new ones could be kept.
  */
 type Refreshed =
-  | { readonly kind: "refreshed"; readonly place: TokenPlace; readonly tokens: Tokens; readonly isKept: boolean }
-  | { readonly kind: "found"; readonly place: TokenPlace; readonly tokens: Tokens }
+  | { readonly kind: "refreshed"; readonly place: CredentialsKey; readonly tokens: Tokens; readonly isKept: boolean }
+  | { readonly kind: "found"; readonly place: CredentialsKey; readonly tokens: Tokens }
   | { readonly kind: "none" }
   | { readonly kind: "refused" };
 
@@ -58,7 +58,7 @@ const lost: ReadonlySet<string | undefined> = new Set(["invalid_grant", "invalid
  * Sends a refresh token. It is marked as spent before, so that nobody sends it
  * again when this process ends in between, or cannot keep the tokens it gets.
  */
-async function exchange(place: TokenPlace, tokens: Tokens, parts: RefreshParts): Promise<Refreshed> {
+async function exchange(place: CredentialsKey, tokens: Tokens, parts: RefreshParts): Promise<Refreshed> {
   const { discovery, server, grant, credentials, fetch, now } = parts;
   const { refreshToken } = tokens;
   const client = grant.clientFor(place.clientId, await credentials.registration(place.issuer, place.clientId));

@@ -2,7 +2,7 @@ import { decodeJwt } from "jose";
 import type { AuthorizationServer } from "oauth4webapi";
 import { McpError } from "../../model/errors.ts";
 import {
-  type AuthOptions,
+  type AuthorizerOptions,
   type AuthPlatform,
   createAuthorizer,
   safeFetchFor,
@@ -15,7 +15,7 @@ import { unauthorized } from "./problems.ts";
 import { type ClientKey, errorCodeOf, requestTokens } from "./token-request.ts";
 
 /** How a token of a user becomes one for a server (RFC 8693). */
-export interface TokenExchangeOptions extends AuthOptions {
+export interface TokenExchangeOptions extends AuthorizerOptions {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
   readonly privateKey?: ClientKey | undefined;
@@ -103,7 +103,7 @@ export interface IdentityProvider {
 }
 
 /** How a user who has signed in to their company gets to servers that the company has approved. */
-export interface EnterpriseManagedOptions extends AuthOptions {
+export interface EnterpriseManagedOptions extends AuthorizerOptions {
   readonly identityProvider: IdentityProvider;
   /** What the user got when they signed in: an ID token, or a SAML assertion. */
   readonly subjectToken: SubjectToken;

@@ -122,7 +122,7 @@ export function errorCodeOf(error: unknown): string | undefined {
 }
 
 /** How a client shows an authorization server who it is. */
-export type AuthMethod = "client_secret_basic" | "client_secret_post" | "private_key_jwt" | "none";
+export type ClientAuthMethod = "client_secret_basic" | "client_secret_post" | "private_key_jwt" | "none";
 
 /** The key of a client: a PKCS #8 text in PEM with its algorithm, or a key of the platform. */
 export type ClientKey =

@@ -12,16 +12,16 @@ import {
   type EnterpriseManagedOptions,
   type TokenExchangeOptions,
 } from "../client/token-exchange.ts";
-import { loopback } from "./loopback.ts";
+import { loopbackRedirect } from "./loopback.ts";
 import { nodeHop } from "./node-hop.ts";
 
 export type * from "../client/index.ts";
 export { memoryTokens, storeTokens } from "../client/token-store.ts";
 export { fileTokens } from "./file-tokens.ts";
 export { type KeychainTokensOptions, keychainTokens } from "./keychain-tokens.ts";
-export { type LoopbackOptions, loopback } from "./loopback.ts";
+export { type LoopbackRedirectOptions, loopbackRedirect } from "./loopback.ts";
 
-const platform = { hop: nodeHop, redirect: loopback };
+const platform = { hop: nodeHop, redirect: loopbackRedirect };
 
 /**
  * Signs users in to servers that want it, and keeps their tokens fresh:

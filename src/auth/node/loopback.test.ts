@@ -3,7 +3,7 @@ import { createServer, request } from "node:http";
 import { describe, expect, it, vi } from "vitest";
 import { eventually } from "../../../test/support/patience.ts";
 import { quietPort } from "../../../test/support/quiet-port.ts";
-import { loopback, openBrowser } from "./loopback.ts";
+import { loopbackRedirect, openBrowser } from "./loopback.ts";
 
 /** Sends a request as a browser would, or as somebody else. */
 async function get(url: string, options: { method?: string; host?: string } = {}) {
@@ -31,7 +31,7 @@ const authorization = new URL("https://as.example/authorize?state=s1");
 describe("users who come back to this machine", () => {
   it("are received at one path, with the right state, once", async () => {
     const open = vi.fn(async () => true);
-    const opened = await loopback({ open }).open(await quietUri());
+    const opened = await loopbackRedirect({ openUrl: open }).open(await quietUri());
     const { signal } = new AbortController();
     const coming = opened.visit(authorization, signal);
     expect(open).toHaveBeenCalledWith(authorization);
@@ -58,7 +58,7 @@ describe("users who come back to this machine", () => {
   });
 
   it("are not waited for any more when they take too long", async () => {
-    const opened = await loopback({ open: async () => true }).open(await quietUri());
+    const opened = await loopbackRedirect({ openUrl: async () => true }).open(await quietUri());
     const ending = new AbortController();
     const coming = opened.visit(authorization, ending.signal);
     ending.abort(new Error("too late"));
@@ -68,7 +68,7 @@ describe("users who come back to this machine", () => {
   });
 
   it("come back to where the client was registered, if that is free", async () => {
-    const redirect = loopback({ open: async () => true });
+    const redirect = loopbackRedirect({ openUrl: async () => true });
     const first = await redirect.open(await quietUri());
     const second = await redirect.open(first.uri);
     expect(second.uri).not.toBe(first.uri);
@@ -85,7 +85,7 @@ describe("users who come back to this machine", () => {
     const taken = createServer();
     const port = await quietPort();
     await new Promise<void>((resolve) => taken.listen(port, "127.0.0.1", resolve));
-    const redirect = loopback({ ports: [port], path: "/a" });
+    const redirect = loopbackRedirect({ ports: [port], path: "/a" });
     await expect(redirect.open(undefined)).rejects.toMatchObject({ code: "connection-closed" });
     await new Promise((resolve) => taken.close(resolve));
     await using opened = await redirect.open(undefined);
@@ -97,7 +97,7 @@ describe("users who come back to this machine", () => {
     const open = async (): Promise<boolean> => {
       throw new Error("no browser");
     };
-    await using opened = await loopback({ open, show }).open(undefined);
+    await using opened = await loopbackRedirect({ openUrl: open, showUrl: show }).open(undefined);
     expect(opened.uri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
     const ending = new AbortController();
     const coming = opened.visit(authorization, ending.signal);
@@ -107,7 +107,7 @@ describe("users who come back to this machine", () => {
   });
 
   it.each(["callback", "/a?b", "/a b", "//evil.example\\"])("do not come back to the path %j", (path) => {
-    expect(() => loopback({ path })).toThrow(expect.objectContaining({ code: "invalid-params" }));
+    expect(() => loopbackRedirect({ path })).toThrow(expect.objectContaining({ code: "invalid-params" }));
   });
 });
 

@@ -6,15 +6,15 @@ import { equalsInConstantTime } from "../client/dpop.ts";
 import type { OpenRedirect, Redirect } from "../client/sign-in.ts";
 
 /** How users come back to this machine. */
-export interface LoopbackOptions {
+export interface LoopbackRedirectOptions {
   /** Ports to listen on, the first that is free; for clients that were registered with one. Default: any. */
   readonly ports?: readonly number[] | undefined;
   /** Default `/callback`. */
   readonly path?: string | undefined;
   /** Opens a URL for the user. False when it cannot. Default: the browser of the user. */
-  readonly open?: ((url: URL) => Promise<boolean>) | undefined;
+  readonly openUrl?: ((url: URL) => Promise<boolean>) | undefined;
   /** Shows the user a URL that could not be opened. Default: on stderr. */
-  readonly show?: ((url: URL) => void) | undefined;
+  readonly showUrl?: ((url: URL) => void) | undefined;
 }
 
 const host = "127.0.0.1";
@@ -23,8 +23,8 @@ const host = "127.0.0.1";
  * Sends users to the browser, and waits for them on 127.0.0.1: for one request,
  * at one path, with the right state. Everything else is turned away.
  */
-export function loopback(options: LoopbackOptions = {}): Redirect {
-  const { ports = [], path = "/callback", open = openBrowser, show = print } = options;
+export function loopbackRedirect(options: LoopbackRedirectOptions = {}): Redirect {
+  const { ports = [], path = "/callback", openUrl: open = openBrowser, showUrl: show = print } = options;
   if (!/^\/[\w\-./~]*$/.test(path)) throw new McpError("invalid-params", "the path of a redirect must be a plain path");
 
   return {

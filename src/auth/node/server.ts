@@ -6,7 +6,7 @@ import { createJwt, type JwtOptions, jwtFetch } from "../server/jwt.ts";
 import { nodeHop } from "./node-hop.ts";
 
 export type * from "../server/index.ts";
-export { apiKey, basic, bearer, firstOf, hashApiKey, hashPassword, none } from "../server/index.ts";
+export { anonymous, anyOf, apiKey, basic, bearer, hashApiKey, hashPassword } from "../server/index.ts";
 
 /**
  * Takes access tokens that are JWTs (RFC 9068), checked here with the keys of

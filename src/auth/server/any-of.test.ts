@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { httpWith, withToken } from "../../../test/support/tokens.ts";
-import { firstOf, none } from "./any-of.ts";
+import { anonymous, anyOf } from "./any-of.ts";
 import { apiKey } from "./api-key.ts";
 import { createRecent } from "./dpop.ts";
 import { bearer } from "./tokens.ts";
@@ -31,8 +31,8 @@ describe("bearer", () => {
   });
 });
 
-describe("firstOf", () => {
-  const any = firstOf(ann, bob, keys);
+describe("anyOf", () => {
+  const any = anyOf(ann, bob, keys);
 
   it("takes whoever one of them knows", async () => {
     expect(await any(withToken("ann"))).toMatchObject({ ok: true, auth: { principal: "ann" } });
@@ -53,7 +53,7 @@ describe("firstOf", () => {
   });
 
   it("lets in nobody with bad credentials, though somebody without may come in", async () => {
-    const open = firstOf(ann, none());
+    const open = anyOf(ann, anonymous());
     expect(await open(httpWith())).toEqual({ ok: true });
     expect(await open(withToken("ann"))).toMatchObject({ ok: true, auth: { principal: "ann" } });
     expect(await open(withToken("eve"))).toMatchObject({ ok: false, status: 401 });
@@ -61,14 +61,14 @@ describe("firstOf", () => {
   });
 
   it("needs at least one", () => {
-    expect(() => firstOf()).toThrow(/at least one/);
+    expect(() => anyOf()).toThrow(/at least one/);
   });
 
   it("cannot tell when one of them cannot, unless another one can", async () => {
     const broken = bearer(() => Promise.reject(new Error("down")));
-    expect(await firstOf(broken, ann)(withToken("ann"))).toMatchObject({ ok: true });
-    await expect(async () => firstOf(broken, none())(withToken("x"))).rejects.toThrow("down");
-    await expect(async () => firstOf(broken, keys)(withToken("x"))).rejects.toThrow("down");
+    expect(await anyOf(broken, ann)(withToken("ann"))).toMatchObject({ ok: true });
+    await expect(async () => anyOf(broken, anonymous())(withToken("x"))).rejects.toThrow("down");
+    await expect(async () => anyOf(broken, keys)(withToken("x"))).rejects.toThrow("down");
   });
 });
 

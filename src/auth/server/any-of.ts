@@ -1,22 +1,22 @@
-import type { Authentication, Authenticator, AuthRefusal } from "../../model/authenticator.ts";
+import type { Authentication, Authenticator, AuthRejection } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import type { NeededAuth } from "../../model/peer.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 
 /**
  * Asks one authenticator after the other until one knows who it is. Credentials
- * that all of them refuse are refused, also where {@link none} is the last: it is
+ * that all of them refuse are refused, also where {@link anonymous} is the last: it is
  * for those who bring none.
  *
  * @example
- * serveHttp(shop, { auth: firstOf(jwt({ issuer, audience }), apiKey({ keys, pepper })) });
+ * serveHttp(shop, { auth: anyOf(jwt({ issuer, audience }), apiKey({ keys, pepper })) });
  */
-export function firstOf(...authenticators: readonly Authenticator<NeededAuth>[]): Authenticator<NeededAuth> {
+export function anyOf(...authenticators: readonly Authenticator<NeededAuth>[]): Authenticator<NeededAuth> {
   const [first] = authenticators;
-  if (first === undefined) throw new McpError("invalid-definition", "firstOf: at least one authenticator is needed");
+  if (first === undefined) throw new McpError("invalid-definition", "anyOf: at least one authenticator is needed");
 
-  const authenticate = async (http: HttpFacts): Promise<Authentication<NeededAuth>> => {
-    const refusals: AuthRefusal[] = [];
+  const authenticate = async (http: HttpRequestInfo): Promise<Authentication<NeededAuth>> => {
+    const refusals: AuthRejection[] = [];
     const failures: unknown[] = [];
     let anonymous: Authentication<NeededAuth> | undefined;
     for (const ask of authenticators) {
@@ -44,7 +44,7 @@ export function firstOf(...authenticators: readonly Authenticator<NeededAuth>[])
   });
 }
 
-/** Lets in everybody, as nobody. After others in {@link firstOf}: who brings no credentials may do what takes no scopes. */
-export function none(): Authenticator<never> {
+/** Lets in everybody, as nobody. After others in {@link anyOf}: who brings no credentials may do what takes no scopes. */
+export function anonymous(): Authenticator<never> {
   return Object.assign((): Authentication<never> => ({ ok: true }), { schemes: [] });
 }

@@ -2,11 +2,11 @@ import type { JsonObject } from "../../json/json.ts";
 import type { Authentication, Authenticator } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import type { Auth, KnownClaims } from "../../model/peer.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { equalsInConstantTime } from "../client/dpop.ts";
 import { admit, readAuthorization } from "./authorization.ts";
 import { type CheckedAuth, type ClaimsSchema, checkScopes, createClaimsCheck, type GivenClaims } from "./claims.ts";
-import { createHmac, type KnownSecret, readKnown } from "./secrets.ts";
+import { createHmac, type HashedSecret, readKnown } from "./secrets.ts";
 
 interface ApiKeyCommon<S extends ClaimsSchema> {
   /** The header that brings the key. In `authorization` it comes as Bearer. Default `x-api-key`. */
@@ -19,7 +19,7 @@ interface ApiKeyCommon<S extends ClaimsSchema> {
 /** Keys that are listed here, as {@link hashApiKey} hashes them. */
 export interface ListedKeys<S extends ClaimsSchema = undefined> extends ApiKeyCommon<S> {
   /** Hashes by name. */
-  readonly keys: Readonly<Record<string, KnownSecret<GivenClaims<S>>>>;
+  readonly keys: Readonly<Record<string, HashedSecret<GivenClaims<S>>>>;
   /** What the keys were hashed with. Keep it apart from them. */
   readonly pepper: string;
   readonly verify?: undefined;
@@ -33,7 +33,7 @@ export interface OwnKeys<S extends ClaimsSchema = undefined> extends ApiKeyCommo
   readonly pepper?: undefined;
 }
 
-type VerifyKey<C> = (key: string, http: HttpFacts) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
+type VerifyKey<C> = (key: string, http: HttpRequestInfo) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
 
 export type ApiKeyOptions<S extends ClaimsSchema = undefined> = ListedKeys<S> | OwnKeys<S>;
 
@@ -59,7 +59,7 @@ export function apiKey<const S extends ClaimsSchema = undefined>(
   const checkClaims = createClaimsCheck("apiKey", options.claims);
   const find: VerifyKey<JsonObject> = options.verify ?? listed(options);
 
-  const authenticate = async (http: HttpFacts): Promise<Authentication<CheckedAuth<S>>> => {
+  const authenticate = async (http: HttpRequestInfo): Promise<Authentication<CheckedAuth<S>>> => {
     const key = readKey(http, header);
     if (key === undefined) return { ok: false, status: 401 };
     const auth = key.length > maxKey ? undefined : await find(key, http);
@@ -78,7 +78,7 @@ const prefix = "hmac-sha256$";
 const hashPattern = /^hmac-sha256\$[A-Za-z0-9_-]{43}$/;
 const maxKey = 1_024;
 
-function readKey(http: HttpFacts, header: string): string | undefined {
+function readKey(http: HttpRequestInfo, header: string): string | undefined {
   if (header !== "authorization") return http.header(header)?.trim() || undefined;
   const sent = readAuthorization(http.header(header));
   return typeof sent === "object" && sent.scheme === "bearer" ? sent.credentials : undefined;

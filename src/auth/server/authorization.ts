@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { Authentication, AuthRefusal } from "../../model/authenticator.ts";
+import type { Authentication, AuthRejection } from "../../model/authenticator.ts";
 import type { Auth } from "../../model/peer.ts";
 import { hasScopes } from "../../model/scopes.ts";
 import { isRequestBound } from "../../std/clock.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import type { CheckClaims } from "./claims.ts";
 
 /** What an `Authorization` header says. The scheme is in lower case. */
@@ -34,7 +34,7 @@ export function readAuthorization(header: string | undefined): Authorization | "
  * The URLs, without query, that a client may have sent a request to. What ends TLS
  * on the way may rewrite all of them but the one that the server is known by.
  */
-export function urlsOf(http: HttpFacts, resource: string | undefined): readonly string[] {
+export function urlsOf(http: HttpRequestInfo, resource: string | undefined): readonly string[] {
   const path = http.url.split("?", 1)[0] ?? "";
   if (resource === undefined)
     return readable(["https", "http"].map((scheme) => `${scheme}://${http.header("host")}${path}`));
@@ -66,7 +66,7 @@ export async function admit<A>(auth: Auth<JsonObject>, rules: AdmissionRules<A>)
 }
 
 /** A refusal of somebody who is known, and may less than it takes. */
-function lacking(scopes: readonly string[], scheme: string): AuthRefusal {
+function lacking(scopes: readonly string[], scheme: string): AuthRejection {
   const description = "this takes scopes that were not granted";
   return { ok: false, status: 403, error: "insufficient_scope", description, scopes, scheme };
 }

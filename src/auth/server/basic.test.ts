@@ -48,7 +48,7 @@ describe("basic", () => {
 
   it("checks every time where nothing may be kept", async () => {
     const derive = vi.spyOn(crypto.subtle, "deriveBits");
-    const auth = basic({ users: { ann: hash }, cacheMs: 0 });
+    const auth = basic({ users: { ann: hash }, cacheTtlMs: 0 });
     await auth(as("ann", "pässword:1"));
     await auth(as("ann", "pässword:1"));
     expect(derive).toHaveBeenCalledTimes(2);

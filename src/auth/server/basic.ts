@@ -4,11 +4,11 @@ import { McpError } from "../../model/errors.ts";
 import type { Auth, KnownClaims } from "../../model/peer.ts";
 import { fromBase64 } from "../../std/base64.ts";
 import { createGate } from "../../std/gate.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { admit, readAuthorization } from "./authorization.ts";
 import { type CheckedAuth, type ClaimsSchema, checkScopes, createClaimsCheck, type GivenClaims } from "./claims.ts";
 import { createRecent } from "./dpop.ts";
-import { createHmac, isPassword, type KnownSecret, nobodysHash, readKnown, readPasswordHash } from "./secrets.ts";
+import { createHmac, type HashedSecret, isPassword, nobodysHash, readKnown, readPasswordHash } from "./secrets.ts";
 
 interface BasicCommon<S extends ClaimsSchema> {
   /** What users are told that the password is for. Default `mcp`. */
@@ -21,13 +21,13 @@ interface BasicCommon<S extends ClaimsSchema> {
 /** Users that are listed here, with passwords as {@link hashPassword} hashes them. */
 export interface ListedUsers<S extends ClaimsSchema = undefined> extends BasicCommon<S> {
   /** Hashes by user name. */
-  readonly users: Readonly<Record<string, KnownSecret<GivenClaims<S>>>>;
+  readonly users: Readonly<Record<string, HashedSecret<GivenClaims<S>>>>;
   /** How long a password that was right need not be checked again: that is slow on purpose. Default 5 min; 0 is off. */
-  readonly cacheMs?: number | undefined;
+  readonly cacheTtlMs?: number | undefined;
   readonly verify?: undefined;
 }
 
-export interface Login {
+export interface BasicCredentials {
   readonly user: string;
   readonly password: string;
 }
@@ -39,7 +39,10 @@ export interface OwnUsers<S extends ClaimsSchema = undefined> extends BasicCommo
   readonly users?: undefined;
 }
 
-type VerifyLogin<C> = (login: Login, http: HttpFacts) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
+type VerifyLogin<C> = (
+  login: BasicCredentials,
+  http: HttpRequestInfo,
+) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
 
 export type BasicOptions<S extends ClaimsSchema = undefined> = ListedUsers<S> | OwnUsers<S>;
 
@@ -55,7 +58,7 @@ export function basic<const S extends ClaimsSchema = undefined>(
   const checkClaims = createClaimsCheck("basic", options.claims);
   const find: VerifyLogin<JsonObject> = options.verify ?? listed(options);
 
-  const authenticate = async (http: HttpFacts): Promise<Authentication<CheckedAuth<S>>> => {
+  const authenticate = async (http: HttpRequestInfo): Promise<Authentication<CheckedAuth<S>>> => {
     const sent = readAuthorization(http.header("authorization"));
     if (typeof sent === "string" || sent.scheme !== "basic") return { ok: false, status: 401 };
     const login = readLogin(sent.credentials);
@@ -72,7 +75,7 @@ export function basic<const S extends ClaimsSchema = undefined>(
 const decoder = new TextDecoder("utf-8", { fatal: true });
 const maxPassword = 1_024;
 
-function readLogin(credentials: string): Login | undefined {
+function readLogin(credentials: string): BasicCredentials | undefined {
   const bytes = fromBase64(credentials);
   if (bytes === undefined || bytes.length > maxPassword) return undefined;
   try {
@@ -89,8 +92,10 @@ const atOnce = { maxRunning: 2, maxWaiting: 64 };
 const MAX_KEPT = 10_000;
 
 /** Whoever logs in, known or not, has one password checked: how long it takes tells nothing. */
-function listed(options: ListedUsers<ClaimsSchema>): (login: Login) => Promise<Auth<JsonObject> | undefined> {
-  const { users, cacheMs = 300_000 } = options;
+function listed(
+  options: ListedUsers<ClaimsSchema>,
+): (login: BasicCredentials) => Promise<Auth<JsonObject> | undefined> {
+  const { users, cacheTtlMs = 300_000 } = options;
   const entries = readKnown("basic", users).map(
     ({ name, hash, auth }) => [name, { auth, hash: readPasswordHash(`basic ${name}`, hash) }] as const,
   );
@@ -100,7 +105,7 @@ function listed(options: ListedUsers<ClaimsSchema>): (login: Login) => Promise<A
   const kept = createRecent<Auth<JsonObject>>({ max: MAX_KEPT, now: () => performance.now() });
   const nameOf = createHmac();
 
-  const check = ({ user, password }: Login): Promise<Auth<JsonObject> | undefined> => {
+  const check = ({ user, password }: BasicCredentials): Promise<Auth<JsonObject> | undefined> => {
     if (gate.full) throw new McpError("limit-reached", "too many passwords are being checked");
     const entry = known.get(user);
     return new Promise((resolve, reject) => {
@@ -116,7 +121,7 @@ function listed(options: ListedUsers<ClaimsSchema>): (login: Login) => Promise<A
     const remembered = kept.get(name);
     if (remembered !== undefined) return remembered;
     const auth = await check(login);
-    if (auth !== undefined && cacheMs > 0) kept.set(name, auth, cacheMs);
+    if (auth !== undefined && cacheTtlMs > 0) kept.set(name, auth, cacheTtlMs);
     return auth;
   };
 }

@@ -9,7 +9,7 @@ import type { Context } from "../../server/context.ts";
 import { createServer } from "../../server/server.ts";
 import { serveHttp } from "../../transport/node/serve-http.ts";
 import { introspection, jwt } from "../node/server.ts";
-import { firstOf, none } from "./any-of.ts";
+import { anonymous, anyOf } from "./any-of.ts";
 import { apiKey } from "./api-key.ts";
 import { basic } from "./basic.ts";
 import { bearer } from "./tokens.ts";
@@ -58,7 +58,7 @@ const shop = createServer({ name: "shop", version: "1" });
 const keys = apiKey({ verify: (key) => ({ principal: key }) });
 const any = { type: "object" } as const;
 serveHttp(shop, { auth: jwt({ ...base, claims: any }) });
-serveHttp(shop, { auth: firstOf(jwt({ ...base, claims: plain }), keys, () => ({ ok: true }), none()) });
+serveHttp(shop, { auth: anyOf(jwt({ ...base, claims: plain }), keys, () => ({ ok: true }), anonymous()) });
 serveHttp(shop, { auth: () => ({ ok: true, auth: { principal: "ann" } }) });
 // @ts-expect-error an authenticator says who it is
 serveHttp(shop, { auth: () => ({ ok: true, auth: { name: "ann" } }) });

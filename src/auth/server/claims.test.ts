@@ -13,7 +13,7 @@ import {
 import type { JsonObject } from "../../json/json.ts";
 import type { AnySchema } from "../../schema/infer.ts";
 import type { StandardSchema } from "../../schema/standard-schema.ts";
-import { firstOf } from "./any-of.ts";
+import { anyOf } from "./any-of.ts";
 import { apiKey, hashApiKey } from "./api-key.ts";
 import { basic } from "./basic.ts";
 import { createIntrospection } from "./introspection.ts";
@@ -233,7 +233,7 @@ describe("other ways to know somebody", () => {
     const endpoint = "https://login.example/introspect";
     let tenant: unknown = "acme";
     const { fetch } = createFakeFetch({ [endpoint]: () => ({ active: true, sub: "ann", tenant, more: 1 }) });
-    const options = { endpoint, clientId: "shop", clientSecret: "x", audience: "any", cacheMs: 0, claims };
+    const options = { endpoint, clientId: "shop", clientSecret: "x", audience: "any", cacheTtlMs: 0, claims };
     const ask = createIntrospection(options, { fetch, now: () => noon });
     expect(await ask(withToken("t"))).toMatchObject({ ok: true, auth: { claims: { tenant: "acme" } } });
     tenant = ["acme"];
@@ -246,7 +246,7 @@ describe("other ways to know somebody", () => {
   it("are asked in turn, and what they say against somebody is passed on", async () => {
     const first = bearer(() => ({ principal: "ann", claims: {} }), { claims });
     const second = apiKey({ verify: () => ({ principal: "robot" }) });
-    const both = firstOf(first, second);
+    const both = anyOf(first, second);
     expect(await both(withToken("t"))).toMatchObject({ status: 401, warning: expect.stringContaining("/tenant") });
     expect(await both(withToken("t", { "x-api-key": "k" }))).toMatchObject({ ok: true, auth: { principal: "robot" } });
   });

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../json/json.ts";
-import type { Authentication, AuthRefusal } from "../../model/authenticator.ts";
+import type { Authentication, AuthRejection } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import type { Auth, KnownClaims } from "../../model/peer.ts";
 import { isScope } from "../../model/scopes.ts";
@@ -74,7 +74,7 @@ function withoutValue({ path, keyword }: Issue): Issue {
 }
 
 /** Clients are not told what would have been right, which is for whoever runs the server. */
-function misfit(owner: string, issues: readonly Issue[]): AuthRefusal {
+function misfit(owner: string, issues: readonly Issue[]): AuthRejection {
   const what = issues.map(({ path, message }) => `${path === "" ? "they" : path} ${message}`).join("; ");
   return {
     ok: false,

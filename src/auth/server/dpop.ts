@@ -1,9 +1,9 @@
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload, jwtVerify } from "jose";
 import { isObject, type JsonObject } from "../../json/json.ts";
-import type { AuthRefusal } from "../../model/authenticator.ts";
+import type { AuthRejection } from "../../model/authenticator.ts";
 import { digestText } from "../../std/base64.ts";
 import { systemClock } from "../../std/clock.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { boundedMemoryStore } from "../../store/bounded-memory.ts";
 import type { Store } from "../../store/store.ts";
 import { equalsInConstantTime, nameOf } from "../client/dpop.ts";
@@ -27,11 +27,11 @@ interface Presented {
   readonly scheme: string;
   readonly token: string;
   readonly claims: JsonObject;
-  readonly http: HttpFacts;
+  readonly http: HttpRequestInfo;
 }
 
 /** Finds out whether who sent a token has the key it is bound to. Undefined when all is well. */
-type CheckPossession = (presented: Presented) => Promise<AuthRefusal | undefined>;
+type CheckPossession = (presented: Presented) => Promise<AuthRejection | undefined>;
 
 interface PossessionOptions extends DpopOptions {
   /** The URL of this server, as clients know it. */
@@ -44,7 +44,7 @@ export function createPossessionCheck(options: PossessionOptions): CheckPossessi
   const store = options.store ?? memoryProofs(now);
   const nonces = nonce === false ? undefined : createDpopNonces(nonce === true ? undefined : nonce, now);
 
-  const checkProof = async (jkt: string, { token, http }: Presented): Promise<AuthRefusal | undefined> => {
+  const checkProof = async (jkt: string, { token, http }: Presented): Promise<AuthRejection | undefined> => {
     const proof = await readProof({ http, resource, token, jkt, maxAgeS, nowS: now() / 1_000 });
     if (!proof.ok) return refuse("invalid_dpop_proof", proof.problem);
     if (nonces !== undefined && !(await nonces.accepts(proof.nonce))) {
@@ -69,7 +69,7 @@ export function createPossessionCheck(options: PossessionOptions): CheckPossessi
   };
 }
 
-function refuse(error: string, description: string): AuthRefusal {
+function refuse(error: string, description: string): AuthRejection {
   return { ok: false, status: 401, error, description, scheme: "DPoP" };
 }
 
@@ -103,7 +103,7 @@ export const dpopAlgorithms: readonly string[] = ["ES256", "ES384", "ES512", "Ed
 
 /** What a proof has to be about. */
 interface ProofRules {
-  readonly http: HttpFacts;
+  readonly http: HttpRequestInfo;
   /** The URL of this server, as clients know it. */
   readonly resource: string | undefined;
   readonly token: string;
@@ -180,7 +180,7 @@ function no(problem: string): Proof {
  * first be used until it cannot any more. Rejects when nobody can tell.
  */
 export async function claimProof({ values }: Store, name: string, ttlMs: number): Promise<boolean> {
-  return (await values.put(`dpop/${name}`, "", { version: null, ttl: ttlMs })) !== undefined;
+  return (await values.put(`dpop/${name}`, "", { version: null, ttlMs })) !== undefined;
 }
 
 /** Where one process keeps its proofs. When too many could be used again, no further one is taken. */

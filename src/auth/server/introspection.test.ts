@@ -76,7 +76,7 @@ describe("introspection", () => {
   });
 
   it("asks each time where nothing may be kept", async () => {
-    const { requests, send } = protect(good, { cacheMs: 0 });
+    const { requests, send } = protect(good, { cacheTtlMs: 0 });
     await send();
     await send();
     expect(requests).toHaveLength(2);

@@ -21,9 +21,9 @@ import { type CheckedAuth, type ClaimsSchema, scopesOf } from "./claims.ts";
 import { createRecent } from "./dpop.ts";
 import { defaultPrincipal } from "./jwt.ts";
 import { fetchFor, fetchIssuer, urlIn } from "./keys.ts";
-import { type Time, type TokenOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
+import { type Time, type TokenAuthOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
 
-export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extends TokenOptions<S> {
+export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extends TokenAuthOptions<S> {
   /** Who makes the tokens; its metadata says where to ask. This or `endpoint` is needed. */
   readonly issuer?: string | undefined;
   /** Where to ask. */
@@ -34,13 +34,13 @@ export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extend
   /** Who the tokens must be for: this server. `"any"` leaves it to the issuer, which must then know who asks. */
   readonly audience: string | readonly string[] | "any";
   /** How long an answer may be used again, so that a revoked token still works. Default 30 s; 0 is off. */
-  readonly cacheMs?: number | undefined;
+  readonly cacheTtlMs?: number | undefined;
   /** How far clocks may differ. Default 60 s. */
   readonly clockToleranceS?: number | undefined;
   /** Whether the issuer may name hosts on a private network, besides those named here. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
   /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
-  readonly principal?: ((claims: JsonObject) => string | undefined) | undefined;
+  readonly toPrincipal?: ((claims: JsonObject) => string | undefined) | undefined;
 }
 
 const optionNames: OptionNames<IntrospectionOptions> = {
@@ -50,10 +50,10 @@ const optionNames: OptionNames<IntrospectionOptions> = {
   clientId: true,
   clientSecret: true,
   audience: true,
-  cacheMs: true,
+  cacheTtlMs: true,
   clockToleranceS: true,
   allowPrivateNetwork: true,
-  principal: true,
+  toPrincipal: true,
 };
 
 /**
@@ -83,14 +83,14 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
   means: Time & { readonly fetch: SafeFetch },
 ): Authenticator<CheckedAuth<S>> {
   checkOptionNames("introspection", options, optionNames, { scopes: "requiredScopes" });
-  const { issuer, cacheMs = 30_000 } = options;
+  const { issuer, cacheTtlMs = 30_000 } = options;
   const { now } = means;
   const ask = createAsking(options, means.fetch);
   const kept = createRecent<Promise<IntrospectionResponse>>({ max: MAX_KEPT, now });
 
   /** Those who come with the same token while the answer is on its way wait for it, too. */
   const askOnce = async (token: string): Promise<IntrospectionResponse> => {
-    if (cacheMs <= 0) return ask(token);
+    if (cacheTtlMs <= 0) return ask(token);
     const name = await nameOf(token);
     const known = kept.get(name);
     if (known !== undefined) return known;
@@ -98,10 +98,10 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
     if (isRequestBound) {
       // Nobody may wait for the promise of another request.
       const answer = await asking;
-      kept.set(name, Promise.resolve(answer), cacheMs);
+      kept.set(name, Promise.resolve(answer), cacheTtlMs);
       return answer;
     }
-    kept.set(name, asking, cacheMs);
+    kept.set(name, asking, cacheTtlMs);
     asking.catch(() => kept.delete(name));
     return asking;
   };
@@ -163,7 +163,7 @@ function createAsking(
 }
 
 function judge(response: IntrospectionResponse, options: IntrospectionOptions<ClaimsSchema>, nowS: number): Verified {
-  const { issuer, endpoint, audience, clockToleranceS = 60, principal: principalOf = defaultPrincipal } = options;
+  const { issuer, endpoint, audience, clockToleranceS = 60, toPrincipal: principalOf = defaultPrincipal } = options;
   const { active, exp, nbf, iss = issuer ?? endpoint, aud = [], ...rest } = response;
   if (active !== true) return no("the token is not active");
   if (exp !== undefined && exp + clockToleranceS <= nowS) return no("the token has expired");

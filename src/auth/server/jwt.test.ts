@@ -151,7 +151,7 @@ describe("jwt", () => {
   it("wants the scopes that every request takes, all of them, and honours those that hold others", async () => {
     const { issuer, auth } = await protect({
       requiredScopes: ["read", "list"],
-      implies: { admin: ["all"], all: ["read", "list", "admin"] },
+      impliedScopes: { admin: ["all"], all: ["read", "list", "admin"] },
     });
     expect(await auth(withToken(await issuer.token()))).toMatchObject({
       ok: false,
@@ -188,7 +188,7 @@ describe("jwt", () => {
 
   it("names principals as it is told", async () => {
     const { issuer, auth } = await protect({
-      principal: ({ email }) => (typeof email === "string" ? email : undefined),
+      toPrincipal: ({ email }) => (typeof email === "string" ? email : undefined),
     });
     expect(await auth(withToken(await issuer.token({ email: "ann@example.com" })))).toMatchObject({
       auth: { principal: "ann@example.com" },

@@ -8,9 +8,9 @@ import { defined } from "../../std/defined.ts";
 import type { Hop, SafeFetch } from "../safe-fetch.ts";
 import { type CheckedAuth, type ClaimsSchema, scopesOf } from "./claims.ts";
 import { createKeys, fetchFor, type Keys } from "./keys.ts";
-import { type Time, type TokenOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
+import { type Time, type TokenAuthOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
 
-export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenOptions<S> {
+export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenAuthOptions<S> {
   /** Who makes the tokens: the `iss` in them, exactly. */
   readonly issuer: string;
   /** Who the tokens must be for: this server, as the issuer knows it. One of several will do. */
@@ -24,7 +24,7 @@ export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenOpt
   /** Whether metadata and keys may be on a private network, besides those named here. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
   /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
-  readonly principal?: ((claims: JsonObject) => string | undefined) | undefined;
+  readonly toPrincipal?: ((claims: JsonObject) => string | undefined) | undefined;
 }
 
 const optionNames: OptionNames<JwtOptions> = {
@@ -35,7 +35,7 @@ const optionNames: OptionNames<JwtOptions> = {
   algorithms: true,
   clockToleranceS: true,
   allowPrivateNetwork: true,
-  principal: true,
+  toPrincipal: true,
 };
 
 /**
@@ -63,7 +63,7 @@ export function createJwt<S extends ClaimsSchema = undefined>(
   const { issuer, audience, jwks, algorithms = publicAlgorithms, clockToleranceS = 60 } = options;
   checkOptionNames("jwt", options, optionNames, { scopes: "requiredScopes" });
   checkOptions(options);
-  const principalOf = options.principal ?? defaultPrincipal;
+  const principalOf = options.toPrincipal ?? defaultPrincipal;
   const keys = createKeys({ issuer, jwks, ...means });
   const rules = (): JWTVerifyOptions => ({
     issuer,

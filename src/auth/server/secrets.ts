@@ -7,7 +7,7 @@ import { equalsInConstantTime } from "../client/dpop.ts";
 import { checkScopes } from "./claims.ts";
 
 /** Somebody who is known by a secret, of which only a hash is kept. The hash will do where no claims are needed. */
-export type KnownSecret<C = KnownClaims> =
+export type HashedSecret<C = KnownClaims> =
   | (OrUndefined<Omit<Auth<C>, "principal">> & {
       readonly hash: string;
       /** Default: the name it is listed by. */
@@ -23,7 +23,7 @@ interface Known {
 }
 
 /** Reads a list by name. Throws `invalid-definition`, without repeating what may be a secret. */
-export function readKnown(owner: string, list: Readonly<Record<string, KnownSecret<JsonObject>>>): readonly Known[] {
+export function readKnown(owner: string, list: Readonly<Record<string, HashedSecret<JsonObject>>>): readonly Known[] {
   return Object.entries(list).map(([name, secret]) => {
     const { hash, principal = name, scopes = [], claims } = typeof secret === "string" ? { hash: secret } : secret;
     if (typeof hash !== "string") throw new McpError("invalid-definition", `${owner} ${name}: hash must be a text`);

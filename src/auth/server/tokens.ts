@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { Authenticator, AuthRefusal, AuthScheme, ResourceMetadata } from "../../model/authenticator.ts";
+import type { Authenticator, AuthRejection, AuthScheme, ResourceMetadata } from "../../model/authenticator.ts";
 import { McpError } from "../../model/errors.ts";
 import type { OptionNames } from "../../model/option-names.ts";
 import type { Auth, KnownClaims } from "../../model/peer.ts";
 import { defined } from "../../std/defined.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { admit, readAuthorization } from "./authorization.ts";
 import {
   type CheckedAuth,
@@ -18,7 +18,7 @@ import {
 import { createPossessionCheck, type DpopOptions, dpopAlgorithms } from "./dpop.ts";
 
 /** What is common to all ways to take tokens. */
-export interface TokenOptions<S extends ClaimsSchema = undefined> {
+export interface TokenAuthOptions<S extends ClaimsSchema = undefined> {
   /**
    * Checks the claims of tokens: any Standard Schema, or a plain JSON Schema. What
    * it makes of them is what handlers see. Tokens whose claims do not fit are
@@ -28,7 +28,7 @@ export interface TokenOptions<S extends ClaimsSchema = undefined> {
   /** Scopes that every request takes. Default none. */
   readonly requiredScopes?: readonly string[] | undefined;
   /** Scopes that hold others, such as `{ admin: ["read", "write"] }`. */
-  readonly implies?: ImpliedScopes | undefined;
+  readonly impliedScopes?: ImpliedScopes | undefined;
   /** The URL of this server, as clients know it. Default: the audience if that is one, else what the client called. */
   readonly resource?: string | undefined;
   /** More to tell clients of this server (RFC 9728), such as `scopes_supported` or `resource_name`. */
@@ -37,10 +37,10 @@ export interface TokenOptions<S extends ClaimsSchema = undefined> {
   readonly dpop?: boolean | DpopOptions | undefined;
 }
 
-export const tokenOptionNames: OptionNames<TokenOptions> = {
+export const tokenOptionNames: OptionNames<TokenAuthOptions> = {
   claims: true,
   requiredScopes: true,
-  implies: true,
+  impliedScopes: true,
   resource: true,
   metadata: true,
   dpop: true,
@@ -52,7 +52,7 @@ export type Verified =
   | { readonly ok: false; readonly description: string };
 
 /** Throws when it cannot tell. */
-export type VerifyToken = (token: string, http: HttpFacts) => Verified | Promise<Verified>;
+export type TokenCheck = (token: string, http: HttpRequestInfo) => Verified | Promise<Verified>;
 
 /** What helpers take from outside, so that tests own it. */
 export interface Time {
@@ -63,20 +63,20 @@ export interface Time {
 /** `name` is that of the helper, for messages. */
 export interface TokenParts extends Time {
   readonly name: string;
-  readonly verify: VerifyToken;
+  readonly verify: TokenCheck;
 }
 
 export function tokenAuthenticator<S extends ClaimsSchema>(
   { name, verify, now }: TokenParts,
-  options: TokenOptions<S>,
+  options: TokenAuthOptions<S>,
 ): Authenticator<CheckedAuth<S>> {
-  const { requiredScopes = [], implies, resource, dpop = false } = options;
+  const { requiredScopes = [], impliedScopes: implies, resource, dpop = false } = options;
   const checkClaims = createClaimsCheck(name, options.claims);
   checkScopes("requiredScopes", requiredScopes);
   if (resource !== undefined) checkResource(resource);
   const bound = typeof dpop === "boolean" ? {} : dpop;
   const checkPossession = createPossessionCheck({ ...bound, resource, now });
-  const missing: AuthRefusal = { ok: false, status: 401 };
+  const missing: AuthRejection = { ok: false, status: 401 };
 
   const authenticate: Authenticator<CheckedAuth<S>> = async (http) => {
     const sent = readAuthorization(http.header("authorization"));
@@ -100,7 +100,7 @@ export function tokenAuthenticator<S extends ClaimsSchema>(
   });
 }
 
-function invalid(description: string): AuthRefusal {
+function invalid(description: string): AuthRejection {
   return { ok: false, status: 401, error: "invalid_token", description };
 }
 
@@ -116,7 +116,7 @@ function metadataOf({
   requiredScopes = [],
   dpop = false,
   metadata,
-}: TokenOptions<ClaimsSchema>): ResourceMetadata | undefined {
+}: TokenAuthOptions<ClaimsSchema>): ResourceMetadata | undefined {
   if (metadata === undefined && resource === undefined) return undefined;
   return {
     ...defined({ resource }),
@@ -134,9 +134,9 @@ function checkResource(resource: string): void {
 }
 
 /** Says who a token stands for. Undefined when it stands for nobody. Throws when it cannot tell. */
-export type VerifyBearer<C = KnownClaims> = (
+export type VerifyToken<C = KnownClaims> = (
   token: string,
-  http: HttpFacts,
+  http: HttpRequestInfo,
 ) => Auth<C> | undefined | Promise<Auth<C> | undefined>;
 
 /**
@@ -147,8 +147,8 @@ export type VerifyBearer<C = KnownClaims> = (
  * serveHttp(shop, { auth: bearer((token) => sessions.find(token)) });
  */
 export function bearer<const S extends ClaimsSchema = undefined>(
-  verify: VerifyBearer<GivenClaims<S>>,
-  options: TokenOptions<S> = {},
+  verify: VerifyToken<GivenClaims<S>>,
+  options: TokenAuthOptions<S> = {},
 ): Authenticator<CheckedAuth<S, KnownClaims>> {
   const parts: TokenParts = {
     name: "bearer",

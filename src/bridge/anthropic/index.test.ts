@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SamplingMessage } from "../../model/input.ts";
 import type { Tool } from "../../model/tool.ts";
-import { runCalls } from "../run-tool-calls.ts";
+import { runToolCalls } from "../run-tool-calls.ts";
 import { toolLoop } from "../tool-loop.ts";
 import { type AnthropicReply, anthropic } from "./index.ts";
 
@@ -119,7 +119,7 @@ describe("anthropic", () => {
 
   it("writes all results of a reply as one message", async () => {
     const calls = await kit.calls(reply([use, { ...use, id: "toolu_02", input: {} }], "tool_use"));
-    const results = await runCalls(calls, async () => ({ content: [], structuredContent: { order: 1 } }));
+    const results = await runToolCalls(calls, async () => ({ content: [], structuredContent: { order: 1 } }));
     expect(kit.results(results)).toEqual([
       {
         role: "user",

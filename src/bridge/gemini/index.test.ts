@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../model/tool.ts";
-import { runCalls } from "../run-tool-calls.ts";
+import { runToolCalls } from "../run-tool-calls.ts";
 import { type GeminiReply, gemini, type OpenApiSchema } from "./index.ts";
 
 const tools: readonly Tool[] = [
@@ -74,7 +74,7 @@ describe("gemini", () => {
 
   it("writes results by name, with ids only where Gemini gave them, and media after them", async () => {
     const calls = await kit.calls(reply([called(buy, { [sku]: "a" }), called(fast, {}, { id: "g2" })]));
-    const results = await runCalls(calls, async (name) => {
+    const results = await runToolCalls(calls, async (name) => {
       if (name === "2fast") throw new Error("slow down");
       return {
         content: [

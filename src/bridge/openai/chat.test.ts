@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../model/tool.ts";
-import { runCalls } from "../run-tool-calls.ts";
+import { runToolCalls } from "../run-tool-calls.ts";
 import { type OpenAiChatReply, openaiChat } from "./index.ts";
 
 const tools: readonly Tool[] = [
@@ -91,7 +91,7 @@ describe("openaiChat", () => {
     const tool_calls = [call("call_1", "look", "{}"), call("call_2", "look", "{}")];
     const calls = await kit.calls(reply({ tool_calls }, "tool_calls"));
     let runs = 0;
-    const results = await runCalls(calls, async () => {
+    const results = await runToolCalls(calls, async () => {
       if (runs++ > 0) throw new Error("too dark");
       return {
         content: [

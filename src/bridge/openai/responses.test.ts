@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Tool } from "../../model/tool.ts";
-import { runCalls } from "../run-tool-calls.ts";
+import { runToolCalls } from "../run-tool-calls.ts";
 import { type OpenAiResponsesReply, openaiResponses } from "./index.ts";
 
 const buy: Tool = {
@@ -75,7 +75,7 @@ describe("openaiResponses", () => {
 
   it("writes results as text, or in parts when there are pictures", async () => {
     const calls = await kit.calls(reply([called, { ...called, call_id: "call_2" }, { ...called, call_id: "call_3" }]));
-    const results = await runCalls(calls, async () => ({
+    const results = await runToolCalls(calls, async () => ({
       content: [
         { type: "text", text: "Here" },
         { type: "image", data: "AAAA", mimeType: "image/png" },

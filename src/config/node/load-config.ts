@@ -4,7 +4,7 @@ import { join, resolve, sep } from "node:path";
 import { McpError } from "../../model/errors.ts";
 import { defined, type OrUndefined } from "../../std/defined.ts";
 import type { DialectName } from "../dialects.ts";
-import { type Machine, type Surroundings, type WellKnownConfig, wellKnownConfigs } from "../environment.ts";
+import { type ConfigEnvironment, type Machine, type WellKnownConfig, wellKnownConfigs } from "../environment.ts";
 import { type ParsedConfig, parseConfig } from "../parse-config.ts";
 import { invalidConfig } from "../problem.ts";
 import { type Config, resolveConfig } from "../resolve-config.ts";
@@ -14,7 +14,7 @@ import { limits } from "../tree.ts";
 export type ConfigSource = string | { readonly path: string; readonly dialect?: DialectName | undefined };
 
 /** What is not given is taken from this process. */
-export type LoadConfigOptions = Surroundings;
+export type LoadConfigOptions = ConfigEnvironment;
 
 /**
  * Reads configuration files of any host, puts their variables in, and the files
@@ -39,7 +39,7 @@ export async function loadConfig(
 /** Sources with absolute paths. `~` is the home of the user. */
 export function placesOf(
   sources: ConfigSource | readonly ConfigSource[],
-  { userHome = homedir() }: Surroundings,
+  { userHome = homedir() }: ConfigEnvironment,
 ): readonly Exclude<ConfigSource, string>[] {
   const list = isList(sources) ? sources : [sources];
   return list.map((source) => {
@@ -66,12 +66,12 @@ async function readOrExplain(path: string): Promise<string> {
   return text;
 }
 
-function surroundingsOf(options: LoadConfigOptions): Surroundings {
+function surroundingsOf(options: LoadConfigOptions): ConfigEnvironment {
   return { readText: readTextFile, pathSeparator: sep, env: process.env, userHome: homedir(), ...defined(options) };
 }
 
 /** Files that are for every project: the folder of work is then the one that this process runs in. */
-function userFiles({ env = {}, userHome: home = homedir() }: Surroundings): ReadonlySet<string> {
+function userFiles({ env = {}, userHome: home = homedir() }: ConfigEnvironment): ReadonlySet<string> {
   const known = wellKnownConfigs({ cwd: process.cwd(), home, platform: process.platform, env });
   return new Set(known.flatMap(({ scope, path }) => (scope === "user" ? resolve(path) : [])));
 }
@@ -107,7 +107,9 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * Files of a project may have been written by somebody else. Ask before their
  * servers are started.
  */
-export async function findConfigs(machine: OrUndefined<Partial<Machine>> = {}): Promise<readonly WellKnownConfig[]> {
+export async function findConfigFiles(
+  machine: OrUndefined<Partial<Machine>> = {},
+): Promise<readonly WellKnownConfig[]> {
   const { cwd = process.cwd(), home = homedir(), platform = process.platform, env = process.env } = machine;
   const known = wellKnownConfigs({ cwd, home, platform, env });
   const paths = new Set<string>();

@@ -2,10 +2,10 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { McpError } from "../../model/errors.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
-import type { Surroundings } from "../environment.ts";
+import type { ConfigEnvironment } from "../environment.ts";
 import { type ConfigDiff, diffConfig } from "../explain-config.ts";
 import type { ConfigInput } from "../inputs.ts";
-import { formatProblem } from "../problem.ts";
+import { formatConfigProblem } from "../problem.ts";
 import type { Config } from "../resolve-config.ts";
 import { type ConfigSource, type LoadConfigOptions, loadConfig, placesOf } from "./load-config.ts";
 
@@ -74,7 +74,7 @@ interface Known {
 
 async function readAll(
   sources: ConfigSource | readonly ConfigSource[],
-  surroundings: Surroundings,
+  surroundings: ConfigEnvironment,
   last: Config | undefined,
 ): Promise<ConfigEvent> {
   try {
@@ -100,11 +100,11 @@ function isNews(event: ConfigEvent, { last, failure }: Known): boolean {
 }
 
 function problemsOf({ problems }: Config): string {
-  return problems.map(formatProblem).join("\n");
+  return problems.map(formatConfigProblem).join("\n");
 }
 
 /** Nobody wants to answer again because a file was saved. */
-function remembered({ onInput }: Surroundings): Pick<Surroundings, "onInput"> {
+function remembered({ onInput }: ConfigEnvironment): Pick<ConfigEnvironment, "onInput"> {
   if (onInput === undefined) return {};
   const answers = new Map<string, string>();
   return {

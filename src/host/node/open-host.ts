@@ -1,8 +1,8 @@
-import type { Surroundings } from "../../config/environment.ts";
+import type { ConfigEnvironment } from "../../config/environment.ts";
 import { loadConfig } from "../../config/node/load-config.ts";
 import { type ConfigEvent, watchConfig } from "../../config/node/watch-config.ts";
-import { formatProblem } from "../../config/problem.ts";
-import { type Config, configOf } from "../../config/resolve-config.ts";
+import { formatConfigProblem } from "../../config/problem.ts";
+import { type Config, configFromObject } from "../../config/resolve-config.ts";
 import { dial, locate } from "../../connect/connect.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { readLock } from "../../lock/node/lock-file.ts";
@@ -14,14 +14,14 @@ import { type AuthFor, createSpecs, type ServerSpec } from "../spec.ts";
 
 export interface OpenHostOptions extends Omit<HostOptions, "lock"> {
   /** For variables and inputs of files. Default: the environment of this process, and nobody to ask. */
-  readonly config?: Surroundings | undefined;
+  readonly environment?: ConfigEnvironment | undefined;
   /** Shows servers of files who the host is. */
   readonly auth?: AuthFor | undefined;
   /**
    * True lets files say which tools need no approval, as some dialects do. A file
    * that comes with a project would approve its own servers. Default false.
    */
-  readonly believesApprovals?: boolean | undefined;
+  readonly trustFileApprovals?: boolean | undefined;
   /** True reads files again whenever they change, and touches only the servers that did. */
   readonly watch?: boolean | undefined;
   /** Hears of what is wrong with files, beside the servers that are `off` for it. */
@@ -32,9 +32,9 @@ export interface OpenHostOptions extends Omit<HostOptions, "lock"> {
 
 const openHostOptionNames: OptionNames<OpenHostOptions> = {
   ...hostOptionNames,
-  config: true,
+  environment: true,
   auth: true,
-  believesApprovals: true,
+  trustFileApprovals: true,
   watch: true,
   onConfigProblem: true,
 };
@@ -60,9 +60,9 @@ export async function openHost(
   checkOptionNames("openHost", options, openHostOptionNames);
   const {
     lock: given,
-    config: surroundings,
+    environment: surroundings,
     auth,
-    believesApprovals = false,
+    trustFileApprovals = false,
     watch = false,
     onConfigProblem,
     ...rest
@@ -71,16 +71,19 @@ export async function openHost(
   const hostOptions = { ...rest, ...(lock && { lock }) };
   if (!isConfig(source)) return createHost(toSpecs(source), hostOptions, { dial, locate });
 
-  const specsOf = createSpecs({ auth, believesApprovals });
+  const specsOf = createSpecs({ auth, trustFileApprovals });
   const take = (config: Config): Readonly<Record<string, ServerSpec>> => {
     for (const problem of config.problems) {
-      if (problem.level === "warning" || problem.server === undefined) onConfigProblem?.(formatProblem(problem));
+      if (problem.level === "warning" || problem.server === undefined) onConfigProblem?.(formatConfigProblem(problem));
     }
     return specsOf(config);
   };
   const files = filesOf(source);
   if (files === undefined) {
-    const config = await configOf(source as ConfigObject, { ...surroundings, env: surroundings?.env ?? process.env });
+    const config = await configFromObject(source as ConfigObject, {
+      ...surroundings,
+      env: surroundings?.env ?? process.env,
+    });
     return createHost(take(config), hostOptions, { dial, locate });
   }
   const over = new AbortController();

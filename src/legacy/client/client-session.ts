@@ -1,6 +1,6 @@
 import type { ClientCodec, Told } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
-import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import type { Id, Notification } from "../../jsonrpc/message.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import type { Connection, Opening } from "../../model/connection.ts";
@@ -8,7 +8,7 @@ import { type Failure, McpError, toError, toFailure } from "../../model/errors.t
 import type { LogLevel } from "../../model/logging.ts";
 import { metaKeys, metaOf, withMeta } from "../../model/meta.ts";
 import { type DiscoverResult, isDescribed } from "../../model/methods.ts";
-import type { Peer } from "../../model/peer.ts";
+import type { ClientInfo } from "../../model/peer.ts";
 import type { Call, Notify, Outcome, Service } from "../../model/service.ts";
 import { isFinal, type Task } from "../../model/task.ts";
 import { correlate, failureOf, sendCall } from "../../transport/send-call.ts";
@@ -21,7 +21,7 @@ interface ClientSession {
   /** What callers see of it. */
   readonly connection: Required<Pick<Connection, "service" | "peer" | "setLogLevel" | "ping" | "tell">>;
   /** Answers what the server asks. Never holds back the reading of other messages. */
-  request(exchange: Exchange): undefined;
+  request(exchange: IncomingRequest): undefined;
   notification(notification: Notification): void;
   /** The request that a notification belongs to, by its id. Progress of a task belongs to none any more. */
   correlate(notification: Notification): Id | undefined;
@@ -41,7 +41,7 @@ interface ClientSessionOptions {
 }
 
 export function createClientSession({ rpc, codec, server, opening, listening }: ClientSessionOptions): ClientSession {
-  const peer: Peer = { revision: codec.revision, info: opening.info, capabilities: opening.capabilities };
+  const peer: ClientInfo = { revision: codec.revision, info: opening.info, capabilities: opening.capabilities };
 
   /** A request that has no counterpart in the model. */
   const request = async (method: string, params: JsonObject, headers?: Call["headers"]): Promise<JsonObject> => {
@@ -75,7 +75,7 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
     return opening.request(method, params, signal);
   };
 
-  const answer = async (exchange: Exchange): Promise<void> => {
+  const answer = async (exchange: IncomingRequest): Promise<void> => {
     const { method, params } = exchange.request;
     try {
       exchange.succeed(related(await answerOf(method, params, exchange.abort.signal), params));

@@ -14,7 +14,8 @@ export async function perform(pending: Pending, context: LegacyContext): Promise
   const { id } = pending.request;
   const response = await send(pending, context);
   const { status } = response;
-  if (!refusals.has(status) || session.id === undefined || isHello(pending)) return read(response, pending, context);
+  if (!refusals.has(status) || session.id === undefined || isInitialize(pending))
+    return read(response, pending, context);
 
   const answer = await readAnswer(response, id, parts.limits).catch((error: unknown) =>
     networkError(parts.endpoint.url, error),
@@ -36,14 +37,14 @@ function meansLost(status: number, answer: Settlement): boolean {
 
 async function send(pending: Pending, { parts, session }: LegacyContext): Promise<IncomingResponse> {
   const { request, body, abort } = pending;
-  const response = await post(parts, isHello(pending) ? {} : session, { body, own: request.headers }, abort);
+  const response = await post(parts, isInitialize(pending) ? {} : session, { body, own: request.headers }, abort);
   pending.head = response;
   parts.answered(request.method, response.status);
   return response;
 }
 
 /** `initialize` opens a session, so it goes out in none. */
-function isHello({ request }: Pending): boolean {
+function isInitialize({ request }: Pending): boolean {
   return request.method === "initialize";
 }
 

@@ -49,13 +49,13 @@ export function sleep(ms: number, clock: Clock, abort: LazyAbort): Promise<void>
 }
 
 /** Notices that a connection is dead although nobody has closed it. */
-interface Pulse {
+interface SilenceTimer {
   /** Something arrived. A beat is what servers send only to show that they are there. */
   arrived(isBeat: boolean): void;
   stop(): void;
 }
 
-interface PulseOptions {
+interface SilenceTimerOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** The connection has been silent for longer than its server ever was. */
@@ -71,7 +71,7 @@ const patience = 2.5;
  * Learns the rhythm of a server from its beats. One that never beats, or beat
  * only once, may be silent for as long as it likes.
  */
-function createPulse({ clock, deadlines, dead }: PulseOptions): Pulse {
+function createSilenceTimer({ clock, deadlines, dead }: SilenceTimerOptions): SilenceTimer {
   let last: number | undefined;
   let longest = 0;
   let deadline: Deadline | undefined;
@@ -158,7 +158,7 @@ async function readOne(
   let response = open;
   let lingers: Linger | undefined;
   const pulse =
-    stream.hasPulse === true ? createPulse({ clock, deadlines, dead: () => response?.discard() }) : undefined;
+    stream.hasPulse === true ? createSilenceTimer({ clock, deadlines, dead: () => response?.discard() }) : undefined;
   try {
     response ??= await stream.connect(cursor.lastEventId);
     if (response === undefined) return "nothing";

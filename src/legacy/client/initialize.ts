@@ -1,5 +1,5 @@
 import { isObject } from "../../json/json.ts";
-import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { rpcCodes } from "../../jsonrpc/message.ts";
 import type { OpenConnection, Opening } from "../../model/connection.ts";
 import { type Failure, toError } from "../../model/errors.ts";
@@ -66,7 +66,7 @@ function olderIn({ data }: Failure, asked: LegacyRevision): LegacyRevision | und
 }
 
 /** Before anything is agreed, a server may only find out whether we are there. */
-function refuseEarly(exchange: Exchange): undefined {
+function refuseEarly(exchange: IncomingRequest): undefined {
   const { method } = exchange.request;
   if (method === "ping") exchange.succeed({});
   else exchange.fail({ code: rpcCodes.methodNotFound, message: `unknown method ${method}` });

@@ -40,7 +40,7 @@ export function createListeners({ request, capabilities, listening }: ListenersO
     listen(call) {
       const filter = honoured(call.params.notifications, capabilities);
       const held = (filter.resourceSubscriptions ?? []).map(subscriptions.join);
-      const news = createNews(call);
+      const news = createChangeFilter(call);
 
       return new Promise((resolve) => {
         const listener: Listener = {
@@ -81,7 +81,7 @@ function tasksIn({ taskIds }: ListenFilter): ListenFilter {
 }
 
 /** What one listener is told: first what it will hear of, then what came meanwhile, then what comes. */
-function createNews(call: Call) {
+function createChangeFilter(call: Call) {
   let early: (() => void)[] | undefined = [];
 
   return {

@@ -13,7 +13,7 @@ import type { LegacyRevision } from "../../model/revision.ts";
 import type { CallOf } from "../../model/service.ts";
 import type { LegacyClientCodec } from "./codec.ts";
 import { perRevision } from "./dialects.ts";
-import { decodeWelcome, encodeHello } from "./handshake.ts";
+import { decodeInitializeResult, encodeInitializeRequest } from "./handshake.ts";
 import { decodeLegacyNotification, decodeLegacyResult, hasTasks, writeTerms } from "./tasks.ts";
 
 /** A client of a revision with sessions: it says who it is once, and answers requests of the server. */
@@ -26,8 +26,8 @@ export const legacyClient: (revision: LegacyRevision) => LegacyClientCodec = per
   encodeNotification: createNotificationWriter(dialect),
   notificationName: nameWriter(dialect),
   decodeNotification: decodeLegacyNotification,
-  encodeHello: (hello) => encodeHello(dialect, hello),
-  decodeWelcome: (result) => decodeWelcome(dialect, result),
+  encodeHello: (hello) => encodeInitializeRequest(dialect, hello),
+  decodeWelcome: (result) => decodeInitializeResult(dialect, result),
   decodeQuestion,
   encodeAnswer: createAnswerWriter(dialect),
 }));

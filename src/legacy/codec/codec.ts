@@ -1,19 +1,19 @@
 import type { ClientCodec, Decoded, ServerCodec, WireCall } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Request } from "../../jsonrpc/message.ts";
-import type { Answer, Question, QuestionMethod } from "../../model/input.ts";
+import type { Question, QuestionAnswer, QuestionMethod } from "../../model/input.ts";
 import type { LogLevel } from "../../model/logging.ts";
 import type { DiscoverResult } from "../../model/methods.ts";
-import type { ClientCapabilities, Implementation, Peer } from "../../model/peer.ts";
+import type { ClientCapabilities, ClientInfo, Implementation } from "../../model/peer.ts";
 
 /** What a legacy connection remembers of its client. */
 export interface Session {
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   readonly logLevel: LogLevel | undefined;
 }
 
 /** What a client sends to open a legacy connection, in words of the model. */
-export interface Hello {
+export interface InitializeRequest {
   readonly info: Implementation;
   readonly capabilities: ClientCapabilities;
 }
@@ -22,14 +22,14 @@ export interface Hello {
 export interface LegacyServerCodec extends ServerCodec, Pick<ClientCodec, "decodeFailure"> {
   /** A request, in the session it belongs to. */
   decodeCall(request: Request, session?: Session): Decoded<WireCall>;
-  decodeHello(params: JsonObject): Decoded<Hello>;
+  decodeHello(params: JsonObject): Decoded<InitializeRequest>;
   encodeWelcome(server: DiscoverResult): JsonObject;
 }
 
 /** The client's end of a revision that opens with a handshake, and in which servers ask by requests of their own. */
 export interface LegacyClientCodec extends ClientCodec {
-  encodeHello(hello: Hello): JsonObject;
+  encodeHello(hello: InitializeRequest): JsonObject;
   decodeWelcome(result: JsonObject): Decoded<DiscoverResult>;
   decodeQuestion(method: string, params: JsonObject): Decoded<Question>;
-  encodeAnswer(method: QuestionMethod, answer: Answer): JsonObject;
+  encodeAnswer(method: QuestionMethod, answer: QuestionAnswer): JsonObject;
 }

@@ -6,10 +6,10 @@ import { safeIcons } from "../../codec/results.ts";
 import { anObject, aString, optional } from "../../json/check.ts";
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
 import type { DiscoverResult } from "../../model/methods.ts";
-import type { Hello } from "./codec.ts";
+import type { InitializeRequest } from "./codec.ts";
 
 /** Params of `initialize`. */
-export function encodeHello(dialect: Dialect, { info, capabilities }: Hello): JsonObject {
+export function encodeInitializeRequest(dialect: Dialect, { info, capabilities }: InitializeRequest): JsonObject {
   return {
     protocolVersion: dialect.revision,
     capabilities: dialect.clientCapabilities(asJson(capabilities)),
@@ -18,7 +18,7 @@ export function encodeHello(dialect: Dialect, { info, capabilities }: Hello): Js
 }
 
 /** Reads params of `initialize`, of which nothing may be missing. Capabilities that the revision does not have do not count. */
-export function decodeHello(dialect: Dialect, params: JsonObject): Decoded<Hello> {
+export function decodeInitializeRequest(dialect: Dialect, params: JsonObject): Decoded<InitializeRequest> {
   const problem = helloProblem(params);
   if (problem !== undefined) return refuse("invalid-params", `params${problem}`);
   return {
@@ -46,7 +46,7 @@ const helloProblem = anObject({
 });
 
 /** The result of `initialize`. */
-export function encodeWelcome(dialect: Dialect, server: DiscoverResult): JsonObject {
+export function encodeInitializeResult(dialect: Dialect, server: DiscoverResult): JsonObject {
   return {
     protocolVersion: dialect.revision,
     capabilities: dialect.serverCapabilities(asJson(server.capabilities)),
@@ -56,7 +56,7 @@ export function encodeWelcome(dialect: Dialect, server: DiscoverResult): JsonObj
 }
 
 /** Reads the result of `initialize`. Whatever version the server chose is the only one it is known to support. */
-export function decodeWelcome(dialect: Dialect, result: JsonObject): Decoded<DiscoverResult> {
+export function decodeInitializeResult(dialect: Dialect, result: JsonObject): Decoded<DiscoverResult> {
   if (!isObject(result)) return refuse("invalid-response", "initialize result must be an object");
   const { protocolVersion, capabilities, serverInfo, instructions, _meta } = result;
   if (typeof protocolVersion !== "string") {

@@ -14,7 +14,7 @@ import { methodRow } from "../../model/methods.ts";
 import type { LegacyRevision, Revision } from "../../model/revision.ts";
 import type { LegacyServerCodec, Session } from "./codec.ts";
 import { perRevision } from "./dialects.ts";
-import { decodeHello, encodeWelcome } from "./handshake.ts";
+import { decodeInitializeRequest, encodeInitializeResult } from "./handshake.ts";
 import { askedTerms, hasTasks } from "./tasks.ts";
 
 /**
@@ -30,8 +30,8 @@ export const legacyServer: (revision: LegacyRevision) => LegacyServerCodec = per
   encodeNotification: createNotificationWriter(dialect),
   notificationName: nameWriter(dialect),
   encodeQuestion: createQuestionWriter(dialect),
-  decodeHello: (params) => decodeHello(dialect, params),
-  encodeWelcome: (server) => encodeWelcome(dialect, server),
+  decodeHello: (params) => decodeInitializeRequest(dialect, params),
+  encodeWelcome: (server) => encodeInitializeResult(dialect, server),
 }));
 
 /** Everything a request does not say about its sender, the session knows. */

@@ -1,12 +1,12 @@
 import type { Channel, Sender } from "../../jsonrpc/channel.ts";
 import { createPeer } from "../../jsonrpc/create-peer.ts";
-import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { encodeMessage, type Incoming, type Message, type Notification, type Parsed } from "../../jsonrpc/message.ts";
 import type { PeerHandlers, RpcPeer } from "../../jsonrpc/peer.ts";
 import { createGate } from "../../std/gate.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
-import type { Pulse } from "../../transport/http/heartbeat.ts";
+import type { Heartbeat } from "../../transport/http/heartbeat.ts";
 import type { EventSink, HttpHeaders, HttpReply } from "../../transport/http/http-message.ts";
 import type { Feed, FeedOptions } from "../session/change-feed.ts";
 import { createServerSession, type ResumableSession, type SessionRecord } from "../session/server-session.ts";
@@ -14,7 +14,7 @@ import { type AnswerStream, itemsOf, type PostRules } from "./post-response.ts";
 import type { CallRules } from "./session-rules.ts";
 
 /** What stays of a session when nothing is going on. */
-export interface SessionHome {
+export interface ActiveSessionHost {
   /** A stream for the answers to what was posted. */
   createStream(posted: Parsed): AnswerStream;
   /** The text of a stream with these messages and no others. */
@@ -36,17 +36,17 @@ export interface SessionHome {
 /** What a session needs while something is going on: a peer with its requests, the calls that run, the way of each. */
 export class ActiveSession implements Channel, PeerHandlers, PostRules {
   readonly incoming: AsyncIterable<readonly Incoming[]> = nothing;
-  readonly pulse: Pulse;
+  readonly pulse: Heartbeat;
   readonly alwaysStream: boolean;
   readonly rpc: RpcPeer;
   readonly session: ResumableSession;
-  readonly #home: SessionHome;
+  readonly #home: ActiveSessionHost;
   readonly #rules: CallRules;
   /** POSTs that wait for an answer. */
   calls = 0;
 
   /** Goes on from a record, else waits for `initialize`. */
-  constructor(home: SessionHome, rules: CallRules, record?: SessionRecord) {
+  constructor(home: ActiveSessionHost, rules: CallRules, record?: SessionRecord) {
     const { service, clock, deadlines, maxOpen, drainMs, askTimeoutMs } = rules;
     this.#home = home;
     this.#rules = rules;
@@ -71,7 +71,7 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     return this.calls > 0 || this.session.busy || this.rpc.isBusy();
   }
 
-  request(exchange: Exchange): Promise<void> | undefined {
+  request(exchange: IncomingRequest): Promise<void> | undefined {
     return this.session.request(exchange);
   }
 
@@ -96,7 +96,7 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
   }
 
   /** For what a POST brought that is not answered. */
-  asideFor(http: HttpFacts): Sender {
+  asideFor(http: HttpRequestInfo): Sender {
     return { http, send: (message) => this.send(message) };
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { asyncQueue } from "../../std/async-queue.ts";
 import { memoryStore } from "../../store/memory-store.ts";
-import { type Message, type Store, StoreError } from "../../store/store.ts";
+import { type Store, StoreError, type TopicMessage } from "../../store/store.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { type ClusterEvent, createNode, type Relayed } from "./cluster.ts";
 
@@ -76,7 +76,7 @@ describe("a process among others", () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const clock = createManualClock();
     const store = memoryStore({ clock });
-    const queue = asyncQueue<Message>();
+    const queue = asyncQueue<TopicMessage>();
     const close = async (): Promise<void> => queue.end();
     vi.spyOn(store.topics, "subscribe").mockResolvedValueOnce({
       close,

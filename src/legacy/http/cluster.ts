@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage, type Message, type Parsed } from "../../jsonrpc/message.ts";
 import type { Clock } from "../../std/clock.ts";
-import type { Lease, Store, Subscription } from "../../store/store.ts";
+import type { Lease, Store, TopicSubscription } from "../../store/store.ts";
 import { itemsOf } from "./post-response.ts";
 import { randomName } from "./session-store.ts";
 
@@ -73,7 +73,7 @@ export function createNode({ store, clock, told, answered, missed }: NodeOptions
   const id = randomName();
   const name = nameOf(id);
   let lease: Lease | undefined;
-  const subscriptions: Subscription[] = [];
+  const subscriptions: TopicSubscription[] = [];
   let joining: Promise<void> | undefined;
   let joined = false;
   let left = false;
@@ -81,7 +81,7 @@ export function createNode({ store, clock, told, answered, missed }: NodeOptions
   /** When the store was last away, as far as this process knows: it knows nothing of the time before it began. */
   let awayAt = clock.now();
 
-  const read = async (subscription: Subscription, hear: (text: string) => void): Promise<void> => {
+  const read = async (subscription: TopicSubscription, hear: (text: string) => void): Promise<void> => {
     for await (const message of subscription) {
       try {
         if (message.kind === "gap") missed();

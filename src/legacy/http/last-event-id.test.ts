@@ -29,8 +29,8 @@ function serve(keeps: "memory" | "store") {
         },
       }),
       poll: tool({
-        async run(_, { hangUp }) {
-          hangUp();
+        async run(_, { closeStream }) {
+          closeStream();
           await opened;
           return "polled";
         },

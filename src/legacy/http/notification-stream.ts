@@ -2,7 +2,7 @@ import type { Auth } from "../../model/peer.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { StreamEvent } from "../../store/store.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";
-import type { Beating } from "../../transport/http/heartbeat.ts";
+import type { HeartbeatListener } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
 import type { ChangeNotification } from "../session/change-feed.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "./event-frames.ts";
@@ -11,7 +11,7 @@ import type { SessionRules } from "./session-rules.ts";
 import { ASIDE, type KeptSession, NOTIFICATIONS, partName, randomName } from "./session-store.ts";
 
 /** What the GETs of a session need of it. */
-export interface ReadersHome {
+export interface ReadersSession {
   readonly id: string;
   readonly rules: SessionRules;
   readonly primes: boolean;
@@ -22,7 +22,7 @@ export interface ReadersHome {
 }
 
 interface NotificationStreamOptions {
-  readonly home: ReadersHome;
+  readonly home: ReadersSession;
   /** Where the client stopped, if it knows. */
   readonly last: NotificationPlace | undefined;
   /** True when it stopped somewhere else: then it has lost something. */
@@ -32,7 +32,7 @@ interface NotificationStreamOptions {
 }
 
 /** Hears that a stream is over. */
-interface StreamsHome {
+interface StreamsOwner {
   left(stream: NotificationStream): void;
 }
 
@@ -53,13 +53,13 @@ export function readNotificationId(text: string): NotificationPlace | undefined 
  * service remembers, from where the client stopped. While another stream tells
  * the client, this one waits for its turn.
  */
-export class NotificationStream implements SinkUser, Beating, ChangesReader {
-  previous: Beating | undefined = undefined;
-  next: Beating | undefined = undefined;
+export class NotificationStream implements SinkUser, HeartbeatListener, ChangesReader {
+  previous: HeartbeatListener | undefined = undefined;
+  next: HeartbeatListener | undefined = undefined;
   /** Unlike any other; begins with the id of the process, and a dot. */
   readonly owner: string;
   readonly #options: NotificationStreamOptions;
-  readonly #streams: StreamsHome;
+  readonly #streams: StreamsOwner;
   #sink: EventSink | undefined;
   /** How far it has told; undefined while another tells the client. */
   #place: NotificationPlace | undefined;
@@ -71,7 +71,7 @@ export class NotificationStream implements SinkUser, Beating, ChangesReader {
   #isReadingAsides = false;
   #moreAsides = false;
 
-  constructor(options: NotificationStreamOptions, streams: StreamsHome) {
+  constructor(options: NotificationStreamOptions, streams: StreamsOwner) {
     const { home, lost } = options;
     this.#streams = streams;
     this.owner = `${home.rules.node.id}.${randomName()}`;
@@ -272,10 +272,10 @@ interface Claim extends NotificationPlace {
  * of them gets them.
  */
 class NotificationClaim {
-  readonly #home: ReadersHome;
+  readonly #home: ReadersSession;
   readonly #owner: string;
 
-  constructor(home: ReadersHome, owner: string) {
+  constructor(home: ReadersSession, owner: string) {
     this.#home = home;
     this.#owner = owner;
   }
@@ -315,8 +315,8 @@ class NotificationClaim {
   }
 
   #put(claim: Claim, version: string | null): Awaitable<boolean> {
-    const { store, sessionTtlMs: ttl } = this.#home.rules;
-    const put = store.values.put(this.#name, JSON.stringify(claim), { version, ...(ttl > 0 && { ttl }) });
+    const { store, sessionTtlMs: ttlMs } = this.#home.rules;
+    const put = store.values.put(this.#name, JSON.stringify(claim), { version, ...(ttlMs > 0 && { ttlMs }) });
     return chain(put, (written) => written !== undefined);
   }
 

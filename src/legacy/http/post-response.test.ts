@@ -5,7 +5,7 @@ import { messagesIn, readBlocks } from "../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Message, Parsed } from "../../jsonrpc/message.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
-import { createPulse } from "../../transport/http/heartbeat.ts";
+import { createHeartbeat } from "../../transport/http/heartbeat.ts";
 import { jsonHeaders, streamHeaders } from "../../transport/http/http-message.ts";
 import { PostResponse } from "./post-response.ts";
 
@@ -20,7 +20,7 @@ interface Changes {
 
 function post({ expected = 1, batch = false, alwaysStream = false, resumable = true }: Changes = {}) {
   const { clock, get, responses } = createLoneSession({}, resumable);
-  const pulse = createPulse(clock, BEAT);
+  const pulse = createHeartbeat(clock, BEAT);
   const reply = createFakeReply();
   const aside: Message[] = [];
   let done = 0;
@@ -197,7 +197,7 @@ describe("edge 12: a client that left", () => {
     reply.leave();
     way.send(note);
     clock.advance(3 * BEAT);
-    way.hangUp();
+    way.closeStream();
     way.send(success(1));
     expect(aside).toEqual([note]);
     expect([reply.sent, reply.sink]).toEqual([undefined, undefined]);
@@ -227,7 +227,7 @@ describe("edge 12: a client that left", () => {
 describe("C114: hanging up", () => {
   it("ends the connection with a hint, before and after there was something to say", async () => {
     const { way, reply, resume } = post();
-    way.hangUp(500);
+    way.closeStream(500);
     expect(readBlocks(reply.sink?.text ?? "")).toEqual([prime, { retry: 500 }]);
     expect(reply.sink?.state).toBe("ended");
     way.send(note);
@@ -237,7 +237,7 @@ describe("C114: hanging up", () => {
 
   it("does nothing to clients that would not come back", () => {
     const { way, reply } = post({ resumable: false });
-    way.hangUp();
+    way.closeStream();
     expect(reply.sink).toBeUndefined();
     way.send(success(1));
     expect(reply.sent?.status).toBe(200);
@@ -246,7 +246,7 @@ describe("C114: hanging up", () => {
   it("does nothing after the answer", () => {
     const { way, reply } = post();
     way.send(success(1));
-    way.hangUp();
+    way.closeStream();
     expect(reply.sink).toBeUndefined();
   });
 });

@@ -12,8 +12,8 @@ import {
 } from "../../jsonrpc/message.ts";
 import { isLogLevel } from "../../model/logging.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
-import type { Beating, Pulse } from "../../transport/http/heartbeat.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { Heartbeat, HeartbeatListener } from "../../transport/http/heartbeat.ts";
 import {
   type EventSink,
   type HttpAnswer,
@@ -36,14 +36,14 @@ export interface AnswerStream {
   /** The connection broke. Of no effect if another has taken its place. */
   detach(sink: EventSink): void;
   /** Ends the connection, not the stream. */
-  hangUp(retryMs?: number): void;
+  closeStream(retryMs?: number): void;
   /** Ends the stream after what was written. */
   end(): void;
 }
 
 /** What a POST needs of its session. */
 export interface PostRules {
-  readonly pulse: Pulse;
+  readonly pulse: Heartbeat;
   /** Answers are streams, also those that could be plain. */
   readonly alwaysStream: boolean;
   /** Whether a client can wait for the answer elsewhere. */
@@ -62,7 +62,7 @@ export interface PostRules {
 }
 
 interface Post {
-  readonly http: HttpFacts;
+  readonly http: HttpRequestInfo;
   readonly reply: HttpReply;
   readonly posted: Parsed;
   /** How many answers it is to be given. */
@@ -77,10 +77,10 @@ interface Post {
  * the client can pick up again when its connection breaks. A broken connection
  * cancels nothing.
  */
-export class PostResponse implements Sender, Beating {
-  previous: Beating | undefined = undefined;
-  next: Beating | undefined = undefined;
-  readonly http: HttpFacts;
+export class PostResponse implements Sender, HeartbeatListener {
+  previous: HeartbeatListener | undefined = undefined;
+  next: HeartbeatListener | undefined = undefined;
+  readonly http: HttpRequestInfo;
   readonly #reply: HttpReply;
   readonly #rules: PostRules;
   readonly #posted: Parsed;
@@ -125,8 +125,8 @@ export class PostResponse implements Sender, Beating {
     this.#finish();
   }
 
-  hangUp(retryMs?: number): void {
-    if (this.#rules.resumable && !this.#gone && this.#expected > 0) this.#open().hangUp(retryMs);
+  closeStream(retryMs?: number): void {
+    if (this.#rules.resumable && !this.#gone && this.#expected > 0) this.#open().closeStream(retryMs);
   }
 
   /** Answers with a refusal of the whole POST, unless something was said already. */
@@ -257,7 +257,7 @@ export function changesSession(posted: Parsed): boolean {
 
 /** The way back of a POST whose requests change the session: what they changed is kept before they are answered. */
 export class PersistingSender implements Sender {
-  readonly http: HttpFacts;
+  readonly http: HttpRequestInfo;
   readonly #response: PostResponse;
   readonly #posted: Parsed;
   readonly #keep: (change: Change) => Awaitable<void>;
@@ -278,8 +278,8 @@ export class PersistingSender implements Sender {
     this.#response.drop(id);
   }
 
-  hangUp(retryMs?: number): void {
-    this.#response.hangUp(retryMs);
+  closeStream(retryMs?: number): void {
+    this.#response.closeStream(retryMs);
   }
 
   async #keepFirst(change: Change, message: Message): Promise<void> {

@@ -1,8 +1,8 @@
 import { encodeMessage, type Id, parseText } from "../../jsonrpc/message.ts";
 import { type Awaitable, chain } from "../../std/awaitable.ts";
-import type { Reading, StreamEvent, Subscription } from "../../store/store.ts";
+import type { StreamEvent, StreamPage, TopicSubscription } from "../../store/store.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";
-import type { Beating } from "../../transport/http/heartbeat.ts";
+import type { HeartbeatListener } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
 import { messageFrame, primeFrame, truncatedFrame, wholeId } from "./event-frames.ts";
 import { goneError } from "./post-response.ts";
@@ -86,17 +86,17 @@ async function readWhole(rules: SessionRules, session: string, id: string): Prom
  * When that process is gone, the requests that wait are answered with an error,
  * in the stream, so that all who read it see the same.
  */
-export class ReplayReader implements SinkUser, Beating {
-  previous: Beating | undefined = undefined;
-  next: Beating | undefined = undefined;
+export class ReplayReader implements SinkUser, HeartbeatListener {
+  previous: HeartbeatListener | undefined = undefined;
+  next: HeartbeatListener | undefined = undefined;
   readonly #options: ReaderOptions;
   readonly #head: StreamHead | undefined;
   readonly #name: string;
   readonly #id = randomName();
-  #first: Reading | undefined;
+  #first: StreamPage | undefined;
   #position: number;
   #sink: EventSink | undefined;
-  #subscription: Subscription | undefined;
+  #subscription: TopicSubscription | undefined;
   #over = false;
   #misses = 0;
   #stopLooking: (() => void) | undefined;
@@ -104,7 +104,7 @@ export class ReplayReader implements SinkUser, Beating {
   /** True when there may be more than was read. */
   #more = true;
 
-  constructor(options: ReaderOptions, head: StreamHead | undefined, first: Reading) {
+  constructor(options: ReaderOptions, head: StreamHead | undefined, first: StreamPage) {
     this.#options = options;
     this.#head = head;
     this.#first = first;
@@ -188,7 +188,7 @@ export class ReplayReader implements SinkUser, Beating {
     this.#more = true;
   }
 
-  async #hear(subscription: Subscription): Promise<void> {
+  async #hear(subscription: TopicSubscription): Promise<void> {
     for await (const _ of subscription) this.#wake();
   }
 
@@ -201,7 +201,7 @@ export class ReplayReader implements SinkUser, Beating {
     return chain(reading, (read) => chain(this.#tellPart(read), () => this.#tellAll()));
   }
 
-  #tellPart({ events, last, lost }: Reading): Awaitable<void> {
+  #tellPart({ events, last, lost }: StreamPage): Awaitable<void> {
     if (lost) this.#sink?.write(truncatedFrame);
     if (lost && events.length === 0) return this.#goBack(last);
     for (const [index, event] of events.entries()) {
@@ -276,6 +276,6 @@ export class ReplayReader implements SinkUser, Beating {
     const answers = [...open].map((id) =>
       encodeMessage({ kind: "failure", id, error: goneError(id !== null && harmless.includes(id)) }),
     );
-    await streams.append(this.#name, [...answers, END], { ttl: AFTERLIFE_MS });
+    await streams.append(this.#name, [...answers, END], { ttlMs: AFTERLIFE_MS });
   }
 }

@@ -146,7 +146,7 @@ describe("clients of 2025-11-25", () => {
   ])("C114: are told when to come back before the connection ends (%s)", async (asked, retry) => {
     const { stream, write, attach, post, clock, responses } = open({ primes: true });
     write(1);
-    stream.hangUp(asked);
+    stream.closeStream(asked);
     expect(shown(post.text).at(-1)).toEqual({ retry });
     expect(post.state).toBe("ended");
     expect(responses.size).toBe(1);
@@ -160,7 +160,7 @@ describe("clients of 2025-11-25", () => {
 
 it("C114: nobody hangs up on older clients, which would not come back", () => {
   const { stream, write, post } = open();
-  stream.hangUp();
+  stream.closeStream();
   write(1);
   expect(post.state).toBe("open");
   expect(shown(post.text)).toEqual([event(1)]);

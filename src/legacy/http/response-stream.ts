@@ -2,7 +2,7 @@ import type { Id, Parsed } from "../../jsonrpc/message.ts";
 import { onlyReads } from "../../model/methods.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { Clock } from "../../std/clock.ts";
-import { isAway } from "../../store/store.ts";
+import { isUnavailable } from "../../store/store.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
 import { loneId, messageFrame, primeFrame, retryFrame, wholeId } from "./event-frames.ts";
 import { type AnswerStream, itemsOf } from "./post-response.ts";
@@ -108,7 +108,7 @@ class ResponseStream implements AnswerStream {
     });
   }
 
-  hangUp(retryMs: number = this.#options.rules.retryMs): void {
+  closeStream(retryMs: number = this.#options.rules.retryMs): void {
     if (this.#options.primes && !this.#ended) this.#put({ retryMs });
   }
 
@@ -170,7 +170,7 @@ class ResponseStream implements AnswerStream {
     this.#options.begun(this.#id, this);
     const head = JSON.stringify(headOf(posted, rules.node.id));
     const put = (): Awaitable<boolean> =>
-      chain(rules.store.values.put(this.#name, head, { ttl: this.#ttl() }), () => true);
+      chain(rules.store.values.put(this.#name, head, { ttlMs: this.#ttlMs() }), () => true);
     return chain(this.#retry(put), (kept) => {
       this.#kept = kept;
       this.#begun = true;
@@ -186,7 +186,7 @@ class ResponseStream implements AnswerStream {
   #writeAll(items: readonly Item[]): Awaitable<void> {
     const texts = items.map(({ text = END }) => text);
     const ends = texts.at(-1) === END;
-    const kept = this.#kept ? this.#append(texts, ends ? AFTERLIFE_MS : this.#ttl()) : false;
+    const kept = this.#kept ? this.#append(texts, ends ? AFTERLIFE_MS : this.#ttlMs()) : false;
     return chain(kept, (isKept) => {
       this.#kept = isKept;
       for (const item of items) this.#deliver(item);
@@ -216,11 +216,14 @@ class ResponseStream implements AnswerStream {
   }
 
   /** False when it is not in the store, or not where it should be. */
-  #append(texts: readonly string[], ttl: number): Awaitable<boolean> {
+  #append(texts: readonly string[], ttlMs: number): Awaitable<boolean> {
     const { streams } = this.#options.rules.store;
     const keep = this.#keep(texts);
     const append = (): Awaitable<boolean> =>
-      chain(streams.append(this.#name, texts, { ttl, keep }), (position) => position === this.#position + texts.length);
+      chain(
+        streams.append(this.#name, texts, { ttlMs, keep }),
+        (position) => position === this.#position + texts.length,
+      );
     return this.#retry(async () => (await this.#isThere(texts)) || append(), append);
   }
 
@@ -242,7 +245,7 @@ class ResponseStream implements AnswerStream {
 
   async #retryLater(error: unknown, again: () => Awaitable<boolean>): Promise<boolean> {
     const { node, clock } = this.#options.rules;
-    if (!isAway(error) || node.left) return false;
+    if (!isUnavailable(error) || node.left) return false;
     await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
     return this.#retry(again);
   }
@@ -262,7 +265,7 @@ class ResponseStream implements AnswerStream {
     return this.#sizes.length;
   }
 
-  #ttl(): number {
+  #ttlMs(): number {
     return this.#options.rules.sessionTtlMs || DAY_MS;
   }
 

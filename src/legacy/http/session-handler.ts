@@ -3,7 +3,7 @@ import { authOf } from "../../model/authenticator.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { type Store, StoreError } from "../../store/store.ts";
-import { createPulse, type Pulse } from "../../transport/http/heartbeat.ts";
+import { createHeartbeat, type Heartbeat } from "../../transport/http/heartbeat.ts";
 import {
   type HttpAnswer,
   type HttpHead,
@@ -78,14 +78,16 @@ class SessionHandler implements LegacyHandler {
 
   /** `alone` when nobody else has the store. */
   constructor(options: SessionHandlerOptions, store: Store, alone: boolean) {
-    const { clock, sessionTtlMs: ttl, service } = options;
+    const { clock, sessionTtlMs: ttlMs, service } = options;
     this.#options = options;
     this.#swept = clock.now();
     // What nobody else has ends when this process finds that its time is over.
-    const storeTtl = alone ? 0 : ttl;
+    const storeTtl = alone ? 0 : ttlMs;
     const longest = alone ? LONE_REST_MS : REST_MS;
     const rest =
-      clock.requestBound === true ? noPulse : createPulse(clock, ttl > 0 ? Math.min(longest, ttl / 4) : longest);
+      clock.requestBound === true
+        ? noHeartbeat
+        : createHeartbeat(clock, ttlMs > 0 ? Math.min(longest, ttlMs / 4) : longest);
     this.#rules = {
       ...options,
       store,
@@ -95,7 +97,7 @@ class SessionHandler implements LegacyHandler {
       sessionTtlMs: storeTtl,
       sessions: createSessionStore(store, storeTtl),
       waits: createSessionWaits(store, storeTtl),
-      looks: createPulse(clock, alone ? 0 : LOOK_MS),
+      looks: createHeartbeat(clock, alone ? 0 : LOOK_MS),
     };
     this.#host = {
       rules: this.#rules,
@@ -197,7 +199,8 @@ class SessionHandler implements LegacyHandler {
 
   #post(message: Parsed, head: HttpHead, reply: HttpReply): Promise<void> | undefined {
     if (this.#options.clock.requestBound === true) this.#sweepNow();
-    if (isHello(message) && head.header("mcp-session-id") === undefined) return void this.#open(message, head, reply);
+    if (isInitialize(message) && head.header("mcp-session-id") === undefined)
+      return void this.#open(message, head, reply);
     const finding = this.#find(head, reply);
     if (finding instanceof Promise) return finding.then((session) => session?.post(message, { http: head, reply }));
     finding?.post(message, { http: head, reply });
@@ -318,7 +321,7 @@ class SessionHandler implements LegacyHandler {
 }
 
 /** Of sessions that rest when somebody looks. */
-const noPulse: Pulse = { intervalMs: 0, add() {}, delete() {}, stop() {} };
+const noHeartbeat: Heartbeat = { intervalMs: 0, add() {}, delete() {}, stop() {} };
 
 const refusals: Readonly<Record<"missing" | "unknown" | "tooMany", HttpAnswer>> = {
   missing: refusal(400, "header mcp-session-id is missing; open a session with initialize"),
@@ -326,6 +329,6 @@ const refusals: Readonly<Record<"missing" | "unknown" | "tooMany", HttpAnswer>> 
   tooMany: refusal(429, "there are too many sessions", { "retry-after": "10" }),
 };
 
-function isHello(message: Parsed): message is Request {
+function isInitialize(message: Parsed): message is Request {
   return message.kind === "request" && message.method === "initialize";
 }

@@ -11,7 +11,7 @@ import {
 } from "../../transport/http/http-message.ts";
 import type { ClusterEvent } from "./cluster.ts";
 import { isLoneId, readWholeId } from "./event-frames.ts";
-import { NotificationStream, type ReadersHome, readNotificationId } from "./notification-stream.ts";
+import { NotificationStream, type ReadersSession, readNotificationId } from "./notification-stream.ts";
 import { findReplay, findWhole, type ReplayReader } from "./replay-reader.ts";
 
 const refusals: Readonly<Record<"too many" | "over", HttpAnswer>> = {
@@ -22,14 +22,14 @@ const refusals: Readonly<Record<"too many" | "over", HttpAnswer>> = {
 
 /** The GETs of one session that this process serves. */
 export class SessionReaders {
-  readonly #home: ReadersHome;
+  readonly #home: ReadersSession;
   #answers: readonly ReplayReader[] = none;
   #notifications: readonly NotificationStream[] = none;
   /** GETs that are not answered yet. */
   #opening = 0;
   #over = false;
 
-  constructor(home: ReadersHome) {
+  constructor(home: ReadersSession) {
     this.#home = home;
   }
 

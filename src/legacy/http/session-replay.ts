@@ -52,8 +52,8 @@ export class SessionReplay {
   }
 
   #append(name: string, texts: readonly string[], bound: ReplayBound): Awaitable<number | undefined> {
-    const { store, sessionTtlMs: ttl } = this.#rules;
-    const limits = ttl > 0 ? { keep: bound.keep, ttl } : { keep: bound.keep };
+    const { store, sessionTtlMs: ttlMs } = this.#rules;
+    const limits = ttlMs > 0 ? { keep: bound.keep, ttlMs } : { keep: bound.keep };
     return store.streams.append(name, texts, limits);
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from "../../std/clock.ts";
 import type { Deadlines } from "../../std/deadlines.ts";
 import type { Store } from "../../store/store.ts";
 import type { SinkRules } from "../../transport/http/event-sink.ts";
-import type { Pulse } from "../../transport/http/heartbeat.ts";
+import type { Heartbeat } from "../../transport/http/heartbeat.ts";
 import type { ChangeHub } from "../session/change-hub.ts";
 import type { Node } from "./cluster.ts";
 import type { SessionStore, SessionWaits } from "./session-store.ts";
@@ -19,7 +19,7 @@ export interface SessionRules extends CallRules {
   readonly node: Node;
   readonly hub: ChangeHub;
   /** For what has to be looked at every few seconds. */
-  readonly looks: Pulse;
+  readonly looks: Heartbeat;
   /** How long what belongs to a session is in the store without use. 0 is until it is deleted. */
   readonly sessionTtlMs: number;
   /** How soon a client should come back. */

@@ -2,7 +2,7 @@ import type { Id } from "../../jsonrpc/message.ts";
 import type { Auth } from "../../model/peer.ts";
 import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { toBase64Url } from "../../std/base64.ts";
-import type { Store, Value } from "../../store/store.ts";
+import type { Store, StoredValue } from "../../store/store.ts";
 import type { BegunTask } from "../session/follow-task.ts";
 import type { SessionRecord } from "../session/server-session.ts";
 
@@ -74,11 +74,11 @@ export function partName(id: string, part: string): string {
 
 /** Sessions live for `ttlMs` without use; 0 is for ever. */
 export function createSessionStore({ values, streams }: Store, ttlMs: number): SessionStore {
-  const ttlOf = ({ ready }: KeptSession): { readonly ttl?: number } => {
+  const ttlOf = ({ ready }: KeptSession): { readonly ttlMs?: number } => {
     if (ttlMs <= 0) return {};
-    return { ttl: ready ? ttlMs : Math.min(ttlMs, GREETING_MS) };
+    return { ttlMs: ready ? ttlMs : Math.min(ttlMs, GREETING_MS) };
   };
-  const partTtl = ttlMs > 0 ? { ttl: ttlMs } : {};
+  const partTtl = ttlMs > 0 ? { ttlMs } : {};
 
   const update = async (id: string, change: (uris: Set<string>) => unknown): Promise<void> => {
     const name = partName(id, URIS);
@@ -115,9 +115,9 @@ export function createSessionStore({ values, streams }: Store, ttlMs: number): S
     find,
     change,
     touch(id, session) {
-      const { ttl } = ttlOf(session);
-      if (ttl === undefined) return chain(values.get(sessionName(id)), (value) => value !== undefined);
-      const touched = values.touch(sessionName(id), ttl);
+      const { ttlMs: ownTtlMs } = ttlOf(session);
+      if (ownTtlMs === undefined) return chain(values.get(sessionName(id)), (value) => value !== undefined);
+      const touched = values.touch(sessionName(id), ownTtlMs);
       const parts = [URIS, NOTIFICATIONS, WAITS].map((part) => values.touch(partName(id, part), ttlMs));
       return touched instanceof Promise ? Promise.all([touched, ...parts]).then(([there]) => there) : touched;
     },
@@ -136,7 +136,7 @@ export function createSessionStore({ values, streams }: Store, ttlMs: number): S
   };
 }
 
-function readKept(name: string, value: Value | undefined, known: Kept | undefined): Kept | undefined {
+function readKept(name: string, value: StoredValue | undefined, known: Kept | undefined): Kept | undefined {
   if (value === undefined) return undefined;
   if (value.version === known?.version) return known;
   return { session: JSON.parse(value.text), version: value.version, name };
@@ -166,7 +166,7 @@ const MAX_WAITS = 100;
 const nothing: Waits = { tasks: {}, pages: [] };
 
 export function createSessionWaits({ values }: Store, ttlMs: number): SessionWaits {
-  const ttl = ttlMs > 0 ? { ttl: ttlMs } : {};
+  const expiry = ttlMs > 0 ? { ttlMs } : {};
 
   const update = async (session: string, change: (waits: Waits) => Waits): Promise<void> => {
     const name = partName(session, WAITS);
@@ -175,7 +175,7 @@ export function createSessionWaits({ values }: Store, ttlMs: number): SessionWai
       const before = value === undefined ? nothing : JSON.parse(value.text);
       const after = change(before);
       if (after === before) return;
-      const put = { version: value?.version ?? null, ...ttl };
+      const put = { version: value?.version ?? null, ...expiry };
       if ((await values.put(name, JSON.stringify(after), put)) !== undefined) return;
     }
   };

@@ -9,7 +9,7 @@ import { parseMessage, type Request } from "../../jsonrpc/message.ts";
 import type { Call, Service } from "../../model/service.ts";
 import { createServer, tool } from "../../server/index.ts";
 import { describeService } from "../../transport/describe-service.ts";
-import { createPulse } from "../../transport/http/heartbeat.ts";
+import { createHeartbeat } from "../../transport/http/heartbeat.ts";
 import type { HttpOptions } from "../../transport/http/options.ts";
 import { HeldSession } from "./held-session.ts";
 import { HttpSession } from "./session.ts";
@@ -181,7 +181,7 @@ describe("the record of a session", () => {
     });
     const holder = { rules, deliver: () => undefined };
     const held = new HeldSession("an-id", undefined, holder);
-    const rest = createPulse(clock, 100);
+    const rest = createHeartbeat(clock, 100);
     const left: boolean[] = [];
     const host = { rules, rest, left: (_: HttpSession, isOver: boolean) => void left.push(isOver) };
     const createSession = () => new HttpSession("an-id", host, held);

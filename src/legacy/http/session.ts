@@ -4,15 +4,15 @@ import type { Failure } from "../../model/errors.ts";
 import type { Auth } from "../../model/peer.ts";
 import { isSince } from "../../model/revision.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
-import { isAway } from "../../store/store.ts";
-import type { Beating, Pulse } from "../../transport/http/heartbeat.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import { isUnavailable } from "../../store/store.ts";
+import type { Heartbeat, HeartbeatListener } from "../../transport/http/heartbeat.ts";
 import { type HttpHead, type HttpReply, refusal, sendAnswer } from "../../transport/http/http-message.ts";
 import type { Feed, FeedOptions } from "../session/change-feed.ts";
-import { ActiveSession, type SessionHome } from "./active-session.ts";
+import { ActiveSession, type ActiveSessionHost } from "./active-session.ts";
 import { type ClusterEvent, relay } from "./cluster.ts";
 import type { HeldSession } from "./held-session.ts";
-import type { ReadersHome } from "./notification-stream.ts";
+import type { ReadersSession } from "./notification-stream.ts";
 import {
   type AnswerStream,
   answersOf,
@@ -34,13 +34,13 @@ import { type Kept, type KeptSession, randomName, toKept } from "./session-store
 export interface SessionHost {
   readonly rules: SessionRules;
   /** Looks for sessions in which nothing is going on in this process any more. */
-  readonly rest: Pulse;
+  readonly rest: Heartbeat;
   /** Hears that nothing is going on here any more; `isOver` when the session has ended. */
   left(session: HttpSession, isOver: boolean): void;
 }
 
 interface Posting {
-  readonly http: HttpFacts;
+  readonly http: HttpRequestInfo;
   readonly reply: HttpReply;
 }
 
@@ -51,9 +51,9 @@ const LOOK_AGAIN_MS = 450_000;
  * What one process has of a session that several serve: calls that run here, and
  * connections that end here. The rest is in the store, and read for every request.
  */
-export class HttpSession implements SessionHome, ReadersHome, Beating {
-  previous: Beating | undefined = undefined;
-  next: Beating | undefined = undefined;
+export class HttpSession implements ActiveSessionHost, ReadersSession, HeartbeatListener {
+  previous: HeartbeatListener | undefined = undefined;
+  next: HeartbeatListener | undefined = undefined;
   /** Each time something begins to go on, ids are others. */
   idPrefix = "";
   readonly id: string;
@@ -393,7 +393,7 @@ export class HttpSession implements SessionHome, ReadersHome, Beating {
       await this.#replay.addAside(text);
       await this.rules.node.tell({ kind: "aside", session: this.id });
     } catch (error) {
-      const why = isAway(error) ? "the store is away" : error;
+      const why = isUnavailable(error) ? "the store is away" : error;
       console.error("plugbay: a message to a client was not kept:", why);
     }
   }

@@ -15,10 +15,10 @@ import {
   sendAnswer,
 } from "../../transport/http/http-message.ts";
 import type { SseHandler } from "../../transport/http/legacy-handlers.ts";
-import { type ServeOptions, type Serving, serveChannel } from "../../transport/serve-channel.ts";
+import { type ServeChannelOptions, type Serving, serveChannel } from "../../transport/serve-channel.ts";
 import { createSessionId } from "./session-store.ts";
 
-export interface SseDoorOptions extends SinkRules, ServeOptions {
+export interface SseHandlerOptions extends SinkRules, ServeChannelOptions {
   readonly service: Service;
   /** Where clients open their stream. */
   readonly path: string;
@@ -28,7 +28,7 @@ export interface SseDoorOptions extends SinkRules, ServeOptions {
   readonly jsonLimits?: JsonLimits | undefined;
 }
 
-interface Line {
+interface SseConnection {
   /** Who opened it, where that was found out. Nobody else may post to it. */
   readonly principal: string | undefined;
   readonly serving: Serving;
@@ -40,9 +40,9 @@ interface Line {
 /** Posts of one client that wait to be read. */
 const MAX_WAITING = 64;
 
-export function createSseDoor(options: SseDoorOptions): SseHandler {
+export function createSseHandler(options: SseHandlerOptions): SseHandler {
   const { service, path, messagesPath, maxSessions, jsonLimits } = options;
-  const lines = new Map<string, Line>();
+  const lines = new Map<string, SseConnection>();
 
   const open = (head: HttpHead, reply: HttpReply): void => {
     if (lines.size >= maxSessions)
@@ -91,7 +91,7 @@ export function createSseDoor(options: SseDoorOptions): SseHandler {
 }
 
 /** Takes a message after those before it, with the head of the request that brought it and in its async context. */
-function enqueue(line: Line, message: Incoming, head: HttpHead): void {
+function enqueue(line: SseConnection, message: Incoming, head: HttpHead): void {
   line.waiting++;
   line.taking = line.taking.then(() => {
     line.waiting--;

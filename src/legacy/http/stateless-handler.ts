@@ -1,4 +1,4 @@
-import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { type Notification, rpcCodes } from "../../jsonrpc/message.ts";
 import { type DiscoverResult, methodRow } from "../../model/methods.ts";
 import type { ServerCapabilities } from "../../model/peer.ts";
@@ -6,15 +6,15 @@ import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../m
 import type { CallOrigin, Service } from "../../model/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { createGate } from "../../std/gate.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { answerCall, createNotificationQueue } from "../../transport/answer-call.ts";
 import { type HttpReply, refusal, refuseBusy, sendAnswer } from "../../transport/http/http-message.ts";
-import { type ExchangeRules, HttpExchange } from "../../transport/http/http-request.ts";
+import { HttpIncomingRequest, type RequestRules } from "../../transport/http/http-request.ts";
 import type { LegacyHandler } from "../../transport/http/legacy-handlers.ts";
 import { createOpenExchanges } from "../../transport/http/modern-handler.ts";
 import { legacyServer } from "../codec/server-codec.ts";
 
-export interface StatelessOptions extends Omit<ExchangeRules, "ended" | "plainErrors"> {
+export interface StatelessOptions extends Omit<RequestRules, "ended" | "plainErrors"> {
   readonly service: Service;
   readonly clock: Clock;
   readonly maxConcurrent: number;
@@ -29,16 +29,16 @@ export interface StatelessOptions extends Omit<ExchangeRules, "ended" | "plainEr
  * They can be told of progress while they wait, and no more: nothing is asked of
  * them, nothing announced, and the log level is the server's choice.
  */
-export function createStatelessDoor(options: StatelessOptions): LegacyHandler {
+export function createStatelessHandler(options: StatelessOptions): LegacyHandler {
   const { service, maxConcurrent, maxQueued, discover } = options;
-  const gate = createGate<Exchange>({
+  const gate = createGate<IncomingRequest>({
     maxRunning: maxConcurrent,
     maxWaiting: maxQueued || Number.POSITIVE_INFINITY,
   });
   const open = createOpenExchanges(options);
-  const rules: ExchangeRules = { ...options, plainErrors: true, ended: open.delete };
+  const rules: RequestRules = { ...options, plainErrors: true, ended: open.delete };
 
-  const greet = async (exchange: Exchange): Promise<void> => {
+  const greet = async (exchange: IncomingRequest): Promise<void> => {
     const { params } = exchange.request;
     const { protocolVersion } = params;
     const asked = isRevision(protocolVersion) && isLegacy(protocolVersion) ? protocolVersion : newestLegacy;
@@ -54,7 +54,7 @@ export function createStatelessDoor(options: StatelessOptions): LegacyHandler {
     }
   };
 
-  const serve = async (exchange: Exchange, revision: LegacyRevision): Promise<void> => {
+  const serve = async (exchange: IncomingRequest, revision: LegacyRevision): Promise<void> => {
     const codec = legacyServer(revision);
     const decoded = codec.decodeCall(exchange.request, { peer: { revision, capabilities: {} }, logLevel: undefined });
     if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
@@ -64,7 +64,7 @@ export function createStatelessDoor(options: StatelessOptions): LegacyHandler {
   // The gate bounds those of all clients together.
   const notifications = createNotificationQueue(gate, Number.POSITIVE_INFINITY);
 
-  const hear = (notification: Notification, http: HttpFacts): void => {
+  const hear = (notification: Notification, http: HttpRequestInfo): void => {
     const revision = statedRevision(http.header("mcp-protocol-version"));
     const source = { peer: { revision, capabilities: {} }, logLevel: undefined };
     notifications.add(notification, { http, send: () => undefined }, source, (exchange, wire) =>
@@ -72,7 +72,7 @@ export function createStatelessDoor(options: StatelessOptions): LegacyHandler {
     );
   };
 
-  const start = (exchange: HttpExchange, stated: string | undefined): void => {
+  const start = (exchange: HttpIncomingRequest, stated: string | undefined): void => {
     const { method } = exchange.request;
     const revision = statedRevision(stated);
     if (method === "ping") exchange.succeed({});
@@ -86,7 +86,7 @@ export function createStatelessDoor(options: StatelessOptions): LegacyHandler {
       if (message.kind === "notification") hear(message, head);
       if (message.kind !== "request") return acknowledge(message.kind === "batch", reply);
       if (gate.full && runs(message.method)) return refuseBusy(reply);
-      const exchange = new HttpExchange(message, head, reply, rules);
+      const exchange = new HttpIncomingRequest(message, head, reply, rules);
       open.add(exchange);
       start(exchange, head.header("mcp-protocol-version"));
     },

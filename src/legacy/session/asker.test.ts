@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { codecFor } from "../../../test/support/codecs.ts";
 import { gate, notification, request, serveLegacy } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
-import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { McpError } from "../../model/errors.ts";
 import type { Revision } from "../../model/revision.ts";
 import type { Service } from "../../model/service.ts";
@@ -235,7 +235,7 @@ describe("an asker whose call is over", () => {
     const sent = vi.fn(() => new Promise<never>(() => {}));
     const abort = new LazyAbort();
     const options = { peer: { request: sent }, codec: codecFor("2025-11-25"), gate: undefined, askTimeoutMs: 0 };
-    return { sent, abort, asker: createAsker(options, { abort } as Exchange) };
+    return { sent, abort, asker: createAsker(options, { abort } as IncomingRequest) };
   }
 
   it("because it was answered, sends nothing", async () => {
@@ -325,7 +325,7 @@ describe("a handler that asks gives its place to others", () => {
           },
         }),
       },
-      use: [
+      middleware: [
         (next) => async (call) => {
           if (call.method === "tools/list") await call.ask?.({ method: "roots/list", params: {} });
           return next(call);

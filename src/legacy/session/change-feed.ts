@@ -4,7 +4,7 @@ import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import type { Failure } from "../../model/errors.ts";
 import { changeKeys, metaOf } from "../../model/meta.ts";
-import type { Auth, Peer, ServerCapabilities } from "../../model/peer.ts";
+import type { Auth, ClientInfo, ServerCapabilities } from "../../model/peer.ts";
 import { newest } from "../../model/revision.ts";
 import { createCall, type Service } from "../../model/service.ts";
 import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
@@ -34,7 +34,7 @@ export interface Feed {
 export interface FeedOptions {
   readonly service: Service;
   readonly codec: ServerCodec;
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   /** What the client was told in the handshake; it hears of nothing else. */
   readonly capabilities: ServerCapabilities;
   readonly send: RpcPeer["notify"];
@@ -152,7 +152,7 @@ export interface ListenOptions {
   /** On whose behalf. */
   readonly auth?: Auth | undefined;
   /** The client, where there is one. Default: one of the newest revision. */
-  readonly peer?: Peer | undefined;
+  readonly peer?: ClientInfo | undefined;
   /** What followed this position is told first. From now on when left out. */
   readonly after?: number | undefined;
   /** Ends it, as `stop` does. */

@@ -5,7 +5,7 @@ import { type Ask, type Call, createCall, type Outcome, type Service } from "../
 import type { Clock } from "../../std/clock.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { createManualClock } from "../../testing/clock.ts";
-import { goOn } from "./live-call.ts";
+import { resolveInputRequired } from "./live-call.ts";
 
 const roots: Question = { method: "roots/list", params: {} };
 const done: Outcome = { kind: "complete", result: { content: [] } };
@@ -37,7 +37,7 @@ function setUp() {
 
 /** Calls a service, and goes on as long as it asks. */
 async function askThenServe(service: Service, call: Call, ask: Ask, clock: Clock): Promise<Outcome> {
-  return goOn(service, call, await service(call), { ask, clock });
+  return resolveInputRequired(service, call, await service(call), { ask, clock });
 }
 
 describe("going on with a call that asks", () => {

@@ -1,9 +1,9 @@
 import type { WireCall } from "../../codec/codec.ts";
 import { isObject, type Json } from "../../json/json.ts";
-import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import { type Failure, McpError, toError, toFailure } from "../../model/errors.ts";
-import type { Answer, Question } from "../../model/input.ts";
+import type { Question, QuestionAnswer } from "../../model/input.ts";
 import { metaKeys, withMeta } from "../../model/meta.ts";
 import type { Params } from "../../model/methods.ts";
 import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } from "../../model/service.ts";
@@ -16,7 +16,7 @@ import type { LegacyServerCodec } from "../codec/codec.ts";
 import type { BegunTask } from "./follow-task.ts";
 
 /** What all calls of a session have in common. */
-export interface LiveDesk {
+export interface LiveCallHandler {
   readonly service: Service;
   /** Reaches the client. */
   readonly peer: Pick<RpcPeer, "request">;
@@ -26,7 +26,7 @@ export interface LiveDesk {
   /** Hears of a page that the client was asked to open, by its id. */
   onPage(elicitationId: string): void;
   /** Hears of the task that a call was answered with. */
-  onTask(task: BegunTask, exchange: Exchange): void;
+  onTask(task: BegunTask, exchange: IncomingRequest): void;
   /** Hears that nothing more happens about a call. */
   onOver(): void;
 }
@@ -35,13 +35,13 @@ export interface LiveDesk {
 export class LiveAnswering implements Answering {
   readonly codec: LegacyServerCodec;
   readonly ask: Ask;
-  readonly #desk: LiveDesk;
-  readonly #exchange: Exchange;
+  readonly #desk: LiveCallHandler;
+  readonly #exchange: IncomingRequest;
   readonly #wire: WireCall;
   #asker: Asker | undefined;
   #taskId: string | undefined;
 
-  constructor(desk: LiveDesk, codec: LegacyServerCodec, exchange: Exchange, wire: WireCall) {
+  constructor(desk: LiveCallHandler, codec: LegacyServerCodec, exchange: IncomingRequest, wire: WireCall) {
     this.codec = codec;
     // A function that is written straight into a property, V8 takes for one that lives long, and all it knows with it.
     const ask: Ask = (question) => this.#ask(question);
@@ -61,7 +61,7 @@ export class LiveAnswering implements Answering {
 
   goOn(call: Call, asked: Outcome): Promise<Outcome> {
     const { service, clock } = this.#desk;
-    return goOn(service, call, asked, { ask: this.ask, clock });
+    return resolveInputRequired(service, call, asked, { ask: this.ask, clock });
   }
 
   ending(outcome: Outcome): void {
@@ -77,7 +77,7 @@ export class LiveAnswering implements Answering {
     this.#desk.onOver();
   }
 
-  #ask(question: Question): Promise<Answer> {
+  #ask(question: Question): Promise<QuestionAnswer> {
     const { peer, gate, askTimeoutMs, onPage } = this.#desk;
     const { codec } = this;
     const { row } = this.#wire;
@@ -129,7 +129,7 @@ interface AskerOptions {
   readonly taskId?: string | undefined;
 }
 
-export function createAsker(options: AskerOptions, { abort, via }: Exchange): Asker {
+export function createAsker(options: AskerOptions, { abort, via }: IncomingRequest): Asker {
   const { peer, codec, gate, askTimeoutMs, taskId } = options;
   const over = new LazyAbort();
   const place = createPlace(gate);
@@ -142,7 +142,7 @@ export function createAsker(options: AskerOptions, { abort, via }: Exchange): As
     abort.onAbort(() => over.abort(abort.reason));
   };
 
-  const put = async (question: Question): Promise<Answer> => {
+  const put = async (question: Question): Promise<QuestionAnswer> => {
     const encoded = codec.encodeQuestion(question);
     if (!encoded.ok) throw toError(encoded.failure);
     const page = pageOf(question);
@@ -214,7 +214,12 @@ interface Means {
  * answers until there is nothing to ask. A service that asks nothing is only
  * busy, and gets a moment.
  */
-export async function goOn(service: Service, call: Call, first: Outcome, { ask, clock }: Means): Promise<Outcome> {
+export async function resolveInputRequired(
+  service: Service,
+  call: Call,
+  first: Outcome,
+  { ask, clock }: Means,
+): Promise<Outcome> {
   let outcome = first;
   for (let round = 1; outcome.kind === "input-required"; round++) {
     if (round > MAX_ROUNDS) {

@@ -1,7 +1,7 @@
 import type { Decoded } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Sender } from "../../jsonrpc/channel.ts";
-import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import type { Notification } from "../../jsonrpc/message.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import { authOf } from "../../model/authenticator.ts";
@@ -9,7 +9,7 @@ import { tooBusy } from "../../model/busy.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../../model/errors.ts";
 import type { LogLevel } from "../../model/logging.ts";
 import type { DiscoverResult } from "../../model/methods.ts";
-import type { Peer, ServerCapabilities } from "../../model/peer.ts";
+import type { ClientInfo, ServerCapabilities } from "../../model/peer.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision } from "../../model/revision.ts";
 import type { CallOrigin, Service } from "../../model/service.ts";
 import type { Clock } from "../../std/clock.ts";
@@ -20,7 +20,7 @@ import type { LegacyServerCodec, Session } from "../codec/codec.ts";
 import { legacyServer } from "../codec/server-codec.ts";
 import { createFeed, type Feed, type FeedOptions } from "./change-feed.ts";
 import type { BegunTask } from "./follow-task.ts";
-import { LiveAnswering, type LiveDesk } from "./live-call.ts";
+import { LiveAnswering, type LiveCallHandler } from "./live-call.ts";
 import { sessionMethods } from "./session-methods.ts";
 
 /** The server's end of a connection that opens with `initialize`. */
@@ -43,7 +43,7 @@ export interface ServerSessionOptions {
   readonly service: Service;
   /** Reaches the client, for questions and for news. */
   readonly peer: Pick<RpcPeer, "request" | "notify">;
-  readonly gate: Gate<Exchange>;
+  readonly gate: Gate<IncomingRequest>;
   readonly clock: Clock;
   /** How long a client may take to answer a question. */
   readonly askTimeoutMs: number;
@@ -81,7 +81,7 @@ class HandshakeSession implements ResumableSession {
   #state: State;
   #running = 0;
   #notifications: NotificationQueue | undefined;
-  readonly #desk: LiveDesk;
+  readonly #desk: LiveCallHandler;
 
   constructor(options: ServerSessionOptions) {
     this.#options = options;
@@ -90,14 +90,14 @@ class HandshakeSession implements ResumableSession {
       this.#running--;
     };
     const onPage = (id: string): void => linkOf(this.#state)?.feed.expect(id);
-    const onTask = (task: BegunTask, { via }: Exchange): void => {
+    const onTask = (task: BegunTask, { via }: IncomingRequest): void => {
       linkOf(this.#state)?.feed.follow(task, authOf(via.http));
     };
     this.#desk = { service, peer, gate, clock, askTimeoutMs, onPage, onTask, onOver };
     this.#state = options.resume === undefined ? fresh : resumed(options.resume.record, options.resume.feed);
   }
 
-  request(exchange: Exchange): Promise<void> | undefined {
+  request(exchange: IncomingRequest): Promise<void> | undefined {
     const { method } = exchange.request;
     if (method === "ping") return void exchange.succeed({});
     if (method === "initialize") return this.#greet(exchange);
@@ -154,7 +154,7 @@ class HandshakeSession implements ResumableSession {
     linkOf(this.#state)?.feed.stop();
   }
 
-  async #greet(exchange: Exchange): Promise<void> {
+  async #greet(exchange: IncomingRequest): Promise<void> {
     const { params } = exchange.request;
     if (this.#state.status !== "fresh") return refuse(exchange, "invalid-request", "already initialized");
     const codec = legacyServer(offer(params.protocolVersion));
@@ -173,7 +173,7 @@ class HandshakeSession implements ResumableSession {
     }
   }
 
-  #meet(codec: LegacyServerCodec, client: Peer, { capabilities }: DiscoverResult): Link {
+  #meet(codec: LegacyServerCodec, client: ClientInfo, { capabilities }: DiscoverResult): Link {
     const { service, peer, createFeed: create = createFeed } = this.#options;
     const feed = create({ service, codec, peer: client, capabilities, send: peer.notify });
     return { codec, capabilities, feed, session: { peer: client, logLevel: "info" } };
@@ -184,7 +184,7 @@ class HandshakeSession implements ResumableSession {
   }
 
   /** Requests for the session, not for the service. */
-  #adjust(exchange: Exchange, link: Link): boolean {
+  #adjust(exchange: IncomingRequest, link: Link): boolean {
     const { method, params } = exchange.request;
     const change = sessionMethods.get(method);
     if (change === undefined) return false;
@@ -211,7 +211,7 @@ class HandshakeSession implements ResumableSession {
   }
 
   /** Answers a call of the service, now or when it has its turn. */
-  #serve(exchange: Exchange, { codec, session }: Link): Promise<void> | undefined {
+  #serve(exchange: IncomingRequest, { codec, session }: Link): Promise<void> | undefined {
     const decoded = codec.decodeCall(exchange.request, session);
     if (!decoded.ok) return exchange.refuse(codec.encodeFailure(decoded.failure));
     const answering = new LiveAnswering(this.#desk, codec, exchange, decoded.value);
@@ -248,7 +248,7 @@ function isInitialized(method: string): boolean {
 }
 
 /** Before the handshake no codec is chosen, but all of them agree on these codes. */
-function refuse(exchange: Exchange, code: ErrorCode, message: string): Promise<void> | undefined {
+function refuse(exchange: IncomingRequest, code: ErrorCode, message: string): Promise<void> | undefined {
   return exchange.refuse(legacyServer(newestLegacy).encodeFailure({ code, message }));
 }
 
@@ -265,7 +265,7 @@ function tellable(error: unknown): Failure {
  */
 export interface SessionRecord {
   /** The client, as it introduced itself. */
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   /** What the client was told of the server. */
   readonly capabilities: ServerCapabilities;
   /** True once the client has said that it is ready. */

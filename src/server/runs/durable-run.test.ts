@@ -142,7 +142,7 @@ describe("a run that waits for answers", () => {
         log.push(`${node} leaves`);
       }
     };
-    return { log, ...cluster(run, { stateTtlMs: 100_000 }) };
+    return { log, ...cluster(run, { askTimeoutMs: 100_000 }) };
   };
 
   it("is left where it stands when it went on elsewhere: what it would undo is in use there", async () => {

@@ -4,7 +4,7 @@ import { type Call, onAbort } from "../../model/service.ts";
 import { type Awaitable, promised } from "../../std/awaitable.ts";
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import type { Lazy } from "../../std/lazy.ts";
-import { isAway, type Lease, type Store } from "../../store/store.ts";
+import { isUnavailable, type Lease, type Store } from "../../store/store.ts";
 import type { Execution } from "./execution.ts";
 import type { Journal } from "./input-state.ts";
 import {
@@ -18,11 +18,11 @@ import {
   stepEntry,
   takenOver,
 } from "./journal.ts";
-import type { Place } from "./parking.ts";
+import type { ParkingPlace } from "./parking.ts";
 import { refusedTicket } from "./ticket.ts";
 
 /** A run that only this process may go on with, until it is released. */
-export interface DurableRun extends Place {
+export interface DurableRun extends ParkingPlace {
   /** What its journal said when it was taken. */
   readonly history: RunHistory;
   /** For writes of what belongs to the run: they fail when another process has taken over. */
@@ -57,7 +57,7 @@ export interface DurableRuns {
   /** Takes a run, if necessary when its holder lets go or is gone. Undefined when it stays held, or the call is aborted. */
   takeFor(call: Call, id: string): Promise<DurableRun | undefined>;
   /** True when a run is further than that. */
-  hasMoved(place: Place): Awaitable<boolean>;
+  hasMoved(place: ParkingPlace): Awaitable<boolean>;
 }
 
 export interface DurableRunsOptions {
@@ -69,7 +69,7 @@ export interface DurableRunsOptions {
   readonly deadlines: Deadlines;
   readonly leaseMs: number;
   /** How long a client may take to come back with answers. Left out, a run is kept until it is deleted. */
-  readonly stateTtlMs?: number;
+  readonly askTimeoutMs?: number;
   /** True when nobody waits for the run: what cannot be written now is written when the store is back. */
   readonly isPatient?: boolean;
   now(): number;
@@ -132,8 +132,8 @@ export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
   };
 }
 
-function ttlOf({ stateTtlMs }: DurableRunsOptions, spareMs: number): number | undefined {
-  return stateTtlMs === undefined ? undefined : stateTtlMs + spareMs;
+function ttlOf({ askTimeoutMs }: DurableRunsOptions, spareMs: number): number | undefined {
+  return askTimeoutMs === undefined ? undefined : askTimeoutMs + spareMs;
 }
 
 /** Waits, unless the call is aborted before or meanwhile. */
@@ -182,7 +182,7 @@ function durableRun({ id, store, lease, entries, remember }: Taken, options: Dur
       try {
         return await write();
       } catch (error) {
-        if (!isAway(error)) throw error;
+        if (!isUnavailable(error)) throw error;
       }
       await new Promise<void>((resolve) => {
         deadlines.start({ idleMs: 0, totalMs: leaseMs / 3 }, resolve);
@@ -190,8 +190,8 @@ function durableRun({ id, store, lease, entries, remember }: Taken, options: Dur
     }
   };
 
-  const add = async (added: readonly JsonObject[], ttl: number | undefined): Promise<void> => {
-    const position = await appendEntries({ store, name: runName(id), lease, ttl }, added);
+  const add = async (added: readonly JsonObject[], ttlMs: number | undefined): Promise<void> => {
+    const position = await appendEntries({ store, name: runName(id), lease, ttlMs }, added);
     if (position === undefined) {
       lose();
       throw takenOver();
@@ -256,7 +256,7 @@ const MAX_USED = 100_000;
  * Bounds what the memory of this process keeps of runs. Of the oldest that are over it keeps only that they are: their
  * states are refused. Others are forgotten: their states say all it takes to go on.
  */
-function createMemoryBound(ttl: number | undefined): Remember {
+function createMemoryBound(ttlMs: number | undefined): Remember {
   const journals = new Map<string, { readonly characters: number; readonly isOver: boolean }>();
   const used = new Set<string>();
   let characters = 0;
@@ -269,7 +269,7 @@ function createMemoryBound(ttl: number | undefined): Remember {
   };
 
   const shorten = async ({ streams }: Store, id: string): Promise<void> => {
-    const last = await streams.append(runName(id), [JSON.stringify(endEntry(usedAlready))], { ttl });
+    const last = await streams.append(runName(id), [JSON.stringify(endEntry(usedAlready))], { ttlMs });
     await streams.trim(runName(id), (last ?? 1) - 1);
     used.add(id);
     const [oldest] = used;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { able, failureOf, faultLog, makeCall, peer, resultOf, send } from "../../../test/support/direct.ts";
 import { gate } from "../../../test/support/served.ts";
-import type { Answer } from "../../model/input.ts";
+import type { QuestionAnswer } from "../../model/input.ts";
 import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { type Context, lazyQuestions } from "../context.ts";
@@ -196,12 +196,12 @@ describe("the time limit", () => {
 
 describe("the time a user takes", () => {
   const form = { type: "object", properties: { ok: { type: "boolean" } } } as const;
-  const yes: Answer = { action: "accept", content: { ok: true } };
+  const yes: QuestionAnswer = { action: "accept", content: { ok: true } };
 
   /** Questions wait until the test answers them, in order. */
   function desk() {
-    const open: ((answer: Answer) => void)[] = [];
-    const ask = () => new Promise<Answer>((resolve) => open.push(resolve));
+    const open: ((answer: QuestionAnswer) => void)[] = [];
+    const ask = () => new Promise<QuestionAnswer>((resolve) => open.push(resolve));
     return { parts: { ask, peer: peer(able) }, answer: (index: number) => open[index]?.(yes) };
   }
 

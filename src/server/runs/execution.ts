@@ -5,7 +5,7 @@ import { abortReason, type Call, type Outcome, onAbort, signalOf } from "../../m
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { isAbort } from "../error-reporter.ts";
-import type { Arrival, Dialogue, Past } from "./input-state.ts";
+import type { Arrival, InputState, Past } from "./input-state.ts";
 
 /** What to run for a call, and how its end becomes an outcome. */
 export interface Job {
@@ -55,7 +55,7 @@ export class Execution {
   /** What it goes on from. */
   readonly past: Past | undefined;
   /** What this run asked, was told and has done. Made by `dialogueOf` when first needed: most runs do without. */
-  dialogue: Dialogue | undefined;
+  dialogue: InputState | undefined;
   readonly #job: Job;
   #reach: Reach;
   #phase: "running" | "suspended" | "ended" = "running";

@@ -263,7 +263,7 @@ describe("a run that waits", () => {
         effects.push("start");
         return (await Promise.all(["a", "b", "c"].map((key) => ask(key, form, { key })))).length;
       },
-      { maxParked: 1 },
+      { maxParkedCalls: 1 },
     );
     const { state } = askedBy(await first());
     expect(textOf(await again(state, { a: yes, b: yes, c: yes }))).toBe("3");
@@ -488,7 +488,7 @@ describe("runs that wait too long, or too many", () => {
   }
 
   it("are given up after the time they have, and their finally blocks run", async () => {
-    const { call, clock, faults, log } = leaving({ stateTtlMs: 1_000 });
+    const { call, clock, faults, log } = leaving({ askTimeoutMs: 1_000 });
     const { state } = askedBy(await call("ann"));
     await clock.advanceAsync(999);
     expect(log).toEqual(["ann starts"]);
@@ -502,7 +502,7 @@ describe("runs that wait too long, or too many", () => {
   });
 
   it("the oldest give way, and are run again when their client comes back", async () => {
-    const { call, clock, faults, log } = leaving({ maxParked: 2 });
+    const { call, clock, faults, log } = leaving({ maxParkedCalls: 2 });
     const states = [];
     for (const who of ["ann", "bob", "cid"]) states.push(askedBy(await call(who)).state);
     await clock.advanceAsync(0);
@@ -522,7 +522,7 @@ describe("runs that wait too long, or too many", () => {
   });
 
   it("none is kept when none may wait", async () => {
-    const { call, clock, log } = leaving({ maxParked: 0 });
+    const { call, clock, log } = leaving({ maxParkedCalls: 0 });
     const { state } = askedBy(await call("ann"));
     await clock.advanceAsync(0);
     expect(log).toEqual(["ann starts", "ann too many calls wait for answers, aborted: true", "ann leaves"]);

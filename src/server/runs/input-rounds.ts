@@ -2,9 +2,9 @@ import { asJson, type JsonObject } from "../../json/json.ts";
 import { type Call, type Outcome, signalOf } from "../../model/service.ts";
 import { createDurableRuns, type DurableRun, type DurableRuns, type DurableRunsOptions } from "./durable-run.ts";
 import { Execution, type Job } from "./execution.ts";
-import { type Arrival, dialogueOf, digestOfQuestion, type Recollection, type Told } from "./input-state.ts";
+import { type Arrival, dialogueOf, digestOfQuestion, type ReplayState, type Told } from "./input-state.ts";
 import { answersEntry, compareAnswers, type Rest, stepEntry, takenOver, undoEntry } from "./journal.ts";
-import { createParking, type Parked, type Place } from "./parking.ts";
+import { createParking, type Parked, type ParkingPlace } from "./parking.ts";
 import {
   answersTo,
   bindingOf,
@@ -26,11 +26,11 @@ export interface InputRounds {
 }
 
 export interface InputRoundsOptions extends Omit<DurableRunsOptions, "isAlone"> {
-  readonly stateTtlMs: number;
+  readonly askTimeoutMs: number;
   /** Secrets that seal the state of questions. The first seals, all open. */
   readonly stateKeys: readonly string[] | undefined;
   /** Suspended runs kept in this process; the oldest give way and are run again when their client comes back. */
-  readonly maxParked: number;
+  readonly maxParkedCalls: number;
   /** True where a handler cannot outlive its request, and so is run again instead of suspended. */
   readonly requestBound?: boolean | undefined;
 }
@@ -41,23 +41,23 @@ interface Round {
   readonly call: Call;
   readonly job: Job;
   /** What is known besides the journal. */
-  readonly known: Recollection;
+  readonly known: ReplayState;
   /** Answers that are new. */
   readonly fresh: ReadonlyMap<string, Told>;
 }
 
-const nothing: Recollection = { answers: {}, results: {} };
+const nothing: ReplayState = { answers: {}, results: {} };
 
 export function createInputRounds(options: InputRoundsOptions): InputRounds {
-  const { deadlines, stateTtlMs, now, isShared, requestBound } = options;
+  const { deadlines, askTimeoutMs, now, isShared, requestBound } = options;
   const sealer = createSealer(options.stateKeys);
   const runs = createDurableRuns({ ...options, isAlone: !isShared && requestBound !== true });
   const { park, unpark } = createParking({ ...options, hasMoved: runs.hasMoved });
-  const places = new WeakMap<Execution, Place>();
+  const places = new WeakMap<Execution, ParkingPlace>();
 
   const suspend = async (execution: Execution): Promise<Outcome> => {
     const place = places.get(execution) ?? newPlace(execution, runs);
-    const { ticket, outcome } = await issue(execution, { sealer, id: place.id, expires: now() + stateTtlMs });
+    const { ticket, outcome } = await issue(execution, { sealer, id: place.id, expires: now() + askTimeoutMs });
     park(ticket.run, { execution, place });
     return outcome;
   };
@@ -100,7 +100,7 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
     }
     follow(run, execution);
     dialogueOf(execution).keepIn(run.journal);
-    return settle(run, await execution.resume(call, arrivals), { execution, job, expires: now() + stateTtlMs });
+    return settle(run, await execution.resume(call, arrivals), { execution, job, expires: now() + askTimeoutMs });
   };
 
   const runAgain = async ({ run, call, job, known, fresh }: Round): Promise<Outcome> => {
@@ -108,7 +108,7 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
     const past = { ...withAnswers(merged(known, run.history), fresh), journal: run.journal };
     const execution = new Execution(call, job, { deadlines, suspend }, past);
     follow(run, execution);
-    return settle(run, await execution.run(), { execution, job, expires: now() + stateTtlMs });
+    return settle(run, await execution.run(), { execution, job, expires: now() + askTimeoutMs });
   };
 
   /** A handler that waits for an answer is left where it stands: what it would undo is still in use elsewhere. */
@@ -124,7 +124,7 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
     const id = await bindingOf(call, key);
     return holding(id, call, (run) => {
       const { rest } = run.history;
-      if (rest !== undefined && isGood(rest, call, now() + stateTtlMs / 2)) return Promise.resolve(tell(rest, call));
+      if (rest !== undefined && isGood(rest, call, now() + askTimeoutMs / 2)) return Promise.resolve(tell(rest, call));
       return runAgain({ run, call, job, known: nothing, fresh: new Map() });
     });
   };
@@ -162,7 +162,7 @@ async function issue(execution: Execution, { sealer, id, expires }: Terms): Prom
 }
 
 /** What is known once answers have come. */
-function withAnswers({ answers, results }: Recollection, fresh: ReadonlyMap<string, Told>): Recollection {
+function withAnswers({ answers, results }: ReplayState, fresh: ReadonlyMap<string, Told>): ReplayState {
   return { answers: { ...answers, ...Object.fromEntries(fresh) }, results };
 }
 
@@ -176,7 +176,7 @@ function cancelled(message: string): Outcome {
 }
 
 /** A run that nobody else knows of yet. Its steps are written down with the answers; none may begin once others have those. */
-function newPlace(execution: Execution, runs: DurableRuns): Place {
+function newPlace(execution: Execution, runs: DurableRuns): ParkingPlace {
   const place = { id: newId(), position: 0 };
   const ready = async (): Promise<void> => {
     if (await runs.hasMoved(place)) throw takenOver();
@@ -216,7 +216,7 @@ function isGood({ outcome, expires }: Rest, { ask, answers = {} }: Call, until: 
 }
 
 /** The journal is as new as any ticket, so what it says counts. */
-function merged(known: Recollection, history: Recollection): Recollection {
+function merged(known: ReplayState, history: ReplayState): ReplayState {
   return {
     answers: { ...known.answers, ...history.answers },
     results: { ...known.results, ...history.results },
@@ -224,7 +224,7 @@ function merged(known: Recollection, history: Recollection): Recollection {
 }
 
 /** Steps that ended while the run waited: neither the ticket nor a journal has them. */
-function doneMeanwhile(execution: Execution, { results }: Recollection): readonly JsonObject[] {
+function doneMeanwhile(execution: Execution, { results }: ReplayState): readonly JsonObject[] {
   const all = Object.entries(dialogueOf(execution).recollection().results);
   return all.filter(([key]) => !Object.hasOwn(results, key)).map(([key, result]) => stepEntry(key, result));
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Question } from "../../model/input.ts";
-import { Dialogue } from "./input-state.ts";
+import { InputState } from "./input-state.ts";
 
 const question = (message: string): Question => ({
   method: "elicitation/create",
@@ -8,7 +8,7 @@ const question = (message: string): Question => ({
 });
 
 it("questions go out in the order they were put, however long each took to get ready", () => {
-  const dialogue = new Dialogue();
+  const dialogue = new InputState();
   const [first, second] = [dialogue.claim(), dialogue.claim("b")];
   const read = (answer: unknown) => answer;
   void dialogue.wait({ question: question("second"), read }, second);

@@ -12,7 +12,7 @@ export interface Told {
 }
 
 /** What a handler that is run again need not ask and do again, by key. */
-export interface Recollection {
+export interface ReplayState {
   readonly answers: Readonly<Record<string, Told>>;
   /** Results of finished steps. A step without a result has an empty list. */
   readonly results: Readonly<Record<string, readonly Json[]>>;
@@ -27,7 +27,7 @@ export interface Journal {
 }
 
 /** What a run goes on from, and where what it does is kept. */
-export interface Past extends Recollection {
+export interface Past extends ReplayState {
   readonly journal?: Journal;
 }
 
@@ -45,13 +45,13 @@ interface Waiting {
 }
 
 /** The dialogue of a run, which is made when it is first needed. */
-export function dialogueOf(run: { dialogue: Dialogue | undefined; readonly past: Past | undefined }): Dialogue {
-  run.dialogue ??= new Dialogue(run.past, run.past?.journal);
+export function dialogueOf(run: { dialogue: InputState | undefined; readonly past: Past | undefined }): InputState {
+  run.dialogue ??= new InputState(run.past, run.past?.journal);
   return run.dialogue;
 }
 
 /** What one run of a handler asked, was told and has done. */
-export class Dialogue {
+export class InputState {
   readonly #answers: Map<string, Told>;
   readonly #results: Map<string, readonly Json[]>;
   readonly #steps = new Map<string, Promise<Json | undefined>>();
@@ -62,7 +62,7 @@ export class Dialogue {
   #journal: Journal | undefined;
   #numbered = 0;
 
-  constructor({ answers, results }: Recollection = { answers: {}, results: {} }, journal?: Journal) {
+  constructor({ answers, results }: ReplayState = { answers: {}, results: {} }, journal?: Journal) {
     this.#journal = journal;
     this.#answers = new Map(Object.entries(answers));
     this.#results = new Map(Object.entries(results));
@@ -114,7 +114,7 @@ export class Dialogue {
     return Object.fromEntries(asked);
   }
 
-  recollection(): Recollection {
+  recollection(): ReplayState {
     return { answers: Object.fromEntries(this.#answers), results: Object.fromEntries(this.#results) };
   }
 

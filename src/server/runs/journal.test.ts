@@ -3,20 +3,20 @@ import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createManualClock } from "../../testing/clock.ts";
-import type { Recollection } from "./input-state.ts";
+import type { ReplayState } from "./input-state.ts";
 import { answersEntry, appendEntries, type JournalPlace, readEntries, readHistory, stepEntry } from "./journal.ts";
 
 const name = "run:1";
 
 /** A place that only we can write to for a second. */
-async function take(store: Store, ttl?: number): Promise<JournalPlace> {
+async function take(store: Store, ttlMs?: number): Promise<JournalPlace> {
   const lease = await store.leases.acquire(name, 1_000);
   if (lease === undefined) throw new Error("it is held");
-  return { store, name, lease, ...(ttl !== undefined && { ttl }) };
+  return { store, name, lease, ...(ttlMs !== undefined && { ttlMs }) };
 }
 
 /** What a journal says of steps and answers. */
-async function readJournal(store: Store, name: string): Promise<Recollection> {
+async function readJournal(store: Store, name: string): Promise<ReplayState> {
   const { answers, results } = readHistory(await readEntries(store, name));
   return { answers, results };
 }
@@ -46,7 +46,7 @@ describe("a journal", () => {
           }
         }
         const expected = { answers: Object.fromEntries(told), results: Object.fromEntries(results) };
-        expect(await readJournal(place.store, name)).toEqual(expected as Recollection);
+        expect(await readJournal(place.store, name)).toEqual(expected as ReplayState);
       }),
       { numRuns: 50 },
     );

@@ -4,7 +4,7 @@ import { McpError } from "../../model/errors.ts";
 import type { Outcome } from "../../model/service.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
 import type { Lease, Store } from "../../store/store.ts";
-import type { Recollection, Told } from "./input-state.ts";
+import type { ReplayState, Told } from "./input-state.ts";
 
 /** What belongs to a run has this name: its journal, its lease, and the record of a task. */
 export function runName(id: string): string {
@@ -18,16 +18,16 @@ export interface JournalPlace {
   readonly name: string;
   readonly lease: Pick<Lease, "token">;
   /** The journal is forgotten when nothing was added for this long. For ever when left out. */
-  readonly ttl?: number | undefined;
+  readonly ttlMs?: number | undefined;
 }
 
 /** Adds all entries and resolves to how many there are; undefined, and adds none, when another process has taken over. */
 export function appendEntries(
-  { store, name, lease, ttl }: JournalPlace,
+  { store, name, lease, ttlMs }: JournalPlace,
   entries: readonly JsonObject[],
 ): Awaitable<number | undefined> {
   const texts = entries.map((entry) => JSON.stringify(entry));
-  return store.streams.append(name, texts, { fence: lease.token, ...(ttl !== undefined && { ttl }) });
+  return store.streams.append(name, texts, { fence: lease.token, ...(ttlMs !== undefined && { ttlMs }) });
 }
 
 /** Says that a step was done, and what came of it. */
@@ -41,7 +41,7 @@ export function answersEntry(answers: Readonly<Record<string, Told>>): JsonObjec
 }
 
 /** What says all that is known; nothing when that is nothing. */
-export function entriesOf({ answers, results }: Recollection): readonly JsonObject[] {
+export function entriesOf({ answers, results }: ReplayState): readonly JsonObject[] {
   const steps = Object.entries(results).map(([key, result]) => stepEntry(key, result));
   return Object.keys(answers).length === 0 ? steps : [...steps, answersEntry(answers)];
 }
@@ -58,7 +58,7 @@ export async function readEntries(store: Store, name: string): Promise<readonly 
 }
 
 /** Steps and answers among entries of all kinds. Of two with the same key, the later counts. */
-function recollect(entries: readonly JsonObject[]): Recollection {
+function recollect(entries: readonly JsonObject[]): ReplayState {
   const answers = new Map<string, Told>();
   const results = new Map<string, readonly Json[]>();
   for (const entry of entries) {
@@ -86,7 +86,7 @@ export interface Rest {
 }
 
 /** What is known of a run from its journal. */
-export interface RunHistory extends Recollection {
+export interface RunHistory extends ReplayState {
   /** How the last round ended. Absent while one is under way, or was when its process ended. */
   readonly rest: Rest | undefined;
 }

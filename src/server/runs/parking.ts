@@ -5,23 +5,23 @@ import type { Execution } from "./execution.ts";
 /** A suspended run, and how far its journal was when it last wrote there. */
 export interface Parked {
   readonly execution: Execution;
-  readonly place: Place;
+  readonly place: ParkingPlace;
 }
 
 /** Where a run stands in what all processes know of it. */
-export interface Place {
+export interface ParkingPlace {
   readonly id: string;
   readonly position: number;
 }
 
 export interface ParkingOptions {
   readonly deadlines: Deadlines;
-  readonly stateTtlMs: number;
-  readonly maxParked: number;
+  readonly askTimeoutMs: number;
+  readonly maxParkedCalls: number;
   /** True where a handler cannot outlive its request: nothing is kept, and each round runs it again. */
   readonly requestBound?: boolean | undefined;
   /** True when a run went on elsewhere, so that it must not be unwound here. */
-  hasMoved(place: Place): Awaitable<boolean>;
+  hasMoved(place: ParkingPlace): Awaitable<boolean>;
 }
 
 /** Suspended runs of this process. The oldest give way when there are too many; none stays longer than its state is good. */
@@ -34,7 +34,7 @@ export function createParking({ requestBound, ...options }: ParkingOptions): Par
   return requestBound === true ? { park() {}, unpark: () => undefined } : createSpace(options);
 }
 
-function createSpace({ deadlines, stateTtlMs, maxParked, hasMoved }: ParkingOptions): Parking {
+function createSpace({ deadlines, askTimeoutMs, maxParkedCalls, hasMoved }: ParkingOptions): Parking {
   const parked = new Map<string, Parked & { readonly deadline: Deadline }>();
 
   const unpark = (name: string): Parked | undefined => {
@@ -57,10 +57,10 @@ function createSpace({ deadlines, stateTtlMs, maxParked, hasMoved }: ParkingOpti
   return {
     park(name, { execution, place }) {
       const expire = (): void => giveUp(name, "no answer came in time");
-      const deadline = deadlines.start({ idleMs: 0, totalMs: stateTtlMs }, expire);
+      const deadline = deadlines.start({ idleMs: 0, totalMs: askTimeoutMs }, expire);
       parked.set(name, { execution, place, deadline });
       const [oldest] = parked.keys();
-      if (parked.size > maxParked && oldest !== undefined) giveUp(oldest, "too many calls wait for answers");
+      if (parked.size > maxParkedCalls && oldest !== undefined) giveUp(oldest, "too many calls wait for answers");
     },
     unpark,
   };

@@ -11,7 +11,7 @@ import { createRunner } from "./runner.ts";
 it("gives the task that a named call has become to who can follow it, and to nobody else", async () => {
   const clock = createManualClock();
   const store = memoryStore({ clock });
-  const options = { stateKeys: undefined, stateTtlMs: 1_000, maxParked: 1, now: clock.now, isShared: true };
+  const options = { stateKeys: undefined, askTimeoutMs: 1_000, maxParkedCalls: 1, now: clock.now, isShared: true };
   const runner = createRunner({ ...options, deadlines: createDeadlines(clock), store: lazy(async () => store) });
   const times = { createdAt: "2026-01-01T00:00:00Z", lastUpdatedAt: "2026-01-01T00:00:00Z", ttlMs: null };
   let made = 0;

@@ -245,7 +245,7 @@ describe("a call with a key", () => {
   });
 
   it("asks with the same state when it is tried again, while there is time to answer", async () => {
-    const { clock, call } = cluster(trip().run, { stateTtlMs: 1_000 });
+    const { clock, call } = cluster(trip().run, { askTimeoutMs: 1_000 });
     const one = await call("a", { key: "1" });
     clock.advance(499);
     expect(await call("b", { key: "1" })).toEqual(one);
@@ -295,7 +295,7 @@ describe("a call with a key", () => {
   });
 
   it("is forgotten when its state would have expired", async () => {
-    const { call, clock, runs } = counting({ stateTtlMs: 1_000 });
+    const { call, clock, runs } = counting({ askTimeoutMs: 1_000 });
     await call("a", { key: "1" });
     clock.advance(61_000);
     await call("a", { key: "1" });

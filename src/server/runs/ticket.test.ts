@@ -27,7 +27,7 @@ function bank(keys: readonly string[] = stateKeys) {
     stateKeys: keys,
     clock,
     now: clock.now,
-    stateTtlMs: 1_000,
+    askTimeoutMs: 1_000,
     tools: { pay, paint: pay },
     prompts: { pay: prompt({ get: async (_, { ask }) => String((await ask("Pay?", form)).ok) }) },
     resources: [resource("pay://{to}", { read: async (_, { ask }) => (await ask("Pay?", form)).ok })],

@@ -2,10 +2,10 @@ import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts
 import { McpError } from "../../model/errors.ts";
 import type { Call } from "../../model/service.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
-import { digestOf, type Recollection, type Told } from "./input-state.ts";
+import { digestOf, type ReplayState, type Told } from "./input-state.ts";
 
 /** The state that a client brings back with its answers: all it takes to run a handler again. */
-export interface Ticket extends Recollection {
+export interface Ticket extends ReplayState {
   /** Names what the call began; the same for all rounds. */
   readonly id: string;
   /** Names the suspended run; new for every round. */

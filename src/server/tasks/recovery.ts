@@ -1,27 +1,27 @@
 import type { Failure } from "../../model/errors.ts";
 import type { CallToolParams } from "../../model/tool.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";
-import type { TaskDesk } from "./task-events.ts";
+import type { TaskContext } from "./task-events.ts";
 import { endOf, type TaskEvent, type TaskRecord } from "./task-record.ts";
 import { type Prepared, type TaskJob, taskJob } from "./task-run.ts";
 
 export interface RecoveryOptions {
-  readonly desk: TaskDesk;
+  readonly desk: TaskContext;
   /** What to run for a task. Undefined when no tool here can go on with it. */
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
   /** Whether this process runs the task, or can run no more. */
   isTaken(id: string): boolean;
   /** Goes on with a task that nobody runs, where it is so in the request that found it. */
-  takeUp(found: Found, http: HttpFacts | undefined): void;
+  takeUp(found: Found, http: HttpRequestInfo | undefined): void;
 }
 
 export interface Recovery {
   /** Looks once for tasks whose processes have died, and goes on with them or ends them. Never rejects. */
   recover(): Promise<void>;
   /** Looks at one task, on behalf of a request. Never rejects. */
-  adopt(id: string, http: HttpFacts | undefined): Promise<void>;
+  adopt(id: string, http: HttpRequestInfo | undefined): Promise<void>;
 }
 
 /** A task that nobody runs, and what it takes to go on with it. */
@@ -55,7 +55,7 @@ export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptio
     Object.keys(state.answers).length === 0;
 
   /** True when the run goes on here. */
-  const inspect = async (run: DurableRun, http: HttpFacts | undefined): Promise<boolean> => {
+  const inspect = async (run: DurableRun, http: HttpRequestInfo | undefined): Promise<boolean> => {
     const record = await records.read(run.id);
     if (record?.state.stage !== "open") {
       await records.tidy(run.id);
@@ -82,7 +82,7 @@ export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptio
     return true;
   };
 
-  const visit = async (id: string, http?: HttpFacts): Promise<void> => {
+  const visit = async (id: string, http?: HttpRequestInfo): Promise<void> => {
     const run = isTaken(id) ? undefined : await runs.take(id);
     if (run === undefined) return;
     let goesOn = false;

@@ -7,7 +7,7 @@ import { createManualClock } from "../../testing/clock.ts";
 import type { Context } from "../context.ts";
 import { createServer } from "../server.ts";
 import { tool } from "../tool.ts";
-import type { TaskLimits } from "./task-record.ts";
+import type { TaskOptions } from "./task-record.ts";
 
 const LEASE = 15_000;
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 
 /** A server on a platform that ends requests, and their timers and handlers with them. */
-function serve(run: (context: Context) => unknown, tasks: TaskLimits = {}) {
+function serve(run: (context: Context) => unknown, tasks: TaskOptions = {}) {
   const manual = createManualClock();
   let current = { isAlive: true };
   const after = (ms: number, task: () => void): (() => void) => {

@@ -1,17 +1,20 @@
 import { asJson } from "../../json/json.ts";
 import { McpError, toFailure } from "../../model/errors.ts";
-import type { Answer, Question } from "../../model/input.ts";
+import type { Question, QuestionAnswer } from "../../model/input.ts";
 import { metaKeys, withMeta } from "../../model/meta.ts";
 import { type Ask, abortReason, type Call, type Outcome, onAbort } from "../../model/service.ts";
 import { isAbort } from "../error-reporter.ts";
-import type { TaskDesk } from "./task-events.ts";
+import type { TaskContext } from "./task-events.ts";
 import { answerTask, findTask, type Local } from "./task-methods.ts";
 import { openQuestions, type TaskRecord } from "./task-record.ts";
 
 type ResultOutcome = Outcome<"tasks/result">;
 
 /** Waits for the end of a task; meanwhile puts its questions to the client, where that can be asked. */
-export function createTaskResult(desk: TaskDesk, local: Local): (call: Call<"tasks/result">) => Promise<ResultOutcome> {
+export function createTaskResult(
+  desk: TaskContext,
+  local: Local,
+): (call: Call<"tasks/result">) => Promise<ResultOutcome> {
   const { records, news } = desk;
   /** Questions that some call is putting to its client: one is enough. */
   const asking = new Set<string>();
@@ -19,7 +22,7 @@ export function createTaskResult(desk: TaskDesk, local: Local): (call: Call<"tas
   const askOne = async (id: string, name: string, question: Question, ask: Ask): Promise<void> => {
     const claim = `${id} ${name}`;
     asking.add(claim);
-    let answer: Answer;
+    let answer: QuestionAnswer;
     try {
       answer = await ask(related(question, id));
     } catch (error) {
@@ -76,7 +79,7 @@ export function createTaskResult(desk: TaskDesk, local: Local): (call: Call<"tas
 }
 
 /** Waits no longer than until it is time to look again. */
-async function within({ env, limits }: TaskDesk, rung: Promise<void>, ring: () => void): Promise<void> {
+async function within({ env, limits }: TaskContext, rung: Promise<void>, ring: () => void): Promise<void> {
   const disarm = env.clock.after(limits.pollIntervalMs, ring);
   await rung;
   disarm();

@@ -6,14 +6,14 @@ import type { Store } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";
 import { createOutbox } from "../outbox.ts";
 import type { DurableRuns } from "../runs/durable-run.ts";
-import type { TaskLimits } from "./task-record.ts";
+import type { TaskOptions } from "./task-record.ts";
 import type { TaskRecords } from "./task-store.ts";
 
 /** What happened to a task. After `gap`, anything may have. */
 type What = "answered" | "cancelled" | "changed" | "gap";
 
 /** News of tasks, from all processes that share a store. */
-interface TaskNews {
+interface TaskEvents {
   /** Never rejects: what cannot be sent now is sent when the store is back. */
   publish(id: string, what: Exclude<What, "gap">): Promise<void>;
   /** Hears of one task. Returns how to stop. */
@@ -27,14 +27,14 @@ const TOPIC = "tasks";
 const EVERYTHING = JSON.stringify({ what: "gap" });
 
 /** Resolves when it hears what is published from now on. */
-export async function createTaskNews({ topics }: Store, clock: Clock): Promise<TaskNews> {
+export async function createTaskEvents({ topics }: Store, clock: Clock): Promise<TaskEvents> {
   const watchers = new Map<string, Set<(what: What) => void>>();
 
   const tell = (id: string, what: What): void => {
     for (const heard of [...(watchers.get(id) ?? [])]) heard(what);
   };
 
-  const watch: TaskNews["watch"] = (id, heard) => {
+  const watch: TaskEvents["watch"] = (id, heard) => {
     const hearers = watchers.get(id) ?? new Set();
     hearers.add(heard);
     watchers.set(id, hearers);
@@ -77,13 +77,13 @@ export async function createTaskNews({ topics }: Store, clock: Clock): Promise<T
 }
 
 /** What all tasks of one server share. */
-export interface TaskDesk {
+export interface TaskContext {
   readonly env: Environment;
   readonly store: Store;
   readonly runs: DurableRuns;
   readonly records: TaskRecords;
-  readonly news: TaskNews;
-  readonly limits: { readonly [K in keyof TaskLimits]-?: NonNullable<TaskLimits[K]> };
+  readonly news: TaskEvents;
+  readonly limits: { readonly [K in keyof TaskOptions]-?: NonNullable<TaskOptions[K]> };
   /**
    * Goes on with a task that nobody works on, in the request of the caller. Set where handlers end with their request:
    * there, who looks at a task keeps it going. Never rejects.
@@ -91,7 +91,9 @@ export interface TaskDesk {
   readonly adopt: ((id: string, call: Call) => Promise<void>) | undefined;
 }
 
-export function limitsOf(options: TaskLimits = {}): { readonly [K in keyof TaskLimits]-?: NonNullable<TaskLimits[K]> } {
+export function limitsOf(options: TaskOptions = {}): {
+  readonly [K in keyof TaskOptions]-?: NonNullable<TaskOptions[K]>;
+} {
   return {
     afterMs: 250,
     ttlMs: 3_600_000,

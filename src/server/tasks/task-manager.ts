@@ -5,7 +5,7 @@ import { abortReason, type Call, type Outcome } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
 import type { CallToolParams } from "../../model/tool.ts";
 import { holding } from "../../std/hold.ts";
-import { isAway } from "../../store/store.ts";
+import { isUnavailable } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";
 import { createDurableRuns } from "../runs/durable-run.ts";
 import type { Execution, Job } from "../runs/execution.ts";
@@ -13,9 +13,9 @@ import { runName } from "../runs/journal.ts";
 import { bindingOf, newId } from "../runs/ticket.ts";
 import { createRecovery } from "./recovery.ts";
 import { createTaskResult } from "./result.ts";
-import { createTaskNews, every, limitsOf, type TaskDesk } from "./task-events.ts";
+import { createTaskEvents, every, limitsOf, type TaskContext } from "./task-events.ts";
 import { createTaskMethods, type Local, refusedTerms, type TaskMethods } from "./task-methods.ts";
-import { brief, type TaskLimits, type TaskMode, type TaskRecord, untouched } from "./task-record.ts";
+import { brief, type TaskMode, type TaskOptions, type TaskRecord, untouched } from "./task-record.ts";
 import { type Prepared, type TaskJob, TaskRun, type TaskRunOptions, taskJob, type Watch } from "./task-run.ts";
 import { createTaskRecords } from "./task-store.ts";
 import { type Watching, watchTasks } from "./watch-tasks.ts";
@@ -41,7 +41,7 @@ export interface TaskManager {
 
 export interface TaskManagerOptions {
   readonly env: Environment;
-  readonly limits: TaskLimits | undefined;
+  readonly limits: TaskOptions | undefined;
   /** What to run for a task that was begun elsewhere. Undefined when no tool here can go on with it. */
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
@@ -99,7 +99,7 @@ const AWAY_MS = 1_000;
 
 /** What a caller is told while the store is away: that, and when to try again. Throws any other error. */
 function whileAway(error: unknown, { method }: Call, { faults }: Environment): Outcome & { kind: "failed" } {
-  if (!isAway(error)) throw error;
+  if (!isUnavailable(error)) throw error;
   const failure = faults.failureOf(error, method);
   const data = { ...(failure.data as JsonObject), retryAfterMs: AWAY_MS };
   return { kind: "failed", failure: { ...failure, message: "tasks cannot be reached now", data } };
@@ -107,7 +107,7 @@ function whileAway(error: unknown, { method }: Call, { faults }: Environment): O
 
 /** What runs tasks once the store is there. */
 interface TaskEngine {
-  readonly desk: TaskDesk;
+  readonly desk: TaskContext;
   /** Runs a tool for a caller that knows tasks: as one at once, or when it lasts. */
   call(call: ToolCall, job: TaskJob, mode: TaskMode): ToolOutcome | Promise<ToolOutcome>;
   answer(call: Call): Promise<Outcome>;
@@ -115,7 +115,7 @@ interface TaskEngine {
 }
 
 interface TaskEngineOptions extends Pick<TaskManagerOptions, "env" | "prepare"> {
-  readonly limits: TaskDesk["limits"];
+  readonly limits: TaskContext["limits"];
 }
 
 /** Resolves when it hears of tasks. Where the store outlives this process, it goes on with what others left behind. */
@@ -123,16 +123,17 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
   const store = await env.store.load();
   const records = createTaskRecords(store, env.now);
   const isRequestBound = env.clock.requestBound === true;
-  const news = await createTaskNews(store, env.clock);
+  const news = await createTaskEvents(store, env.clock);
   // What is begun in a request that the platform would end is not begun.
-  const adopt: TaskDesk["adopt"] = async (id, { http }) => void (http?.waitUntil && (await recovery.adopt(id, http)));
+  const adopt: TaskContext["adopt"] = async (id, { http }) =>
+    void (http?.waitUntil && (await recovery.adopt(id, http)));
   const runs = createDurableRuns({
     ...env,
     leaseMs: limits.leaseMs,
     isAlone: !store.durable && !isRequestBound,
     isPatient: true,
   });
-  const desk: TaskDesk = { env, store, runs, records, limits, news, adopt: isRequestBound ? adopt : undefined };
+  const desk: TaskContext = { env, store, runs, records, limits, news, adopt: isRequestBound ? adopt : undefined };
   const running = createRunning(desk);
 
   const asTask = (record: TaskRecord): ToolOutcome => ({ kind: "task", task: brief(record, limits.pollIntervalMs) });
@@ -219,7 +220,7 @@ function createAnswering(methods: TaskMethods): TaskEngine["answer"] {
   };
 }
 
-function tooMany({ maxRunning, pollIntervalMs }: TaskDesk["limits"]): ToolOutcome {
+function tooMany({ maxRunning, pollIntervalMs }: TaskContext["limits"]): ToolOutcome {
   const message = `too many tasks are under way: at most ${maxRunning} may be (tasks.maxRunning); retry later`;
   const data = { reason: "limit-reached", retryAfterMs: pollIntervalMs, limit: "maxRunning", max: maxRunning };
   return { kind: "failed", failure: { code: "limit-reached", message, data } };
@@ -241,7 +242,7 @@ interface Running extends Local {
 }
 
 /** The tasks that run in this process. */
-function createRunning(desk: TaskDesk): Running {
+function createRunning(desk: TaskContext): Running {
   const { store, records, limits, adopt } = desk;
   const runs = new Map<string, TaskRun>();
   const kept = new Set<string>();
@@ -310,7 +311,7 @@ function createRunning(desk: TaskDesk): Running {
   };
 }
 
-function newRecord({ params, meta, peer, tasks }: ToolCall, id: string, { env, limits }: TaskDesk): TaskRecord {
+function newRecord({ params, meta, peer, tasks }: ToolCall, id: string, { env, limits }: TaskContext): TaskRecord {
   const now = env.now();
   const { ttlMs: wanted = limits.ttlMs } = tasks ?? {};
   const ttlMs = Math.min(wanted >= 0 ? wanted : limits.ttlMs, limits.maxTtlMs);
@@ -392,7 +393,7 @@ function isNamed({ meta }: Call): boolean {
 }
 
 /** Undefined for a call without a name. */
-async function taskNames({ store, records }: TaskDesk, call: Call): Promise<TaskNames | undefined> {
+async function taskNames({ store, records }: TaskContext, call: Call): Promise<TaskNames | undefined> {
   const key = call.meta[callKey];
   if (typeof key !== "string") return undefined;
   const name = `task-call:${await bindingOf(call, key)}`;
@@ -409,7 +410,7 @@ async function taskNames({ store, records }: TaskDesk, call: Call): Promise<Task
         const value = await store.values.get(name);
         const record = value && (await records.read(value.text));
         if (record !== undefined) return record;
-        const limits = { version: value?.version ?? null, ...(ttlMs !== null && { ttl: Math.max(1, ttlMs) }) };
+        const limits = { version: value?.version ?? null, ...(ttlMs !== null && { ttlMs: Math.max(1, ttlMs) }) };
         if ((await store.values.put(name, taskId, limits)) !== undefined) return undefined;
       }
     },

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../../json/json.ts";
 import { type Failure, McpError, toError } from "../../model/errors.ts";
-import type { Answer, Question } from "../../model/input.ts";
+import type { Question, QuestionAnswer } from "../../model/input.ts";
 import type { Result } from "../../model/methods.ts";
 import { isLegacy } from "../../model/revision.ts";
 import type { Call, Outcome } from "../../model/service.ts";
 import { tasksExtension } from "../../model/task.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
-import { type Arrival, type Dialogue, digestOfQuestion, type Told } from "../runs/input-state.ts";
-import type { TaskDesk } from "./task-events.ts";
+import { type Arrival, digestOfQuestion, type InputState, type Told } from "../runs/input-state.ts";
+import type { TaskContext } from "./task-events.ts";
 import { brief, detailed, openQuestions, type TaskEvent, type TaskMode, type TaskRecord } from "./task-record.ts";
 import { unknownTask } from "./task-store.ts";
 
@@ -24,7 +24,7 @@ export interface Local {
 
 const MAX_PAGE = 100;
 
-export function createTaskMethods(desk: TaskDesk, local: Local): Omit<TaskMethods, "tasks/result"> {
+export function createTaskMethods(desk: TaskContext, local: Local): Omit<TaskMethods, "tasks/result"> {
   const { records, news, limits, env } = desk;
 
   return {
@@ -81,7 +81,7 @@ export function requireTasks({ tasks, method }: Call): void {
 const taskId = /^[\w-]{16,128}$/;
 
 /** The task, if the caller may see it. One of somebody else is as unknown as one that is not there. */
-export async function findTask({ records }: TaskDesk, call: Call, id: string): Promise<TaskRecord> {
+export async function findTask({ records }: TaskContext, call: Call, id: string): Promise<TaskRecord> {
   requireTasks(call);
   const record = taskId.test(id) ? await records.read(id) : undefined;
   if (record === undefined || record.owner !== call.peer.auth?.principal) throw unknownTask();
@@ -90,10 +90,10 @@ export async function findTask({ records }: TaskDesk, call: Call, id: string): P
 
 /** Answers questions of a task, by the keys that clients know. What is not asked is left out. */
 export async function answerTask(
-  { records, news }: TaskDesk,
+  { records, news }: TaskContext,
   local: Local,
   id: string,
-  given: Readonly<Record<string, Answer>>,
+  given: Readonly<Record<string, QuestionAnswer>>,
 ): Promise<void> {
   const { kind } = await records.change(id, async (record): Promise<TaskEvent> => {
     const answers: [string, Told][] = [];
@@ -132,7 +132,7 @@ interface Judged {
 }
 
 /** Looks at the answers to what a handler waits for. Others are left out. */
-export async function judgeAnswers(dialogue: Dialogue, answers: Readonly<Record<string, Told>>): Promise<Judged> {
+export async function judgeAnswers(dialogue: InputState, answers: Readonly<Record<string, Told>>): Promise<Judged> {
   const asked = dialogue.questions();
   const good: Arrival[] = [];
   const bad: Record<string, Question> = {};

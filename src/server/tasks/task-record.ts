@@ -2,7 +2,7 @@ import type { JsonObject } from "../../json/json.ts";
 import { briefly } from "../../model/brief-task.ts";
 import type { Failure } from "../../model/errors.ts";
 import type { Question } from "../../model/input.ts";
-import type { Peer } from "../../model/peer.ts";
+import type { ClientInfo } from "../../model/peer.ts";
 import type { Outcome } from "../../model/service.ts";
 import type { DetailedTask, Task } from "../../model/task.ts";
 import type { CallToolParams, CallToolResult } from "../../model/tool.ts";
@@ -12,7 +12,7 @@ import type { Told } from "../runs/input-state.ts";
 export type TaskMode = "auto" | "required" | "never";
 
 /** How tasks are kept and run. Times are in ms; `Infinity` switches a limit off. */
-export interface TaskLimits {
+export interface TaskOptions {
   /** How long a call of an `auto` tool may take before it becomes a task. Default 250. */
   readonly afterMs?: number | undefined;
   /** How long a task is kept from its creation on, but at least a minute after its end. Default 1 h. */
@@ -37,7 +37,7 @@ export interface TaskRecord {
   readonly params: CallToolParams;
   /** `_meta` of the call. */
   readonly meta: JsonObject;
-  readonly peer: Peer;
+  readonly peer: ClientInfo;
   /** In ms of the time of day. */
   readonly created: number;
   readonly updated: number;

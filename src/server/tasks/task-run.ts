@@ -3,14 +3,14 @@ import { type Failure, McpError } from "../../model/errors.ts";
 import { type Call, createCall, type Outcome } from "../../model/service.ts";
 import type { Task } from "../../model/task.ts";
 import type { Deadline } from "../../std/deadlines.ts";
-import { type HttpFacts, holdRequest } from "../../std/http-facts.ts";
+import { type HttpRequestInfo, holdRequest } from "../../std/http-facts.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";
 import { Execution, isThenable, type Job, type Reach } from "../runs/execution.ts";
-import { type Arrival, dialogueOf, type Recollection } from "../runs/input-state.ts";
+import { type Arrival, dialogueOf, type ReplayState } from "../runs/input-state.ts";
 import { entriesOf, takenOver } from "../runs/journal.ts";
-import { createPaced, every, type Paced, type TaskDesk } from "./task-events.ts";
+import { createPaced, every, type Paced, type TaskContext } from "./task-events.ts";
 import { judgeAnswers } from "./task-methods.ts";
 import {
   asProgress,
@@ -23,11 +23,11 @@ import {
 } from "./task-record.ts";
 
 export interface TaskRunOptions {
-  readonly desk: TaskDesk;
+  readonly desk: TaskContext;
   readonly record: TaskRecord;
   /** What the task is the public side of. */
   readonly run: DurableRun;
-  readonly http?: HttpFacts | undefined;
+  readonly http?: HttpRequestInfo | undefined;
   /** Called once, when this process is done with the task. */
   ended(isFinal: boolean): void;
 }
@@ -227,7 +227,7 @@ export class TaskRun {
   }
 
   /** Keeps what is known where another process finds it. */
-  async #remember(known: Recollection): Promise<void> {
+  async #remember(known: ReplayState): Promise<void> {
     const entries = entriesOf(known);
     if (entries.length > 0) await this.#options.run.append(...entries).catch(() => {});
   }

@@ -1,5 +1,5 @@
 import { McpError } from "../../model/errors.ts";
-import type { Store, Value } from "../../store/store.ts";
+import type { Store, StoredValue } from "../../store/store.ts";
 import { digestOf } from "../runs/input-state.ts";
 import { runName } from "../runs/journal.ts";
 import { change, type TaskEvent, type TaskRecord } from "./task-record.ts";
@@ -58,7 +58,11 @@ export function createTaskRecords(store: Store, now: () => number): TaskRecords 
   };
 
   /** Undefined when the task is another by now, or the fence does not hold. */
-  const attempt = async (value: Value, event: TaskEvent | EventFor, fence?: number): Promise<Changed | undefined> => {
+  const attempt = async (
+    value: StoredValue,
+    event: TaskEvent | EventFor,
+    fence?: number,
+  ): Promise<Changed | undefined> => {
     const record: TaskRecord = JSON.parse(value.text);
     const next = change(record, typeof event === "function" ? await event(record) : event, now());
     if (next === record) return { kind: "same", record };
@@ -117,9 +121,9 @@ async function groupOf(owner: string): Promise<string> {
   return `tasks:${await digestOf(owner)}`;
 }
 
-function keptFor({ state, created, ttlMs }: TaskRecord, now: number): { ttl?: number } {
+function keptFor({ state, created, ttlMs }: TaskRecord, now: number): { ttlMs?: number } {
   if (state.stage === "open" || ttlMs === null) return {};
-  return { ttl: Math.max(created + ttlMs - now, MIN_KEPT_MS) };
+  return { ttlMs: Math.max(created + ttlMs - now, MIN_KEPT_MS) };
 }
 
 /** The same for a task that is not there and one of somebody else. */

@@ -15,7 +15,7 @@ import {
   wanting,
   yes,
 } from "../../../test/support/task-cluster.ts";
-import { fail } from "../../model/errors.ts";
+import { toolError } from "../../model/errors.ts";
 import { tasksExtension } from "../../model/task.ts";
 import { createServer } from "../server.ts";
 import { tool } from "../tool.ts";
@@ -332,7 +332,7 @@ describe("a task", () => {
 
   it("fails with what fails the call, and completes with an error that the model reads", async () => {
     const told = taskCluster(() => {
-      throw fail("sold out");
+      throw toolError("sold out");
     });
     expect(await told.is(await told.begin(), "completed")).toMatchObject({
       result: { ...resultText("sold out"), isError: true },

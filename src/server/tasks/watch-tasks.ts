@@ -3,7 +3,7 @@ import { changeKeys, withMeta } from "../../model/meta.ts";
 import type { Call } from "../../model/service.ts";
 import { changeToNotification } from "../../model/subscription.ts";
 import type { DetailedTask } from "../../model/task.ts";
-import { every, type TaskDesk } from "./task-events.ts";
+import { every, type TaskContext } from "./task-events.ts";
 import { findTask, requireTasks } from "./task-methods.ts";
 import { detailed, type Progress } from "./task-record.ts";
 
@@ -19,7 +19,7 @@ export interface Watching {
 const MAX_WATCHED = 1_000;
 
 /** Finds the tasks that a caller may hear of. Rejects with `missing-capability` when it did not say that it knows tasks. */
-export async function watchTasks(desk: TaskDesk, call: Call, wanted: readonly string[]): Promise<Watching> {
+export async function watchTasks(desk: TaskContext, call: Call, wanted: readonly string[]): Promise<Watching> {
   requireTasks(call);
   const ids: string[] = [];
   for (const id of [...new Set(wanted)].slice(0, MAX_WATCHED)) {
@@ -33,7 +33,7 @@ export async function watchTasks(desk: TaskDesk, call: Call, wanted: readonly st
   return {
     ids,
     begin(to) {
-      const tell = createTelling(to);
+      const tell = createStatusNotifier(to);
       const stops = ids.map((id) => follow(desk, call, id, tell));
       return () => {
         for (const stop of stops) stop();
@@ -46,7 +46,7 @@ export async function watchTasks(desk: TaskDesk, call: Call, wanted: readonly st
 type TellTask = (task: DetailedTask, progress: Progress | undefined) => void;
 
 /** Tells of progress where that is wanted, and nothing twice. */
-function createTelling({ notify, meta }: Pick<Call, "notify" | "meta">): TellTask {
+function createStatusNotifier({ notify, meta }: Pick<Call, "notify" | "meta">): TellTask {
   const wantsProgress = meta[changeKeys.progress] === true;
   const told = new Map<string, string>();
 
@@ -65,7 +65,7 @@ function createTelling({ notify, meta }: Pick<Call, "notify" | "meta">): TellTas
 const RETRY_MS = 1_000;
 
 /** What is told is never older than what was told before. Where nobody else does, the caller keeps the task going. */
-function follow(desk: TaskDesk, call: Call, id: string, tell: TellTask): () => void {
+function follow(desk: TaskContext, call: Call, id: string, tell: TellTask): () => void {
   const { records, news, limits, env, adopt } = desk;
   let isBehind = true;
   let isLooking = false;

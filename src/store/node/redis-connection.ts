@@ -317,8 +317,8 @@ export function redisParts(commands: RedisConnection, keys: Keys, waitMs: number
 }
 
 /** A time to live as Redis takes it. */
-export function ttlText(ttl: number): string {
-  return String(Math.min(Math.ceil(ttl), LONGEST_MS));
+export function ttlText(ttlMs: number): string {
+  return String(Math.min(Math.ceil(ttlMs), LONGEST_MS));
 }
 
 /** A thousand years: Redis refuses times that it cannot add to now. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createManualClock } from "../../testing/clock.ts";
-import type { Subscription } from "../store.ts";
+import type { TopicSubscription } from "../store.ts";
 import { createHub, type TopicMessage, type TopicPage } from "./redis-topics.ts";
 
 const PAGE = 3;
@@ -23,7 +23,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 /** Plays the steps, and gives what everybody read: with the number of messages there were when it started. */
 async function play(steps: readonly Step[]): Promise<{ reads: readonly Read[]; published: number; forgot: boolean }> {
   const clock = createManualClock();
-  const [stored, listeners]: [TopicMessage[], { from: number; subscription: Subscription }[]] = [[], []];
+  const [stored, listeners]: [TopicMessage[], { from: number; subscription: TopicSubscription }[]] = [[], []];
   let [newest, published, forgot, failing] = [1_000, 0, false, false];
   const read = async (id: number): Promise<TopicPage> => {
     const messages = stored.filter((message) => message.id > id).slice(0, PAGE);
@@ -75,7 +75,7 @@ interface Read {
   readonly texts: readonly (string | null)[];
 }
 
-async function readAll({ from, subscription }: { from: number; subscription: Subscription }): Promise<Read> {
+async function readAll({ from, subscription }: { from: number; subscription: TopicSubscription }): Promise<Read> {
   const texts: (string | null)[] = [];
   for await (const message of subscription) texts.push(message.kind === "gap" ? null : message.text);
   return { from, texts };

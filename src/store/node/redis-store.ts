@@ -1,5 +1,5 @@
 import { checkName, checkTtl } from "../check.ts";
-import { type Lease, type Leases, type Store, StoreError } from "../store.ts";
+import { type Lease, type Store, StoreError, type StoreLeases } from "../store.ts";
 import { clientFactory, parseRedisUrl, type RedisTls, within } from "./redis-client.ts";
 import {
   type ConnectionEvents,
@@ -75,8 +75,8 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
     topics: work.track({ publish: topics.publish, subscribe: topics.subscribe }),
     leases: work.track({
       held: leases.held,
-      async acquire(name, ttl) {
-        const lease = await leases.acquire(name, ttl);
+      async acquire(name, ttlMs) {
+        const lease = await leases.acquire(name, ttlMs);
         return lease && { ...lease, ...work.track({ renew: lease.renew, release: lease.release }) };
       },
     }),
@@ -131,12 +131,12 @@ function createWork(): Work {
 }
 
 /** Leases whose tokens are times. The last one is remembered for 30 days after its lease ended. */
-function redisLeases({ keys, commands, change }: RedisParts): Leases {
-  const leaseOf = (name: string, token: string, ttl: string): Lease => ({
+function redisLeases({ keys, commands, change }: RedisParts): StoreLeases {
+  const leaseOf = (name: string, token: string, ttlMs: string): Lease => ({
     name,
     token: Number(token),
     async renew() {
-      return (await commands.script("renew", [keys(name, "lease"), keys(name, "fence"), token, ttl])) === 1;
+      return (await commands.script("renew", [keys(name, "lease"), keys(name, "fence"), token, ttlMs])) === 1;
     },
     async release() {
       await commands.script("release", [keys(name, "lease"), token]);
@@ -144,11 +144,11 @@ function redisLeases({ keys, commands, change }: RedisParts): Leases {
   });
 
   return {
-    async acquire(name, ttl) {
+    async acquire(name, ttlMs) {
       checkName(name);
-      checkTtl(ttl);
-      const token = await change("acquire", { name, keys: ["lease", "fence"], args: [ttlText(ttl)] });
-      return token === "-" ? undefined : leaseOf(name, token, ttlText(ttl));
+      checkTtl(ttlMs);
+      const token = await change("acquire", { name, keys: ["lease", "fence"], args: [ttlText(ttlMs)] });
+      return token === "-" ? undefined : leaseOf(name, token, ttlText(ttlMs));
     },
     async held(name) {
       checkName(name);

@@ -1,5 +1,5 @@
 import { checkAppend, checkCount, checkName } from "../check.ts";
-import type { Reading, Streams } from "../store.ts";
+import type { StoreStreams, StreamPage } from "../store.ts";
 import { type RedisParts, ttlText } from "./redis-connection.ts";
 import { decodeText, encodeText } from "./redis-scripts.ts";
 
@@ -9,12 +9,12 @@ const READ_MAX = 1_000;
 type Entries = readonly (readonly [id: string, fields: readonly string[]])[];
 
 /** Streams as Redis streams whose ids are the positions. The last position is kept beside them. */
-export function redisStreams({ keys, commands, change }: RedisParts): Streams {
+export function redisStreams({ keys, commands, change }: RedisParts): StoreStreams {
   return {
     async append(name, texts, options = {}) {
       checkAppend(name, options);
-      const { fence, ttl, keep } = options;
-      const limits = [fence ?? "", ttl === undefined ? "" : ttlText(ttl), keep ?? ""].map(String);
+      const { fence, ttlMs, keep } = options;
+      const limits = [fence ?? "", ttlMs === undefined ? "" : ttlText(ttlMs), keep ?? ""].map(String);
       const last = await change("append", {
         name,
         keys: ["stream", "position", "fence"],
@@ -46,7 +46,7 @@ export function redisStreams({ keys, commands, change }: RedisParts): Streams {
   };
 }
 
-function readingOf(after: number, last: number, entries: Entries): Reading {
+function readingOf(after: number, last: number, entries: Entries): StreamPage {
   const events = entries.map(([id, fields]) => ({
     position: Number.parseInt(id, 10),
     text: decodeText(fields[1] ?? ""),

@@ -1,11 +1,11 @@
 import { type Clock, systemClock } from "../../std/clock.ts";
 import { checkName } from "../check.ts";
-import { StoreError, type Subscription, type Topics } from "../store.ts";
+import { StoreError, type StoreTopics, type TopicSubscription } from "../store.ts";
 import { createSubscriptionQueue, QUEUE_MAX } from "../subscription-queue.ts";
 import type { ConnectionEvents, RedisConnection, RedisParts } from "./redis-connection.ts";
 import { decodeText, encodeText } from "./redis-scripts.ts";
 
-interface RedisTopics extends Topics {
+interface RedisTopics extends StoreTopics {
   /** Ends all subscriptions. */
   end(): Promise<void>;
 }
@@ -166,7 +166,7 @@ interface Hub {
 }
 
 interface Listener {
-  readonly subscription: Subscription;
+  readonly subscription: TopicSubscription;
   /** Gets what comes after this message. */
   start(id: number): void;
 }
@@ -273,7 +273,7 @@ export function createHub({ clock, read, onEmpty }: HubOptions): Hub {
 }
 
 interface Member {
-  readonly subscription: Subscription;
+  readonly subscription: TopicSubscription;
   start(id: number): void;
   /** Delivers a text, or that something was missed. Only what is after its start. */
   tell(id: number, text: string | undefined): void;

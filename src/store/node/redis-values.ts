@@ -1,10 +1,10 @@
 import { checkAmount, checkList, checkName, checkPut, checkTtl } from "../check.ts";
-import type { Conditions, ListOptions, NamedValue, Values } from "../store.ts";
+import type { NamedValue, StoreListOptions, StoreValues, WriteConditions } from "../store.ts";
 import { createIds, type RedisParts, ttlText } from "./redis-connection.ts";
 import { decodeName, decodeText, encodeName, encodeText } from "./redis-scripts.ts";
 
 /** Values as hashes of their text, their version and their group. */
-export function redisValues(parts: RedisParts): Values {
+export function redisValues(parts: RedisParts): StoreValues {
   const { keys, commands, change } = parts;
   const groups = redisGroups(parts);
   const newVersion = createIds();
@@ -18,11 +18,11 @@ export function redisValues(parts: RedisParts): Values {
     },
     async put(name, text, options = {}) {
       checkPut(name, options);
-      const { ttl, group } = options;
+      const { ttlMs, group } = options;
       // First, so that there is no value that is not listed.
       if (group !== undefined) await groups.join(group, name);
       const id = newVersion();
-      const limits = [ttl === undefined ? "" : ttlText(ttl), groups.mark(group)];
+      const limits = [ttlMs === undefined ? "" : ttlText(ttlMs), groups.mark(group)];
       const written = await change("put", {
         id,
         name,
@@ -31,10 +31,10 @@ export function redisValues(parts: RedisParts): Values {
       });
       return written === "1" ? id : undefined;
     },
-    async touch(name, ttl) {
+    async touch(name, ttlMs) {
       checkName(name);
-      checkTtl(ttl);
-      return (await commands.run((redis) => redis.pexpire(keys(name, "value"), ttlText(ttl)))) === 1;
+      checkTtl(ttlMs);
+      return (await commands.run((redis) => redis.pexpire(keys(name, "value"), ttlText(ttlMs)))) === 1;
     },
     async delete(name, options = {}) {
       checkName(name);
@@ -44,17 +44,17 @@ export function redisValues(parts: RedisParts): Values {
       checkList(group, options);
       return groups.list(group, options);
     },
-    async add(name, amount, ttl) {
+    async add(name, amount, ttlMs) {
       checkName(name);
       checkAmount(amount);
-      checkTtl(ttl);
-      return Number(await change("add", { name, keys: ["number"], args: [String(amount), ttlText(ttl)] }));
+      checkTtl(ttlMs);
+      return Number(await change("add", { name, keys: ["number"], args: [String(amount), ttlText(ttlMs)] }));
     },
   };
 }
 
 /** The version, as the scripts take it, and the fence. */
-function conditionsOf({ version, fence }: Conditions): readonly string[] {
+function conditionsOf({ version, fence }: WriteConditions): readonly string[] {
   const wanted = version === undefined ? "" : version === null ? "-" : `=${version}`;
   return [wanted, String(fence ?? "")];
 }
@@ -65,7 +65,7 @@ interface RedisGroups {
   join(group: string, name: string): Promise<void>;
   /** What a value says of the group it is in. */
   mark(group: string | undefined): string;
-  list(group: string, options: ListOptions): Promise<readonly NamedValue[]>;
+  list(group: string, options: StoreListOptions): Promise<readonly NamedValue[]>;
 }
 
 const LIST_MAX = 100;

@@ -1,5 +1,5 @@
 import { checkName, checkTtl } from "../check.ts";
-import type { Lease, Leases } from "../store.ts";
+import type { Lease, StoreLeases } from "../store.ts";
 import { type SqliteDatabase, storedName } from "./sqlite-database.ts";
 
 interface Held {
@@ -7,7 +7,7 @@ interface Held {
   readonly until: number;
 }
 
-export function sqliteLeases(db: SqliteDatabase): Leases {
+export function sqliteLeases(db: SqliteDatabase): StoreLeases {
   const newest = (name: string): Held | undefined =>
     db.get("SELECT token, until FROM lease WHERE name = ?", storedName(name));
 
@@ -20,12 +20,12 @@ export function sqliteLeases(db: SqliteDatabase): Leases {
       return db.run(sql, until, storedName(name), token, db.clock.now()) > 0;
     });
 
-  const leaseOf = (name: string, token: number, ttl: number): Lease => ({
+  const leaseOf = (name: string, token: number, ttlMs: number): Lease => ({
     name,
     token,
     renew() {
       db.ensureOpen();
-      return move(name, token, db.clock.now() + ttl);
+      return move(name, token, db.clock.now() + ttlMs);
     },
     release() {
       db.ensureOpen();
@@ -34,17 +34,17 @@ export function sqliteLeases(db: SqliteDatabase): Leases {
   });
 
   return {
-    acquire(name, ttl) {
+    acquire(name, ttlMs) {
       db.ensureOpen();
       checkName(name);
-      checkTtl(ttl);
+      checkTtl(ttlMs);
       const token = db.write(() => {
         if (isHeld(newest(name))) return undefined;
         const next = count(db, "token");
-        db.run("INSERT OR REPLACE INTO lease VALUES (?, ?, ?)", storedName(name), next, db.clock.now() + ttl);
+        db.run("INSERT OR REPLACE INTO lease VALUES (?, ?, ?)", storedName(name), next, db.clock.now() + ttlMs);
         return next;
       });
-      return token === undefined ? undefined : leaseOf(name, token, ttl);
+      return token === undefined ? undefined : leaseOf(name, token, ttlMs);
     },
     held(name) {
       db.ensureOpen();

@@ -1,5 +1,5 @@
 import { checkAppend, checkCount, checkName } from "../check.ts";
-import type { AppendOptions, Reading, Streams } from "../store.ts";
+import type { AppendOptions, StoreStreams, StreamPage } from "../store.ts";
 import { type SqliteDatabase, type Stored, storedName, storedText, textOf } from "./sqlite-database.ts";
 import { allows } from "./sqlite-leases.ts";
 
@@ -12,7 +12,7 @@ interface Row {
 
 const READ_MAX = 1_000;
 
-export function sqliteStreams(db: SqliteDatabase): Streams {
+export function sqliteStreams(db: SqliteDatabase): StoreStreams {
   return {
     append(name, texts, options = {}) {
       db.ensureOpen();
@@ -48,12 +48,12 @@ function find(db: SqliteDatabase, name: string): Row | undefined {
   return db.get<Row>(sql, storedName(name), db.clock.now());
 }
 
-function append(db: SqliteDatabase, name: string, texts: readonly string[], { ttl, keep }: AppendOptions): number {
+function append(db: SqliteDatabase, name: string, texts: readonly string[], { ttlMs, keep }: AppendOptions): number {
   const { id, dropped, last: before } = find(db, name) ?? create(db, name);
   const insert = "INSERT INTO event VALUES (?, ?, ?)";
   for (const [index, text] of texts.entries()) db.run(insert, id, before + index + 1, storedText(text));
   const last = before + texts.length;
-  const due = ttl === undefined ? null : db.clock.now() + ttl;
+  const due = ttlMs === undefined ? null : db.clock.now() + ttlMs;
   db.run("UPDATE stream SET last = ?, due = ? WHERE id = ?", last, due, id);
   if (keep !== undefined) drop(db, { id, dropped, last }, last - keep);
   return last;
@@ -82,7 +82,7 @@ function forget(db: SqliteDatabase, name: string): void {
   if (row !== undefined) db.run("DELETE FROM event WHERE stream = ?", row.id);
 }
 
-function read(db: SqliteDatabase, stream: Row | undefined, after: number, limit: number): Reading {
+function read(db: SqliteDatabase, stream: Row | undefined, after: number, limit: number): StreamPage {
   if (stream === undefined) return { events: [], last: 0, lost: after > 0 };
   const sql = "SELECT position, text FROM event WHERE stream = ? AND position > ? ORDER BY position LIMIT ?";
   const events = db

@@ -1,9 +1,9 @@
 import { checkName } from "../check.ts";
-import type { Topics } from "../store.ts";
+import type { StoreTopics } from "../store.ts";
 import { createSubscriptionQueue, type SubscriptionQueue } from "../subscription-queue.ts";
 import { nameOf, type SqliteDatabase, type Stored, storedName, storedText, textOf } from "./sqlite-database.ts";
 
-export interface SqliteTopics extends Topics {
+export interface SqliteTopics extends StoreTopics {
   /** Ends all subscriptions. */
   end(): void;
 }

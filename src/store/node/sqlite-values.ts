@@ -1,5 +1,5 @@
 import { checkAmount, checkList, checkName, checkPut, checkTtl } from "../check.ts";
-import type { Conditions, ListOptions, NamedValue, PutOptions, Value, Values } from "../store.ts";
+import type { NamedValue, PutOptions, StoredValue, StoreListOptions, StoreValues, WriteConditions } from "../store.ts";
 import { nameOf, type SqliteDatabase, type Stored, storedName, storedText, textOf } from "./sqlite-database.ts";
 import { allows, count } from "./sqlite-leases.ts";
 
@@ -11,7 +11,7 @@ interface Row {
 
 const LIST_MAX = 100;
 
-export function sqliteValues(db: SqliteDatabase): Values {
+export function sqliteValues(db: SqliteDatabase): StoreValues {
   return {
     get(name) {
       db.ensureOpen();
@@ -23,13 +23,13 @@ export function sqliteValues(db: SqliteDatabase): Values {
       checkPut(name, options);
       return db.write(() => (isMet(db, name, options) ? put(db, name, text, options) : undefined));
     },
-    touch(name, ttl) {
+    touch(name, ttlMs) {
       db.ensureOpen();
       checkName(name);
-      checkTtl(ttl);
+      checkTtl(ttlMs);
       const sql = "UPDATE value SET due = ? WHERE name = ? AND (due IS NULL OR due > ?)";
       const now = db.clock.now();
-      return db.write(() => db.run(sql, now + ttl, storedName(name), now) > 0);
+      return db.write(() => db.run(sql, now + ttlMs, storedName(name), now) > 0);
     },
     delete(name, options = {}) {
       db.ensureOpen();
@@ -41,23 +41,23 @@ export function sqliteValues(db: SqliteDatabase): Values {
       checkList(group, options);
       return db.read(() => list(db, group, options));
     },
-    add(name, amount, ttl) {
+    add(name, amount, ttlMs) {
       db.ensureOpen();
       checkName(name);
       checkAmount(amount);
-      checkTtl(ttl);
-      return db.write(() => add(db, name, amount, ttl));
+      checkTtl(ttlMs);
+      return db.write(() => add(db, name, amount, ttlMs));
     },
   };
 }
 
-function find(db: SqliteDatabase, name: string): Value | undefined {
+function find(db: SqliteDatabase, name: string): StoredValue | undefined {
   const sql = "SELECT text, version FROM value WHERE name = ? AND (due IS NULL OR due > ?)";
   const row = db.get<Row>(sql, storedName(name), db.clock.now());
   return row && { text: textOf(row.text), version: String(row.version) };
 }
 
-function isMet(db: SqliteDatabase, name: string, { version, fence }: Conditions): boolean {
+function isMet(db: SqliteDatabase, name: string, { version, fence }: WriteConditions): boolean {
   return (version === undefined || version === (versionOf(db, name) ?? null)) && allows(db, name, fence);
 }
 
@@ -67,9 +67,9 @@ function versionOf(db: SqliteDatabase, name: string): string | undefined {
   return row && String(row.version);
 }
 
-function put(db: SqliteDatabase, name: string, text: string, { ttl, group }: PutOptions): string {
+function put(db: SqliteDatabase, name: string, text: string, { ttlMs, group }: PutOptions): string {
   const version = count(db, "version");
-  const due = ttl === undefined ? null : db.clock.now() + ttl;
+  const due = ttlMs === undefined ? null : db.clock.now() + ttlMs;
   const sql = "INSERT OR REPLACE INTO value (name, text, version, due, grp) VALUES (?, ?, ?, ?, ?)";
   db.run(sql, storedName(name), storedText(text), version, due, group === undefined ? null : storedName(group));
   return String(version);
@@ -80,7 +80,7 @@ function remove(db: SqliteDatabase, name: string): boolean {
   return db.run(sql, storedName(name), db.clock.now()) > 0;
 }
 
-function list(db: SqliteDatabase, group: string, { after, limit = LIST_MAX }: ListOptions): readonly NamedValue[] {
+function list(db: SqliteDatabase, group: string, { after, limit = LIST_MAX }: StoreListOptions): readonly NamedValue[] {
   const sql = `SELECT name, text, version FROM value
     WHERE grp = ? AND name ${after === undefined ? ">=" : ">"} ? AND (due IS NULL OR due > ?) ORDER BY name LIMIT ?`;
   const rows = db.all<Row>(sql, storedName(group), storedName(after ?? ""), db.clock.now(), limit);
@@ -91,10 +91,10 @@ function list(db: SqliteDatabase, group: string, { after, limit = LIST_MAX }: Li
   }));
 }
 
-function add(db: SqliteDatabase, name: string, amount: number, ttl: number): number {
+function add(db: SqliteDatabase, name: string, amount: number, ttlMs: number): number {
   const now = db.clock.now();
   db.run("DELETE FROM number WHERE name = ? AND due <= ?", storedName(name), now);
   const sql = `INSERT INTO number VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET sum = sum + excluded.sum RETURNING sum`;
-  return db.get<{ sum: number }>(sql, storedName(name), amount, now + ttl)?.sum ?? amount;
+  return db.get<{ sum: number }>(sql, storedName(name), amount, now + ttlMs)?.sum ?? amount;
 }

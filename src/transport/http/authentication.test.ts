@@ -37,7 +37,7 @@ const server = () =>
     onError: () => {},
     tools: {
       who: tool({
-        run: (_, { auth, peer, http }) =>
+        run: (_, { auth, client: peer, http }) =>
           JSON.stringify([auth, auth === peer.auth, http?.header("Authorization") ?? null]),
       }),
       write: tool({ scopes: ["write", "read"], run: () => "written" }),

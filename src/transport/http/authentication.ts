@@ -5,7 +5,7 @@ import {
   AuthenticatedHttp,
   type Authentication,
   type Authenticator,
-  type AuthRefusal,
+  type AuthRejection,
   type AuthScheme,
   authOf,
   type ResourceMetadata,
@@ -14,7 +14,7 @@ import { type Failure, isCallerMissing, McpError } from "../../model/errors.ts";
 import type { NeededAuth } from "../../model/peer.ts";
 import { inPlaceOf, type Service, withCall } from "../../model/service.ts";
 import { defined } from "../../std/defined.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { createHostCheck, isLoopback, parseAuthority } from "./allowed-hosts.ts";
 import {
   type EventSink,
@@ -60,9 +60,9 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
   const metadataEndpoint = metadata === undefined ? undefined : createMetadataEndpoint({ metadata, path, hosts });
   const hidden = new Set(["authorization", "dpop", ...credentials.map((name) => name.toLowerCase())]);
   /** What was forbidden, by the request that asked for it. */
-  const denied = new WeakMap<HttpFacts, Failure>();
+  const denied = new WeakMap<HttpRequestInfo, Failure>();
 
-  const challenge = (head: HttpHead, refused: Partial<AuthRefusal>): HttpHeaders => {
+  const challenge = (head: HttpHead, refused: Partial<AuthRejection>): HttpHeaders => {
     const text = challengeHeader(schemes, {
       ...refused,
       scopes: refused.scopes ?? requiredScopes,
@@ -71,7 +71,7 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
     return text === "" ? {} : { "www-authenticate": text };
   };
 
-  const refuse = (head: HttpHead, refused: AuthRefusal): HttpAnswer => {
+  const refuse = (head: HttpHead, refused: AuthRejection): HttpAnswer => {
     const { status, description = status === 401 ? "authentication is needed" : "this is not allowed" } = refused;
     return refusal(status, description, { ...challenge(head, refused), ...refused.headers });
   };

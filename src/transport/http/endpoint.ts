@@ -14,7 +14,7 @@ import { describeService } from "../describe-service.ts";
 import { type Admitted, createAdmission } from "./admission.ts";
 import { loopbackHosts } from "./allowed-hosts.ts";
 import { createGuard, type Guard, type Identified } from "./authentication.ts";
-import { createPulse } from "./heartbeat.ts";
+import { createHeartbeat } from "./heartbeat.ts";
 import {
   errorAnswer,
   type HttpAnswer,
@@ -218,7 +218,7 @@ function toSettings(service: Service, options: HttpOptions): Settings {
     service,
     clock,
     deadlines: createDeadlines(clock),
-    pulse: createPulse(clock, options.keepAliveMs ?? 15_000),
+    pulse: createHeartbeat(clock, options.keepAliveMs ?? 15_000),
     discover: (client?: CallOrigin) => describeService(service, client),
     dropped: (message) => warn(onWarning, { kind: "client-dropped", message }),
     jsonLimits: options.jsonLimits,

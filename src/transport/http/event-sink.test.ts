@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createFakeReply, type FakeSink } from "../../../test/support/fake-reply.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { openLiveSink } from "./event-sink.ts";
-import { createPulse } from "./heartbeat.ts";
+import { createHeartbeat } from "./heartbeat.ts";
 
 const BEAT = 15_000;
 
@@ -12,7 +12,7 @@ function open(maxQueuedBytes = 100) {
   const reasons: string[] = [];
   const sink = openLiveSink(
     reply,
-    { pulse: createPulse(clock, BEAT), maxQueuedBytes, dropped: (reason) => reasons.push(reason) },
+    { pulse: createHeartbeat(clock, BEAT), maxQueuedBytes, dropped: (reason) => reasons.push(reason) },
     { "mcp-session-id": "s" },
   );
   return { clock, reply, reasons, sink, client: reply.sink as FakeSink };

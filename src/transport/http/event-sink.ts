@@ -1,10 +1,10 @@
 import { sseComment } from "../../std/sse.ts";
-import type { Beating, Pulse } from "./heartbeat.ts";
+import type { Heartbeat, HeartbeatListener } from "./heartbeat.ts";
 import { type EventSink, type HttpHeaders, type HttpReply, streamHeaders } from "./http-message.ts";
 
 /** What all streams of one endpoint have in common. */
 export interface SinkRules {
-  readonly pulse: Pulse;
+  readonly pulse: Heartbeat;
   /** A client that leaves more than this unread, besides the message it has to read first, is cut off. 0 is off. */
   readonly maxQueuedBytes: number;
   /** Hears that a client was cut off, and why. */
@@ -35,9 +35,9 @@ const noHeaders: HttpHeaders = Object.freeze({});
 
 const keepAlive = sseComment("");
 
-class LiveSink implements EventSink, Beating {
-  previous: Beating | undefined = undefined;
-  next: Beating | undefined = undefined;
+class LiveSink implements EventSink, HeartbeatListener {
+  previous: HeartbeatListener | undefined = undefined;
+  next: HeartbeatListener | undefined = undefined;
   readonly #sink: EventSink;
   readonly #rules: SinkRules;
   readonly #user: SinkUser | undefined;

@@ -1,7 +1,7 @@
 import { checkOptionNames, checkService } from "../../model/option-names.ts";
 import type { Service } from "../../model/service.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { type Linked, LinkedSet } from "../../std/linked-set.ts";
 import { createEndpoint } from "./endpoint.ts";
 import { FetchReply, toResponse } from "./fetch-reply.ts";
@@ -56,7 +56,7 @@ export function toFetchHandler(service: Service, options: HttpOptions = {}): Fet
 }
 
 /** Lets work of a request go on, and so the request hears that its client has left. Undefined without the context of it. */
-function holding({ over, holdFor }: LiveRequest, platformArguments: readonly unknown[]): HttpFacts["waitUntil"] {
+function holding({ over, holdFor }: LiveRequest, platformArguments: readonly unknown[]): HttpRequestInfo["waitUntil"] {
   const context = platformArguments.find(isContext);
   context?.waitUntil(over);
   return context && ((work) => context.waitUntil(holdFor(work)));
@@ -66,10 +66,10 @@ function isContext(value: unknown): value is { waitUntil(work: Promise<unknown>)
   return typeof value === "object" && value !== null && "waitUntil" in value && typeof value.waitUntil === "function";
 }
 
-class FetchHead implements HttpFacts {
+class FetchHead implements HttpRequestInfo {
   readonly method: string;
   readonly url: string;
-  waitUntil: HttpFacts["waitUntil"] = undefined;
+  waitUntil: HttpRequestInfo["waitUntil"] = undefined;
   readonly #headers: Headers;
   readonly #host: string;
 

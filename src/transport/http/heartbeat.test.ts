@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createManualClock } from "../../testing/clock.ts";
-import { type Beating, createPulse } from "./heartbeat.ts";
+import { createHeartbeat, type HeartbeatListener } from "./heartbeat.ts";
 
 const unlinked = { previous: undefined, next: undefined };
 
-function counting(): Beating & { readonly beats: number } {
+function counting(): HeartbeatListener & { readonly beats: number } {
   let beats = 0;
   return {
     ...unlinked,
@@ -20,7 +20,7 @@ function counting(): Beating & { readonly beats: number } {
 describe("pulse", () => {
   it("looks at everything once an interval", () => {
     const clock = createManualClock();
-    const pulse = createPulse(clock, 100);
+    const pulse = createHeartbeat(clock, 100);
     const [one, other] = [counting(), counting()];
     pulse.add(one);
     clock.advance(50);
@@ -35,7 +35,7 @@ describe("pulse", () => {
 
   it("has one timer, and none while nothing is there", () => {
     const clock = createManualClock();
-    const pulse = createPulse(clock, 100);
+    const pulse = createHeartbeat(clock, 100);
     expect(clock.pending).toBe(0);
     const all = Array.from({ length: 10 }, counting);
     for (const one of all) pulse.add(one);
@@ -48,7 +48,7 @@ describe("pulse", () => {
 
   it("starts again", () => {
     const clock = createManualClock();
-    const pulse = createPulse(clock, 100);
+    const pulse = createHeartbeat(clock, 100);
     const one = counting();
     pulse.add(one);
     pulse.delete(one);
@@ -60,7 +60,7 @@ describe("pulse", () => {
 
   it("stops at once, and may start again", () => {
     const clock = createManualClock();
-    const pulse = createPulse(clock, 100);
+    const pulse = createHeartbeat(clock, 100);
     const [one, other] = [counting(), counting()];
     pulse.add(one);
     pulse.stop();
@@ -72,10 +72,10 @@ describe("pulse", () => {
 
   it("goes on when something leaves, or comes, at its beat", () => {
     const clock = createManualClock();
-    const pulse = createPulse(clock, 100);
+    const pulse = createHeartbeat(clock, 100);
     const stays = counting();
     const comes = counting();
-    const leaves: Beating = {
+    const leaves: HeartbeatListener = {
       ...unlinked,
       beat() {
         pulse.delete(leaves);
@@ -91,7 +91,7 @@ describe("pulse", () => {
 
   it.each([0, -1])("is off with an interval of %d", (intervalMs) => {
     const clock = createManualClock();
-    createPulse(clock, intervalMs).add(counting());
+    createHeartbeat(clock, intervalMs).add(counting());
     expect(clock.pending).toBe(0);
   });
 });
@@ -99,7 +99,7 @@ describe("pulse", () => {
 describe("pulse where timers end with their request", () => {
   const setUp = () => {
     const clock = Object.assign(createManualClock(), { requestBound: true });
-    return { clock, pulse: createPulse(clock, 100) };
+    return { clock, pulse: createHeartbeat(clock, 100) };
   };
 
   it("has a timer for everything (I2)", () => {

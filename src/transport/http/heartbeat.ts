@@ -2,7 +2,7 @@ import type { Clock } from "../../std/clock.ts";
 import { type Linked, LinkedSet } from "../../std/linked-set.ts";
 
 /** Something that wants to be looked at from time to time. */
-export interface Beating extends Linked<Beating> {
+export interface HeartbeatListener extends Linked<HeartbeatListener> {
   beat(): void;
 }
 
@@ -10,24 +10,24 @@ export interface Beating extends Linked<Beating> {
  * One slow timer for everything that is open: it keeps silent streams alive and
  * finds those that nobody reads. Runs only while something is there.
  */
-export interface Pulse {
+export interface Heartbeat {
   readonly intervalMs: number;
   /** Of no effect if it is there. It must not be in another. */
-  add(beating: Beating): void;
-  delete(beating: Beating): void;
+  add(beating: HeartbeatListener): void;
+  delete(beating: HeartbeatListener): void;
   /** Forgets everything, and the timer. */
   stop(): void;
 }
 
 /** An interval of 0 is off. Where a timer ends with its request, everything has one of its own. */
-export function createPulse(clock: Clock, intervalMs: number): Pulse {
+export function createHeartbeat(clock: Clock, intervalMs: number): Heartbeat {
   return clock.requestBound === true ? createOwnTimers(clock, intervalMs) : createSharedTimer(clock, intervalMs);
 }
 
-function createOwnTimers(clock: Clock, intervalMs: number): Pulse {
-  const pulses = new Map<Beating, Pulse>();
+function createOwnTimers(clock: Clock, intervalMs: number): Heartbeat {
+  const pulses = new Map<HeartbeatListener, Heartbeat>();
 
-  const forget = (beating: Beating): void => {
+  const forget = (beating: HeartbeatListener): void => {
     pulses.get(beating)?.stop();
     pulses.delete(beating);
   };
@@ -47,8 +47,8 @@ function createOwnTimers(clock: Clock, intervalMs: number): Pulse {
   };
 }
 
-function createSharedTimer(clock: Clock, intervalMs: number): Pulse {
-  const all = new LinkedSet<Beating>();
+function createSharedTimer(clock: Clock, intervalMs: number): Heartbeat {
+  const all = new LinkedSet<HeartbeatListener>();
   let running = false;
   let disarm = (): void => {};
 

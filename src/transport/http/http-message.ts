@@ -1,10 +1,10 @@
 import { isObject } from "../../json/json.ts";
 import { type ErrorObject, encodeMessage, type Id, rpcCodes } from "../../jsonrpc/message.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import type { LazyAbort } from "../../std/lazy-abort.ts";
 
 /** The head of one HTTP request: what handlers may know of it is all there is. */
-export type HttpHead = HttpFacts;
+export type HttpHead = HttpRequestInfo;
 
 export type HttpHeaders = Readonly<Record<string, string>>;
 

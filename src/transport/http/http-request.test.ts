@@ -3,16 +3,16 @@ import { createFakeReply, fakeHead } from "../../../test/support/fake-reply.ts";
 import { readBlocks } from "../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { createManualClock } from "../../testing/clock.ts";
-import { createPulse } from "./heartbeat.ts";
+import { createHeartbeat } from "./heartbeat.ts";
 import { jsonHeaders, streamHeaders } from "./http-message.ts";
-import { HttpExchange } from "./http-request.ts";
+import { HttpIncomingRequest } from "./http-request.ts";
 
 function exchange(changes: { readonly alwaysStream?: boolean; readonly plainErrors?: boolean } = {}) {
   const reply = createFakeReply();
-  const ended: HttpExchange[] = [];
+  const ended: HttpIncomingRequest[] = [];
   const http = fakeHead({ "x-a": "1" });
-  const made = new HttpExchange({ kind: "request", id: 7, method: "tools/call", params: {} }, http, reply, {
-    pulse: createPulse(createManualClock(), 15_000),
+  const made = new HttpIncomingRequest({ kind: "request", id: 7, method: "tools/call", params: {} }, http, reply, {
+    pulse: createHeartbeat(createManualClock(), 15_000),
     maxQueuedBytes: 100,
     dropped: () => {},
     alwaysStream: false,

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../json/json.ts";
 import type { Sender } from "../../jsonrpc/channel.ts";
-import type { Exchange } from "../../jsonrpc/inbound.ts";
+import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { type ErrorObject, encodeMessage, type Message, type Request, rpcCodes } from "../../jsonrpc/message.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { Linked } from "../../std/linked-set.ts";
 import { sseEvent } from "../../std/sse.ts";
@@ -16,13 +16,13 @@ import {
   streamHeaders,
 } from "./http-message.ts";
 
-export interface ExchangeRules extends SinkRules {
+export interface RequestRules extends SinkRules {
   /** Answers are streams, also those that could be plain. */
   readonly alwaysStream: boolean;
   /** Errors have the status of any other answer, unless they say when to retry: older clients look no further than a bad one. */
   readonly plainErrors?: boolean;
   /** Hears once that an exchange is over. */
-  ended?(exchange: HttpExchange): void;
+  ended?(exchange: HttpIncomingRequest): void;
 }
 
 /**
@@ -31,18 +31,18 @@ export interface ExchangeRules extends SinkRules {
  * The answer is plain JSON, unless something was said before it: then it is the
  * last event of a stream. Nothing is written before it is known which.
  */
-export class HttpExchange implements Exchange, Sender, Linked<HttpExchange> {
-  previous: HttpExchange | undefined = undefined;
-  next: HttpExchange | undefined = undefined;
+export class HttpIncomingRequest implements IncomingRequest, Sender, Linked<HttpIncomingRequest> {
+  previous: HttpIncomingRequest | undefined = undefined;
+  next: HttpIncomingRequest | undefined = undefined;
   readonly request: Request;
   readonly abort: LazyAbort = new LazyAbort();
-  readonly http: HttpFacts;
+  readonly http: HttpRequestInfo;
   readonly #reply: HttpReply;
-  readonly #rules: ExchangeRules;
+  readonly #rules: RequestRules;
   #stream: EventSink | undefined;
   #open = true;
 
-  constructor(request: Request, http: HttpFacts, reply: HttpReply, rules: ExchangeRules) {
+  constructor(request: Request, http: HttpRequestInfo, reply: HttpReply, rules: RequestRules) {
     this.request = request;
     this.http = http;
     this.#reply = reply;

@@ -10,9 +10,9 @@ import { createGate } from "../../std/gate.ts";
 import { LinkedSet } from "../../std/linked-set.ts";
 import { createModernDispatcher } from "../modern-dispatcher.ts";
 import { type HttpHead, type HttpReply, refuseBusy } from "./http-message.ts";
-import { type ExchangeRules, HttpExchange } from "./http-request.ts";
+import { HttpIncomingRequest, type RequestRules } from "./http-request.ts";
 
-export interface ModernHandlerOptions extends Omit<ExchangeRules, "ended"> {
+export interface ModernHandlerOptions extends Omit<RequestRules, "ended"> {
   readonly service: Service;
   readonly clock: Clock;
   readonly maxConcurrent: number;
@@ -46,7 +46,7 @@ export function createModernHandler(options: ModernHandlerOptions): ModernHandle
   const open = createOpenExchanges(options);
   let listening = 0;
 
-  const rules: ExchangeRules = {
+  const rules: RequestRules = {
     ...options,
     ended(exchange) {
       open.delete(exchange);
@@ -60,14 +60,14 @@ export function createModernHandler(options: ModernHandlerOptions): ModernHandle
   };
 
   /** Where a client that leaves is noticed by nothing but writing to it, what takes long becomes a stream. */
-  const streamLater = (exchange: HttpExchange): void => {
+  const streamLater = (exchange: HttpIncomingRequest): void => {
     if (clock.requestBound === true && pulse.intervalMs > 0) clock.after(pulse.intervalMs, () => exchange.openStream());
   };
 
   return {
     post(request, head, reply) {
       if (isTooMuch(request.method)) return refuseBusy(reply);
-      const exchange = new HttpExchange(request, head, reply, rules);
+      const exchange = new HttpIncomingRequest(request, head, reply, rules);
       open.add(exchange);
       if (methodRow(request.method).open) listening++;
       const problem = disagreement(request, head);
@@ -95,15 +95,15 @@ function disagreement(request: Request, head: HttpHead): string | undefined {
 }
 
 /** The exchanges of one handler that are not over yet. */
-interface OpenExchanges {
-  add(exchange: HttpExchange): void;
-  delete(exchange: HttpExchange): void;
+interface OpenRequests {
+  add(exchange: HttpIncomingRequest): void;
+  delete(exchange: HttpIncomingRequest): void;
   /** Resolves when all are over. Those that take too long are ended with an error. */
   drain(): Promise<void>;
 }
 
-export function createOpenExchanges({ clock, drainMs }: { clock: Clock; drainMs: number }): OpenExchanges {
-  const open = new LinkedSet<HttpExchange>();
+export function createOpenExchanges({ clock, drainMs }: { clock: Clock; drainMs: number }): OpenRequests {
+  const open = new LinkedSet<HttpIncomingRequest>();
   let drained = (): void => {};
 
   const endAll = (): void => {

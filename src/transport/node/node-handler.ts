@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { McpError } from "../../model/errors.ts";
 import { checkOptionNames, checkService } from "../../model/option-names.ts";
 import type { Service } from "../../model/service.ts";
-import type { HttpFacts } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { createEndpoint, type HttpEndpoint } from "../http/endpoint.ts";
 import { consumedBody, type HttpAnswer, refusal, sendAnswer } from "../http/http-message.ts";
 import { type HttpOptions, httpOptionNames } from "../http/options.ts";
@@ -30,12 +30,12 @@ export interface NodeHandler {
  * Where a framework has read the body already, what it made of it is used: `request.body`, or the third argument.
  *
  * @example
- * app.all("/mcp", nodeHandler(shop, { allowedHosts: ["api.example.com"] }));
+ * app.all("/mcp", toNodeHandler(shop, { allowedHosts: ["api.example.com"] }));
  * fastify.all("/mcp", (request, reply) => handler(request.raw, reply.hijack().raw, request.body));
  */
-export function nodeHandler(service: Service, options: HttpOptions = {}): NodeHandler {
-  checkService("nodeHandler", service);
-  checkOptionNames("nodeHandler", options, httpOptionNames);
+export function toNodeHandler(service: Service, options: HttpOptions = {}): NodeHandler {
+  checkService("toNodeHandler", service);
+  checkOptionNames("toNodeHandler", options, httpOptionNames);
   const endpoint = createEndpoint(service, options);
   const handle = (request: IncomingMessage, response: ServerResponse, body?: unknown): void => {
     if (request.rawHeaders === undefined) throw notOfNode();
@@ -47,7 +47,7 @@ export function nodeHandler(service: Service, options: HttpOptions = {}): NodeHa
 function notOfNode(): McpError {
   return new McpError(
     "invalid-params",
-    "nodeHandler takes the request and response of node:http; with Fastify call it with (request.raw, reply.hijack().raw, request.body), with Koa with (ctx.req, ctx.res)",
+    "toNodeHandler takes the request and response of node:http; with Fastify call it with (request.raw, reply.hijack().raw, request.body), with Koa with (ctx.req, ctx.res)",
   );
 }
 
@@ -83,7 +83,7 @@ function turnAway(
 }
 
 interface Arrived {
-  readonly head: HttpFacts;
+  readonly head: HttpRequestInfo;
   readonly request: IncomingMessage & { readonly body?: unknown };
   readonly body: unknown;
 }
@@ -105,7 +105,7 @@ function take(endpoint: HttpEndpoint, { head, request, body }: Arrived, reply: N
 
 const noHeaders = Object.freeze({});
 
-class NodeHead implements HttpFacts {
+class NodeHead implements HttpRequestInfo {
   readonly #request: IncomingMessage;
 
   constructor(request: IncomingMessage) {
@@ -142,7 +142,7 @@ class NodeHead implements HttpFacts {
 
 /** The answer where something else has read the body and does not say what it read: waiting for it would never end. */
 const consumed: HttpAnswer = consumedBody(
-  "nodeHandler; pass what was read as its third argument, or mount it before the body parser",
+  "toNodeHandler; pass what was read as its third argument, or mount it before the body parser",
 );
 
 /** What a framework made of a body, as text again. */

@@ -36,7 +36,7 @@ const serveHttpOptionNames: OptionNames<ServeHttpOptions> = {
 };
 
 /** A service that is being served. */
-export interface HttpServing extends ServeHandle {
+export interface HttpServeHandle extends ServeHandle {
   /** Where clients reach it, such as `http://127.0.0.1:3000/mcp`. */
   readonly url: string;
   readonly port: number;
@@ -52,7 +52,7 @@ export interface HttpServing extends ServeHandle {
  * await using serving = await serveHttp(shop, { port: 3000 });
  * console.log(serving.url);
  */
-export async function serveHttp(service: Service, options: ServeHttpOptions = {}): Promise<HttpServing> {
+export async function serveHttp(service: Service, options: ServeHttpOptions = {}): Promise<HttpServeHandle> {
   checkService("serveHttp", service);
   checkOptionNames("serveHttp", options, serveHttpOptionNames, { hostname: "host" });
   const { port = 3000, host = "127.0.0.1", path = "/mcp", clock = systemClock, drainMs = 5_000 } = options;

@@ -5,11 +5,13 @@ import type { Channel, Sender } from "../../jsonrpc/channel.ts";
 import { checkOptionNames, type OptionNames } from "../../model/option-names.ts";
 import type { Service } from "../../model/service.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
-import { type ServeHandle, type ServeOptions, serveChannel } from "../serve-channel.ts";
+import { type ServeChannelOptions, type ServeHandle, serveChannel } from "../serve-channel.ts";
 import { exitOnSignals, watchParent } from "./exit-signals.ts";
 import { type LineChannelOptions, lineChannel } from "./line-channel.ts";
 
-export interface ServeStdioOptions extends Omit<ServeOptions, "clock" | "drainMs">, Omit<StdioOptions, "drainMs"> {
+export interface ServeStdioOptions
+  extends Omit<ServeChannelOptions, "clock" | "drainMs">,
+    Omit<StdioOptions, "drainMs"> {
   /** How long open calls may go on after EOF or a signal before they end with an error. Default 5 s. */
   readonly drainMs?: number | undefined;
   /**
@@ -33,7 +35,7 @@ const serveStdioOptionNames: OptionNames<ServeStdioOptions> = {
   maxHeldBytes: true,
   askTimeoutMs: true,
   progressGapMs: true,
-  maxInFlight: true,
+  maxOpenRequests: true,
   maxOpen: true,
   clock: true,
 };

@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, tool } from "../../../src/server/index.ts";
-import { nodeHandler } from "../../../src/transport/node/http.ts";
+import { toNodeHandler } from "../../../src/transport/node/http.ts";
 import { barrier } from "./barrier.ts";
 import { type AuthorizationServer, close, listen, scopes } from "./provider.ts";
 
@@ -36,7 +36,7 @@ export async function startProtected(
   { namesScopes = true }: ProtectedOptions = {},
 ): Promise<ProtectedServer> {
   let { issuer, provider } = first;
-  const handle = nodeHandler(service);
+  const handle = toNodeHandler(service);
   const server = createHttpServer();
   const origin = await listen(server);
   const resource = `${origin}/mcp`;

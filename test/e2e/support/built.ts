@@ -13,13 +13,13 @@ import type * as http from "../../../src/transport/node/http.ts";
 
 const publicName = (subpath: string): string => `plugbay/${subpath}`;
 
-export const { apiKey, firstOf }: typeof auth = await import(publicName("auth/server"));
+export const { apiKey, anyOf }: typeof auth = await import(publicName("auth/server"));
 export const { connect, McpError }: typeof client = await import(publicName("client"));
 export const { openHost }: typeof host = await import(publicName("host"));
 export const { createLock, writeLock }: typeof lock = await import(publicName("lock"));
-export const { serveHttp, nodeHandler, toFetchHandler }: typeof http = await import(publicName("http"));
+export const { serveHttp, toNodeHandler, toFetchHandler }: typeof http = await import(publicName("http"));
 export const { createServer, serveChannel, tool }: typeof server = await import(publicName("server"));
-export const { matrix }: typeof testing = await import(publicName("testing"));
+export const { testMatrix }: typeof testing = await import(publicName("testing"));
 
 /** The server of the everything fixture, in this process. */
 export async function everythingHere(): Promise<Service> {
