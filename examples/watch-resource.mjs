@@ -26,7 +26,7 @@ await Promise.all([watch.ready, changes.ready]); // from here on no change is mi
 assert.equal(await read(), "18 degrees");
 degrees = 21;
 assert.equal(await read(), "18 degrees"); // still fresh: the server allows a minute
-weather.notify.resourceUpdated("weather://now");
+weather.resourceUpdated("weather://now");
 weather.tools.add("forecast", tool({ run: () => "Sunny" }));
 
 for await (const { uri } of watch) {

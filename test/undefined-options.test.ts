@@ -232,9 +232,9 @@ describe("an option that is undefined is as good as none", () => {
       "https://login.example/introspect": { active: true, sub: "ann", aud: audience },
     });
     const means = { fetch, now: () => noon };
-    const dpop = { required: undefined, nonce: undefined, store: undefined, maxAgeS: undefined };
+    const dpop = { required: undefined, nonce: undefined, store: undefined, maxAgeMs: undefined };
     const none = { claims: undefined, requiredScopes: undefined, implies: undefined, resource: undefined };
-    const more = { ...none, clockToleranceS: undefined, allowPrivateNetwork: undefined, principal: undefined };
+    const more = { ...none, clockToleranceMs: undefined, allowPrivateNetwork: undefined, principal: undefined };
     const metadata = { authorization_servers: undefined, scopes_supported: undefined, resource_name: undefined };
 
     const plain = createJwt({ issuer, jwks, audience }, means);

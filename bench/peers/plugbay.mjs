@@ -20,7 +20,7 @@ export async function http({ mode, answer, tools }) {
     sessions: mode !== "stateless",
     respondWith: answer === "sse" ? "sse" : "auto",
   });
-  return { facts: { port }, broadcast: () => server.notify.toolsChanged() };
+  return { facts: { port }, broadcast: () => server.listChanged("tools") };
 }
 
 export async function stdio() {

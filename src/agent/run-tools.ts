@@ -2,7 +2,7 @@ import type { ProviderFormat, ToolCall, Toolkit } from "../bridge/bridge.ts";
 import { type LoopContext, type LoopReply, toolLoop } from "../bridge/tool-loop.ts";
 import { type SelectionPolicy, selectTools } from "../catalog/select-tools.ts";
 import { toCatalogTools } from "../catalog/sort-tools.ts";
-import { tokensIn } from "../catalog/tokens.ts";
+import { estimateTokens } from "../catalog/tokens.ts";
 import type { Progress } from "../client/call-options.ts";
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../model/errors.ts";
@@ -146,7 +146,7 @@ export async function runTools(options: RunToolsOptions): Promise<RunToolsResult
 
 function refuseTooLong({ messages }: CreateMessageParams, maxTokens: number | undefined): void {
   if (maxTokens === undefined) return;
-  const tokens = tokensIn(JSON.stringify(messages));
+  const tokens = estimateTokens(JSON.stringify(messages));
   if (tokens <= maxTokens) return;
   throw new McpError(
     "limit-reached",

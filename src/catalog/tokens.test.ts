@@ -3,7 +3,7 @@ import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
 import type { Tool } from "../model/tool.ts";
-import { tokensIn, tokensOf } from "./tokens.ts";
+import { estimateTokens } from "./tokens.ts";
 
 const verbs = ["create", "list", "get", "update", "delete", "search", "merge", "export", "schedule", "convert"];
 const nouns = ["invoice", "repository", "calendarEvent", "user", "build_log", "webhook", "row", "image", "customer"];
@@ -77,10 +77,10 @@ const inOthers = Array.from({ length: 50 }, (_, index) => sample(index, () => pi
 /** The estimate by what the tokenizer counts. */
 function ratioOf(tool: Tool): number {
   const { name, description, inputSchema } = tool;
-  return tokensOf(tool) / countTokens(JSON.stringify({ name, description, inputSchema }));
+  return estimateTokens(tool) / countTokens(JSON.stringify({ name, description, inputSchema }));
 }
 
-describe("tokensOf", () => {
+describe("estimateTokens of a tool", () => {
   it.each([
     ["in English", inEnglish],
     ["in other languages", inOthers],
@@ -100,30 +100,30 @@ describe("tokensOf", () => {
   it("counts what a model is told, and nothing else", () => {
     const tool: Tool = { name: "buy", description: "Buys", inputSchema: { type: "object" } };
     const more: Tool = { ...tool, title: "Buy it", outputSchema: { type: "object" }, _meta: { a: "b".repeat(99) } };
-    expect(tokensOf(more)).toBe(tokensOf(tool));
-    expect(tokensOf({ ...tool, description: "Buys and sells" })).toBeGreaterThan(tokensOf(tool));
+    expect(estimateTokens(more)).toBe(estimateTokens(tool));
+    expect(estimateTokens({ ...tool, description: "Buys and sells" })).toBeGreaterThan(estimateTokens(tool));
   });
 });
 
-describe("tokensIn", () => {
+describe("estimateTokens of a text", () => {
   it.each(abroad)("is within 25 %% of what a real tokenizer counts in %s", (text) => {
-    expect(tokensIn(text) / countTokens(text)).toBeGreaterThan(0.75);
-    expect(tokensIn(text) / countTokens(text)).toBeLessThan(1.25);
+    expect(estimateTokens(text) / countTokens(text)).toBeGreaterThan(0.75);
+    expect(estimateTokens(text) / countTokens(text)).toBeLessThan(1.25);
   });
 
   it("never shrinks when something is added, and is never negative", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (a, b) => {
-        expect(tokensIn(a)).toBeGreaterThanOrEqual(0);
-        expect(tokensIn(a + b)).toBeGreaterThanOrEqual(tokensIn(a));
+        expect(estimateTokens(a)).toBeGreaterThanOrEqual(0);
+        expect(estimateTokens(a + b)).toBeGreaterThanOrEqual(estimateTokens(a));
       }),
     );
   });
 
   it("sees that long runs without a space are many tokens", () => {
-    expect(tokensIn("")).toBe(0);
-    expect(tokensIn("aGVsbG8gd29ybGQ".repeat(100))).toBeGreaterThan(300);
-    expect(tokensIn("abcdefghij".repeat(100))).toBeGreaterThan(200);
-    expect(tokensIn("1".repeat(300))).toBeGreaterThanOrEqual(100);
+    expect(estimateTokens("")).toBe(0);
+    expect(estimateTokens("aGVsbG8gd29ybGQ".repeat(100))).toBeGreaterThan(300);
+    expect(estimateTokens("abcdefghij".repeat(100))).toBeGreaterThan(200);
+    expect(estimateTokens("1".repeat(300))).toBeGreaterThanOrEqual(100);
   });
 });

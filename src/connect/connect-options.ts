@@ -3,7 +3,7 @@ import type { JsonLimits } from "../json/parse.ts";
 import type { Authorizer } from "../model/authorizer.ts";
 import type { OptionNames } from "../model/option-names.ts";
 import type { Implementation } from "../model/peer.ts";
-import type { Era, Revision } from "../model/revision.ts";
+import type { Revision } from "../model/revision.ts";
 import type { OrUndefined } from "../std/defined.ts";
 import type { HttpClientOptions } from "../transport/http/client/open-http.ts";
 
@@ -12,8 +12,8 @@ export interface ConnectOptions extends ClientOptions {
   readonly info?: OrUndefined<Implementation> | undefined;
   /** The revision to speak. Default: the newest both sides know. */
   readonly revision?: Revision | undefined;
-  /** What the server spoke last time, if that is known: it is tried first. */
-  readonly revisionHint?: Era | undefined;
+  /** The revision that the server spoke last time, if that is known: its opening is tried first. */
+  readonly revisionHint?: Revision | undefined;
   /**
    * How long connecting may take, with all its steps: to start a program, to find out what the server speaks, and to
    * greet it. Then it fails with `timeout`, and what was started is ended. Default 30 s; 0 is off.

@@ -5,6 +5,7 @@ import type { Connection, Opening } from "../model/connection.ts";
 import { McpError } from "../model/errors.ts";
 import { checkOptionNames } from "../model/option-names.ts";
 import { ownInfo } from "../model/own-info.ts";
+import { eraOf } from "../model/revision.ts";
 import type { Service } from "../model/service.ts";
 import type { ToolsOf, Typed } from "../model/tool.ts";
 import { systemClock } from "../std/clock.ts";
@@ -86,7 +87,7 @@ async function dialBy(
   place?: ParsedTarget,
 ): Promise<ClientConnection> {
   const { connectTimeoutMs: timeoutMs = 30_000, clock = systemClock, signal: given } = options;
-  const { revision, revisionHint: era, onAbandoned } = options;
+  const { revision, revisionHint, onAbandoned } = options;
   if (given?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: given.reason });
   const handlers = createRequestHandlers(options, clock);
   const patience = options.auth && createPatience(clock, options.auth);
@@ -104,7 +105,7 @@ async function dialBy(
       timeoutMs,
       clock: patientClock,
       ...(revision !== undefined && { revision }),
-      ...(era !== undefined && { era }),
+      ...(revisionHint !== undefined && { era: eraOf(revisionHint) }),
       ...(signal !== undefined && { signal }),
     };
     return open(opening, patience === undefined ? {} : { auth: patience.auth });

@@ -142,8 +142,8 @@ describe.each(testMatrix({ server }))("$name", ({ connect, revision }) => {
     await using client = await connect();
     const watch = client.watch("file:///a");
     await watch.ready;
-    server.notify.resourceUpdated("file:///other");
-    server.notify.resourceUpdated("file:///a");
+    server.resourceUpdated("file:///other");
+    server.resourceUpdated("file:///a");
     for await (const change of watch) {
       expect(change).toEqual({ uri: "file:///a" });
       break;
@@ -154,8 +154,8 @@ describe.each(testMatrix({ server }))("$name", ({ connect, revision }) => {
     await using client = await connect();
     const changes = client.changes({ tools: true });
     await changes.ready;
-    server.notify.promptsChanged();
-    server.notify.toolsChanged();
+    server.listChanged("prompts");
+    server.listChanged("tools");
     for await (const change of changes) {
       expect(change).toEqual({ kind: "tools" });
       break;

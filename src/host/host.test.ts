@@ -453,8 +453,8 @@ describe("the lists of a host", () => {
       for await (const change of changes) seen.push(change);
     })();
     await changes.ready;
-    target.notify.resourceUpdated("stock://all");
-    target.notify.resourceUpdated("stock://other");
+    target.resourceUpdated("stock://all");
+    target.resourceUpdated("stock://other");
     await turn();
     expect(seen).toEqual([{ kind: "resource", uri: "stock://all", server: "shop" }]);
     link.cut();
@@ -463,7 +463,7 @@ describe("the lists of a host", () => {
     await turn();
     const lists = ["tools", "prompts", "resources"];
     expect(seen.slice(1).map(({ kind }) => kind)).toEqual([...lists, ...lists, "resource"]);
-    target.notify.resourceUpdated("stock://all");
+    target.resourceUpdated("stock://all");
     await turn();
     expect(seen.at(-1)).toMatchObject({ kind: "resource" });
     controller.abort();
@@ -784,14 +784,14 @@ describe("a host with a lock", () => {
 
   it("tells what a server spoke, so that it need not be found out", async () => {
     const lock = await lockOf(described("Looks"));
-    const eras: unknown[] = [];
+    const hints: unknown[] = [];
     const asked: Dial = (target, options) => {
-      eras.push(options?.revisionHint);
+      hints.push(options?.revisionHint);
       return dial(target, options);
     };
     await using host = open({ s: { target: described("Looks") } }, { lock }, asked);
     await host.settled();
-    expect(eras).toEqual(["modern"]);
+    expect(hints).toEqual(["2026-07-28"]);
   });
 });
 
@@ -853,7 +853,7 @@ describe("a host as a server", () => {
     expect(await take(changes, 1)).toEqual([{ kind: "tools" }]);
     await using watch = client.watch("stock://all");
     await watch.ready;
-    target.notify.resourceUpdated("stock://all");
+    target.resourceUpdated("stock://all");
     expect(await take(watch, 1)).toEqual([{ uri: "stock://all" }]);
   });
 

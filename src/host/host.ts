@@ -24,7 +24,7 @@ import { createDelivery } from "./delivery.ts";
 import { createHostService } from "./host-service.ts";
 import type { HostQuestionHandlers } from "./input-handlers.ts";
 import { createListings, createListWait, type Listings } from "./list-cache.ts";
-import { createLockGate, eraIn, type Locate, surfaceOf, toolsIn } from "./lock-check.ts";
+import { createLockGate, type Locate, revisionIn, surfaceOf, toolsIn } from "./lock-check.ts";
 import { createItemCalls, type ItemCalls } from "./resource-calls.ts";
 import { createResults, type ResultLimits } from "./results.ts";
 import { createServerRegistry } from "./server-registry.ts";
@@ -115,7 +115,7 @@ export function createHost(
       listTtlMs: options.listTtlMs ?? 60_000,
       options: { info, ...defined(options.connectOptions ?? {}) },
       objection: gate.objection,
-      era: (server) => eraIn(lock, server),
+      revisionHint: (server) => revisionIn(lock, server),
       questions: () => ({ ...options, ...(roots && { roots }) }),
     },
     tell: events.tell,

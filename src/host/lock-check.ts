@@ -6,7 +6,7 @@ import { lockedTarget, programChanges } from "../lock/launch.ts";
 import type { Lock, LockedServer, LockedTarget, ServerProgram, ServerSurface } from "../lock/lock.ts";
 import { McpError } from "../model/errors.ts";
 import type { CompletionRef } from "../model/prompt.ts";
-import { type Era, eraOf } from "../model/revision.ts";
+import type { Revision } from "../model/revision.ts";
 import { defined } from "../std/defined.ts";
 import { parseUriTemplate } from "../std/uri-template.ts";
 import { type HostTool, originalOf, qualify, toHostTool } from "./host-tool.ts";
@@ -25,9 +25,8 @@ export function toolsIn(lock: Lock | undefined, server: string): readonly HostTo
 }
 
 /** What a server spoke when it was approved. */
-export function eraIn(lock: Lock | undefined, server: string): Era | undefined {
-  const revision = serverIn(lock, server)?.revision;
-  return revision && eraOf(revision);
+export function revisionIn(lock: Lock | undefined, server: string): Revision | undefined {
+  return serverIn(lock, server)?.revision;
 }
 
 /** What was approved of a server. */

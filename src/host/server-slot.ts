@@ -5,7 +5,7 @@ import type { ConnectOptions } from "../connect/connect-options.ts";
 import type { ClientConnection, Dial } from "../connect/create-connect.ts";
 import { isProgram } from "../connect/target.ts";
 import { McpError } from "../model/errors.ts";
-import type { Era } from "../model/revision.ts";
+import type { Revision } from "../model/revision.ts";
 import type { Change } from "../model/subscription.ts";
 import type { Tool } from "../model/tool.ts";
 import type { Clock } from "../std/clock.ts";
@@ -55,7 +55,7 @@ export interface ServerSlotContext {
   /** Why a server must not be connected to, if it must not. */
   objection(server: string, spec: ServerSpec): Promise<McpError | undefined>;
   /** What a server spoke last time, where that is known. */
-  era(server: string): Era | undefined;
+  revisionHint(server: string): Revision | undefined;
   /** Read whenever a connection is made: the roots may be others by then. */
   questions(): HostQuestionHandlers;
   onState(server: string, state: ConnectionState, before: ConnectionState): void;
@@ -128,9 +128,9 @@ const aliasOf = (server: string, tool: string): string => toAlias(qualify(server
 
 function optionsFor(name: string, spec: ServerSpec, context: ServerSlotContext): ConnectOptions {
   const { options, questions, clock } = context;
-  const era = context.era(name);
+  const revisionHint = context.revisionHint(name);
   return {
-    ...(era !== undefined && { revisionHint: era }),
+    ...(revisionHint !== undefined && { revisionHint }),
     ...options,
     ...defined(spec.connectOptions ?? {}),
     ...answersFor(name, questions(), trustOf(spec)),

@@ -28,13 +28,15 @@ export async function approveServer(lock: Lock, server: ServerSurface): Promise<
   return withServer(lock, server.name, await lockServer(server));
 }
 
-/** A lock without these tools of a server; without names, without the server. */
-export function forget(lock: Lock, server: string, ...tools: readonly string[]): Lock {
+/** A lock without a server. */
+export function forgetServer(lock: Lock, server: string): Lock {
+  return { ...lock, servers: toRecord(Object.entries(lock.servers).filter(([name]) => name !== server)) };
+}
+
+/** A lock without these tools of a server. */
+export function forgetTools(lock: Lock, server: string, ...tools: readonly string[]): Lock {
   const before = memberOf(lock.servers, server);
   if (before === undefined) return lock;
-  if (tools.length === 0) {
-    return { ...lock, servers: toRecord(Object.entries(lock.servers).filter(([name]) => name !== server)) };
-  }
   const kept = Object.entries(before.tools).filter(([name]) => !tools.includes(name));
   return withServer(lock, server, { ...before, tools: toRecord(kept) });
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
 import { revisions } from "../model/revision.ts";
 import type { Tool } from "../model/tool.ts";
-import { approveServer, approveTools, createLock, forget } from "./approve.ts";
+import { approveServer, approveTools, createLock, forgetServer, forgetTools } from "./approve.ts";
 import { diffLock, isLockClean, lockVerdict } from "./diff-lock.ts";
 import { formatLock } from "./format-lock.ts";
 import { formatLockDiff } from "./format-lock-diff.ts";
@@ -349,10 +349,10 @@ describe("approving", () => {
 
   it("is taken back by forgetting", async () => {
     const lock = await createLock([shop, { name: "mail", tools: [] }]);
-    expect(await lockVerdict(forget(lock, "shop", "buy"), "shop", buy)).toBe("unknown");
-    expect(await lockVerdict(forget(lock, "shop", "buy"), "shop", sell)).toBe("approved");
-    expect(Object.keys(forget(lock, "shop").servers)).toEqual(["mail"]);
-    expect(forget(lock, "nobody", "buy")).toBe(lock);
+    expect(await lockVerdict(forgetTools(lock, "shop", "buy"), "shop", buy)).toBe("unknown");
+    expect(await lockVerdict(forgetTools(lock, "shop", "buy"), "shop", sell)).toBe("approved");
+    expect(Object.keys(forgetServer(lock, "shop").servers)).toEqual(["mail"]);
+    expect(forgetTools(lock, "nobody", "buy")).toBe(lock);
     expect(await lockVerdict(lock, "shop", buy)).toBe("approved");
   });
 

@@ -1,5 +1,5 @@
 /// <reference path="../index.ts" preserve="true" />
-export { approveServer, approveTools, createLock, forget } from "./approve.ts";
+export { approveServer, approveTools, createLock, forgetServer, forgetTools } from "./approve.ts";
 export {
   type ChangedServer,
   type DetailChange,

@@ -49,10 +49,10 @@ describe("changes that processes share", () => {
     expect(first.notes).toEqual([
       ["notifications/subscriptions/acknowledged", { notifications: { ...all, resourceSubscriptions: ["a://1"] } }],
     ]);
-    a.notify.toolsChanged();
-    a.notify.resourceUpdated("a://1");
+    a.listChanged("tools");
+    a.resourceUpdated("a://1");
     await settled();
-    b.notify.promptsChanged();
+    b.listChanged("prompts");
     await settled();
     expect(first.heard()).toEqual([changed("tools", 1), updated("a://1", 2), changed("prompts", 3)]);
     expect(second.heard()).toEqual([changed("tools", 1), changed("prompts", 3)]);
@@ -70,7 +70,7 @@ describe("changes that processes share", () => {
 
   it("are refused when they are not advertised, as without others", () => {
     const server = createServer({ name: "shop", version: "1", store: memoryStore() });
-    expect(() => server.notify.toolsChanged()).toThrow("does not advertise tools.listChanged");
+    expect(() => server.listChanged("tools")).toThrow("does not advertise tools.listChanged");
   });
 
   it("are heard no more by who left, and the store is left alone when nobody listens", async () => {
@@ -88,13 +88,13 @@ describe("changes that processes share", () => {
     abort.abort("bye");
     expect(await outcome).toEqual({ kind: "complete", result: {} });
     await settled();
-    b.notify.toolsChanged();
+    b.listChanged("tools");
     await settled();
     expect(heard()).toEqual([]);
     expect(reads).toBe(0);
     const again = listen(a);
     await settled();
-    b.notify.promptsChanged();
+    b.listChanged("prompts");
     await settled();
     expect(again.heard()).toEqual([changed("prompts", 2)]);
   });
@@ -104,17 +104,17 @@ describe("changes that processes share", () => {
     const { abort, outcome, heard } = listen(a);
     abort.abort("bye");
     expect(await outcome).toEqual({ kind: "complete", result: {} });
-    b.notify.toolsChanged();
+    b.listChanged("tools");
     await settled();
     expect(heard()).toEqual([]);
   });
 
   it("that followed a position are told first, and none twice", async () => {
     const { a, b, settled } = pair();
-    for (const change of [a.notify.toolsChanged, a.notify.promptsChanged, a.notify.resourcesChanged]) change();
+    for (const list of ["tools", "prompts", "resources"] as const) a.listChanged(list);
     await settled();
     const { heard, notes } = listen(b, all, { "plugbay/after": 1 });
-    a.notify.toolsChanged();
+    a.listChanged("tools");
     await settled();
     expect(notes[0]?.[0]).toBe("notifications/subscriptions/acknowledged");
     expect(heard()).toEqual([changed("prompts", 2), changed("resources", 3), changed("tools", 4)]);
@@ -125,7 +125,7 @@ describe("changes that processes share", () => {
 
   it("that are known no longer may be anything", async () => {
     const { a, b, settled, store } = pair();
-    for (let n = 0; n < 4; n++) a.notify.toolsChanged();
+    for (let n = 0; n < 4; n++) a.listChanged("tools");
     await settled();
     await store.streams.trim("changes", 3);
     const lost = { "plugbay/lost": true };
@@ -140,14 +140,14 @@ describe("changes that processes share", () => {
     const forgotten = listen(b, { toolsListChanged: true }, { "plugbay/after": 99 });
     await settled();
     expect(forgotten.heard()).toEqual([changed("tools", 4, lost)]);
-    a.notify.toolsChanged();
+    a.listChanged("tools");
     await settled();
     expect(heard().slice(3)).toEqual([changed("tools", 5)]);
   });
 
   it("take no account of a position that is none", async () => {
     const { a, settled } = pair();
-    a.notify.toolsChanged();
+    a.listChanged("tools");
     await settled();
     for (const after of ["1", -1, 0.5, null]) {
       const { heard, abort } = listen(a, all, { "plugbay/after": after });
@@ -163,13 +163,13 @@ describe("changes that processes share", () => {
     await settled();
     const { append, read } = store.streams;
     Object.assign(store.streams, { append: () => Promise.reject(new Error("away")) });
-    a.notify.toolsChanged();
+    a.listChanged("tools");
     await settled();
     expect(here.heard()).toEqual([["notifications/tools/list_changed", { _meta: {} }]]);
     // An hour, in which the store is tried again and again.
     await clock.advanceAsync(3_600_000);
-    a.notify.promptsChanged();
-    a.notify.toolsChanged();
+    a.listChanged("prompts");
+    a.listChanged("tools");
     await clock.advanceAsync(10_000);
     expect(there.heard()).toEqual([]);
     expect(here.heard()).toHaveLength(2);
@@ -190,7 +190,7 @@ describe("changes that processes share", () => {
     await settled();
     const { publish } = store.topics;
     Object.assign(store.topics, { publish: () => Promise.reject(new Error("away")) });
-    a.notify.toolsChanged();
+    a.listChanged("tools");
     await settled();
     expect(there.heard()).toEqual([]);
     Object.assign(store.topics, { publish });
@@ -205,7 +205,7 @@ describe("changes that processes share", () => {
     await settled();
     const { append } = store.streams;
     Object.assign(store.streams, { append: () => Promise.reject(new Error("away")) });
-    for (let count = 0; count <= 20_001; count++) a.notify.resourceUpdated(`b://${count}`);
+    for (let count = 0; count <= 20_001; count++) a.resourceUpdated(`b://${count}`);
     await clock.advanceAsync(5_000);
     Object.assign(store.streams, { append });
     await clock.advanceAsync(1_000);
@@ -225,7 +225,7 @@ describe("changes that processes share", () => {
     await settled();
     const { append } = store.streams;
     Object.assign(store.streams, { append: () => Promise.reject(new Error("away")) });
-    a.notify.toolsChanged();
+    a.listChanged("tools");
     await settled();
     Object.assign(store.streams, { append });
     await a.close();
@@ -241,7 +241,7 @@ describe("changes that processes share", () => {
     void a(makeCall("subscriptions/listen", { notifications: all }, { notify }).call);
     const { heard } = listen(a);
     await settled();
-    a.notify.toolsChanged();
+    a.listChanged("tools");
     await settled();
     expect(heard()).toEqual([changed("tools", 1)]);
     expect(faults.length).toBe(1);
@@ -252,7 +252,7 @@ describe("changes that processes share", () => {
     const { heard } = listen(a);
     await settled();
     await a.close();
-    b.notify.toolsChanged();
+    b.listChanged("tools");
     await settled();
     expect(heard()).toEqual([]);
   });
@@ -267,15 +267,15 @@ describe("changes of one process without a store", () => {
 
   it("are not kept before somebody listens, and all of them from then on", async () => {
     const { clock, server } = alone();
-    for (let count = 0; count < 3; count++) server.notify.toolsChanged();
+    for (let count = 0; count < 3; count++) server.listChanged("tools");
     await clock.advanceAsync(0);
     const { heard, abort } = listen(server);
     // Before the listener is told that it listens.
-    server.notify.promptsChanged();
+    server.listChanged("prompts");
     await clock.advanceAsync(0);
     expect(heard()).toEqual([changed("prompts", 1)]);
     abort.abort("gone");
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await clock.advanceAsync(0);
     const back = listen(server, all, { "plugbay/after": 1 });
     await clock.advanceAsync(0);
@@ -285,7 +285,7 @@ describe("changes of one process without a store", () => {
   it("are kept up to a bound: who was away for longer hears that anything may have changed", async () => {
     const { clock, server } = alone();
     listen(server);
-    for (let count = 0; count < 2_000; count++) server.notify.resourceUpdated(`a://${count}`);
+    for (let count = 0; count < 2_000; count++) server.resourceUpdated(`a://${count}`);
     await clock.advanceAsync(0);
     const { heard } = listen(server, { toolsListChanged: true }, { "plugbay/after": 1 });
     await clock.advanceAsync(0);
@@ -298,11 +298,11 @@ describe("changes of one process without a store", () => {
     const server = createServer({ name: "shop", version: "1", listChanged: true, tools: {}, clock, store });
     const [first, second] = [listen(server), listen(server)];
     await clock.advanceAsync(0);
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await clock.advanceAsync(0);
     expect([first.heard(), second.heard()]).toEqual([[changed("tools", 1)], [changed("tools", 1)]]);
     first.abort.abort("gone");
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await clock.advanceAsync(0);
     expect([first.heard().length, second.heard().length]).toEqual([1, 2]);
     // What one request writes to a store, no other could wait for.

@@ -67,12 +67,12 @@ describe("listen", () => {
     outcome.then(() => {
       ended = true;
     });
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await turn();
     expect(ended).toBe(false);
     abort.abort("bye");
     expect(await outcome).toEqual({ kind: "complete", result: {} });
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await turn();
     expect(heard()).toEqual([changed("tools")]);
   });
@@ -88,11 +88,11 @@ describe("listen", () => {
     const tools = listen(server, { toolsListChanged: true });
     const one = listen(server, { resourceSubscriptions: ["a://1", "a://1"] });
     const two = listen(server, { promptsListChanged: true, resourceSubscriptions: ["a://2"] });
-    server.notify.toolsChanged();
-    server.notify.promptsChanged();
-    server.notify.resourcesChanged();
-    server.notify.resourceUpdated("a://1");
-    server.notify.resourceUpdated("a://2");
+    server.listChanged("tools");
+    server.listChanged("prompts");
+    server.listChanged("resources");
+    server.resourceUpdated("a://1");
+    server.resourceUpdated("a://2");
     await turn();
     expect(tools.heard()).toEqual([changed("tools")]);
     expect(one.heard()).toEqual([updated("a://1")]);
@@ -163,9 +163,9 @@ describe("a change of a list", () => {
   it("is told by the author, too", async () => {
     const server = shop();
     const { heard } = listen(server);
-    server.notify.toolsChanged();
-    server.notify.promptsChanged();
-    server.notify.resourcesChanged();
+    server.listChanged("tools");
+    server.listChanged("prompts");
+    server.listChanged("resources");
     await turn();
     expect(heard()).toEqual([changed("tools"), changed("prompts"), changed("resources")]);
   });
@@ -173,14 +173,14 @@ describe("a change of a list", () => {
 
 describe("announcing", () => {
   it("C47: a resource nobody watches is no error", () => {
-    expect(() => shop().notify.resourceUpdated("a://1")).not.toThrow();
+    expect(() => shop().resourceUpdated("a://1")).not.toThrow();
   });
 
   it.each<[string, (server: Server) => void, Partial<ServerOptions>, string]>([
-    ["tools", ({ notify }) => notify.toolsChanged(), { listChanged: false }, "tools.listChanged"],
-    ["prompts", ({ notify }) => notify.promptsChanged(), { listChanged: false }, "prompts.listChanged"],
-    ["resources", ({ notify }) => notify.resourcesChanged(), { listChanged: false }, "resources.listChanged"],
-    ["a resource", ({ notify }) => notify.resourceUpdated("a://1"), { subscribe: false }, "resources.subscribe"],
+    ["tools", ({ listChanged }) => listChanged("tools"), { listChanged: false }, "tools.listChanged"],
+    ["prompts", ({ listChanged }) => listChanged("prompts"), { listChanged: false }, "prompts.listChanged"],
+    ["resources", ({ listChanged }) => listChanged("resources"), { listChanged: false }, "resources.listChanged"],
+    ["a resource", ({ resourceUpdated }) => resourceUpdated("a://1"), { subscribe: false }, "resources.subscribe"],
   ])(
     "C46: %s throws when the server does not advertise it, and says nothing",
     async (_, announce, options, missing) => {
@@ -195,7 +195,7 @@ describe("announcing", () => {
 
   it("C46: throws for a group the server does not have", () => {
     const server = createServer({ ...info, listChanged: true, subscribe: true });
-    expect(() => server.notify.toolsChanged()).toThrow("does not advertise tools.listChanged");
-    expect(() => server.notify.resourceUpdated("a://1")).toThrow("does not advertise resources.subscribe");
+    expect(() => server.listChanged("tools")).toThrow("does not advertise tools.listChanged");
+    expect(() => server.resourceUpdated("a://1")).toThrow("does not advertise resources.subscribe");
   });
 });

@@ -32,7 +32,7 @@ export {
   prompt,
 } from "./prompt.ts";
 export { type ResourceDefinition, type ResourceOptions, type ResourceReturn, resource } from "./resource.ts";
-export { type Announcements, type Collection, createServer, type Server } from "./server.ts";
+export { type Collection, createServer, type Server } from "./server.ts";
 export type { TaskMode, TaskOptions } from "./tasks/task-record.ts";
 export {
   type ToolDefinition,

@@ -11,7 +11,7 @@ import { createDeadlines } from "../std/deadlines.ts";
 import { defined } from "../std/defined.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import type { Store } from "../store/store.ts";
-import { type Changes, createChanges, type ListKind } from "./changes.ts";
+import { createChanges, type ListKind } from "./changes.ts";
 import { noCompletion } from "./completion.ts";
 import { findFlaw, kit, type Provable } from "./definition.ts";
 import { createDispatch, createNotificationHandler, guarded, type Handlers } from "./dispatcher.ts";
@@ -42,14 +42,6 @@ export interface Collection<D> {
   remove(name: string): boolean;
 }
 
-/** Tells subscribers what changed. Throws `unsupported` when the server was not created with the option it needs. */
-export interface Announcements {
-  toolsChanged(): void;
-  promptsChanged(): void;
-  resourcesChanged(): void;
-  resourceUpdated(uri: string): void;
-}
-
 /**
  * One MCP server: a function from calls to outcomes, with means to change it.
  *
@@ -63,7 +55,16 @@ export interface Server<T extends ToolTypes = ToolTypes> extends Typed<T> {
   readonly prompts: Collection<PromptDefinition>;
   /** By URI or template. */
   readonly resources: Omit<Collection<ResourceDefinition>, "add"> & { add(definition: ResourceDefinition): void };
-  readonly notify: Announcements;
+  /**
+   * Tells clients that a list has changed; `add` and `remove` do that themselves.
+   * Throws `unsupported` when the server was created without `listChanged`.
+   */
+  listChanged(list: "tools" | "prompts" | "resources"): void;
+  /**
+   * Tells clients that subscribe to a resource that it has changed. Throws
+   * `unsupported` when the server was created without `subscribe`.
+   */
+  resourceUpdated(uri: string): void;
   /**
    * Tells the client that was asked to open a page (`ctx.askUrl`, with an
    * `elicitationId` of your own) that its user is done there: for a callback that
@@ -172,7 +173,8 @@ export function createServer<const T extends ToolDefinitions = Record<never, nev
       add: resources.define,
       remove: resources.remove,
     },
-    notify: announcements(changes),
+    listChanged: (list: "tools" | "prompts" | "resources") => changes.announce({ kind: list }),
+    resourceUpdated: (uri: string) => changes.announce({ kind: "resource", uri }),
     completeElicitation: env.completeElicitation,
     store: env.isShared ? env.store.load : undefined,
     [bare]: core,
@@ -252,15 +254,6 @@ function collection<D>(box: Box<D>, faults: ErrorReporter, method: Method): Coll
       void findFlaw(box.get(name)?.schemas ?? []).then((flaw) => flaw && faults.failureOf(flaw, method, name));
     },
     remove: box.remove,
-  };
-}
-
-function announcements({ announce }: Changes): Announcements {
-  return {
-    toolsChanged: () => announce({ kind: "tools" }),
-    promptsChanged: () => announce({ kind: "prompts" }),
-    resourcesChanged: () => announce({ kind: "resources" }),
-    resourceUpdated: (uri) => announce({ kind: "resource", uri }),
   };
 }
 

@@ -55,7 +55,7 @@ describe("an unknown option", () => {
     ["resource", 'resource "a://b"', "mimetype", "mimeType"],
     ["resource", 'resource "a://b"', "ttl", "ttlMs"],
     ["createServer", "createServer", "instruction", "instructions"],
-    ["createServer", "createServer", "middleware", "use"],
+    ["createServer", "createServer", "use", "middleware"],
     ["createServer", "createServer", "tool", "tools"],
     ["createServer", "createServer", "onerror", "onError"],
   ] as const)("of %s is refused: %s has no %s (T5)", (kind, owner, name, meant) => {

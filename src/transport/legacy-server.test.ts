@@ -44,7 +44,7 @@ describe("a second initialize on one channel", () => {
 
     const heard = client.heard.length;
     expect(await client.request("tools/call", { name: "log", arguments: {} })).toMatchObject(said("logged"));
-    server.notify.resourceUpdated(uri);
+    server.resourceUpdated(uri);
     await settled();
     expect(client.heard).toHaveLength(heard + 1);
   });

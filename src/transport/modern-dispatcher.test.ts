@@ -178,10 +178,10 @@ describe("listening", () => {
     client.say(listen(1, { toolsListChanged: true }), listen("b", { resourceSubscriptions: ["file:///a"] }));
     await settled();
     const before = client.heard.length;
-    server.notify.toolsChanged();
-    server.notify.promptsChanged();
-    server.notify.resourceUpdated("file:///a");
-    server.notify.resourceUpdated("file:///other");
+    server.listChanged("tools");
+    server.listChanged("prompts");
+    server.resourceUpdated("file:///a");
+    server.resourceUpdated("file:///other");
     await settled();
     expect(client.heard.slice(before)).toEqual([
       tagged(1, "notifications/tools/list_changed"),
@@ -193,8 +193,8 @@ describe("listening", () => {
     const server = rich();
     const { client, settled } = serve(server);
     await client.request("tools/list", modern());
-    server.notify.toolsChanged();
-    server.notify.resourceUpdated("file:///a");
+    server.listChanged("tools");
+    server.resourceUpdated("file:///a");
     await settled();
     expect(client.heard).toHaveLength(1);
   });
@@ -205,7 +205,7 @@ describe("listening", () => {
     client.say(listen(1, { toolsListChanged: true }), listen(2, { toolsListChanged: true }));
     await settled();
     const before = client.heard.length;
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await settled();
     const told = client.heard.slice(before);
     expect(told).toHaveLength(3);
@@ -225,7 +225,7 @@ describe("listening", () => {
     await settled();
     client.notify("notifications/cancelled", { requestId: 1 });
     await settled();
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await settled();
     expect(client.heard).toHaveLength(1);
   });

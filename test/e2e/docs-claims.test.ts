@@ -141,7 +141,7 @@ describe("docs/errors.md", () => {
     const unsupported = { code: "unsupported" };
     await expect(client.listPrompts()).rejects.toMatchObject(unsupported);
     await expect(client.tasks.list()).rejects.toMatchObject(unsupported);
-    expect(() => server.notify.toolsChanged()).toThrow(expect.objectContaining(unsupported));
+    expect(() => server.listChanged("tools")).toThrow(expect.objectContaining(unsupported));
     await expect(Promise.resolve().then(() => client.setRoots([]))).rejects.toMatchObject(unsupported);
     const { connect } = await import("../../src/connect/web.ts");
     await expect(connect("node server.js")).rejects.toMatchObject(unsupported);

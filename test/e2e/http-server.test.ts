@@ -416,7 +416,7 @@ it("C107: what one session has set, another does not see", async () => {
   const streams = [await quiet.get(), await loud.get()] as const;
   const answers = [await quiet.post(callOf(2, "count", { n: 1 })), await loud.post(callOf(2, "count", { n: 1 }))];
   expect(answers.map(({ messages }) => messages.length)).toEqual([1, 2]);
-  service.server.notify.resourceUpdated("test://watched");
+  service.server.resourceUpdated("test://watched");
   await streams[1].messages.find(({ method }) => method === "notifications/resources/updated");
   await quiet.post(ping);
   expect(streams[0].messages.items).toEqual([]);
@@ -706,7 +706,7 @@ describe("edges 32 and 33: subscriptions", () => {
     );
     await Promise.all(streams.map(({ messages }) => messages.count(1)));
     await other.request(modernCall(9, "count", { n: 2 }, { [metaKeys.logLevel]: "info" }));
-    server.notify.resourceUpdated("test://watched");
+    server.resourceUpdated("test://watched");
     server.tools.remove("bump");
     for (const [index, id] of [1, "1"].entries()) {
       const messages = await streams[index]?.messages.count(2);

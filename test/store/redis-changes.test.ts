@@ -51,10 +51,10 @@ describe.skipIf(redisProgram === undefined)("changes, while Redis is away", () =
     await using listening = listen(other.server);
     await vi.waitFor(() => expect(listening.notes).toHaveLength(1), patiently);
     await leave();
-    for (const uri of uris) one.server.notify.resourceUpdated(uri);
+    for (const uri of uris) one.server.resourceUpdated(uri);
     // Given up more than once: the outage is longer than the patience of the store.
     await vi.waitFor(() => expect(onError.mock.calls.length).toBeGreaterThanOrEqual(2), patiently);
-    one.server.notify.resourceUpdated("shop://0");
+    one.server.resourceUpdated("shop://0");
     expect(listening.heard().size).toBe(0);
     await comeBack();
     await vi.waitFor(() => expect([...listening.heard()].toSorted()).toEqual(uris.toSorted()), patiently);

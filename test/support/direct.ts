@@ -1,3 +1,5 @@
+// Loaded here, so that nothing in a test waits for it by chance.
+import "../../src/server/lazy-parts.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import type { Failure } from "../../src/model/errors.ts";
 import type { Question } from "../../src/model/input.ts";

@@ -1,3 +1,5 @@
+// Loaded here, so that nothing in a test waits for it by chance.
+import "../../src/server/lazy-parts.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import { metaKeys } from "../../src/model/meta.ts";
 import type { Revision } from "../../src/model/revision.ts";

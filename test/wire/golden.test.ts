@@ -121,7 +121,7 @@ async function play(
 
   const watch = client.watch("stock://A");
   await watch.ready;
-  server.notify.resourceUpdated("stock://A");
+  server.resourceUpdated("stock://A");
   await watch[Symbol.asyncIterator]().next();
   await watch[Symbol.asyncDispose]();
   await settled();

@@ -19,7 +19,7 @@ export interface DpopOptions {
   /** Where used proofs are kept, so that no process takes one twice. Default: in memory. */
   readonly store?: Store | Promise<Store> | undefined;
   /** How old a proof may be, and how far ahead its clock. Default 60 s. */
-  readonly maxAgeS?: number | undefined;
+  readonly maxAgeMs?: number | undefined;
 }
 
 /** A token that is taken so far, and how it came. */
@@ -40,18 +40,18 @@ interface PossessionOptions extends DpopOptions {
 }
 
 export function createPossessionCheck(options: PossessionOptions): CheckPossession {
-  const { required = false, nonce = false, maxAgeS = 60, resource, now } = options;
+  const { required = false, nonce = false, maxAgeMs = 60_000, resource, now } = options;
   const store = options.store ?? memoryProofs(now);
   const nonces = nonce === false ? undefined : createDpopNonces(nonce === true ? undefined : nonce, now);
 
   const checkProof = async (jkt: string, { token, http }: Presented): Promise<AuthRejection | undefined> => {
-    const proof = await readProof({ http, resource, token, jkt, maxAgeS, nowS: now() / 1_000 });
+    const proof = await readProof({ http, resource, token, jkt, maxAgeS: maxAgeMs / 1_000, nowS: now() / 1_000 });
     if (!proof.ok) return refuse("invalid_dpop_proof", proof.problem);
     if (nonces !== undefined && !(await nonces.accepts(proof.nonce))) {
       const headers = { "dpop-nonce": await nonces.current(), "cache-control": "no-store" };
       return { ...refuse("use_dpop_nonce", "the proof needs the nonce of this server"), headers };
     }
-    const isFirst = await claimProof(await store, await nameOf(jkt, proof.jti), 2_000 * maxAgeS);
+    const isFirst = await claimProof(await store, await nameOf(jkt, proof.jti), 2 * maxAgeMs);
     return isFirst ? undefined : refuse("invalid_dpop_proof", "the proof was used before");
   };
 

@@ -36,7 +36,7 @@ export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extend
   /** How long an answer may be used again, so that a revoked token still works. Default 30 s; 0 is off. */
   readonly cacheTtlMs?: number | undefined;
   /** How far clocks may differ. Default 60 s. */
-  readonly clockToleranceS?: number | undefined;
+  readonly clockToleranceMs?: number | undefined;
   /** Whether the issuer may name hosts on a private network, besides those named here. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
   /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
@@ -51,7 +51,7 @@ const optionNames: OptionNames<IntrospectionOptions> = {
   clientSecret: true,
   audience: true,
   cacheTtlMs: true,
-  clockToleranceS: true,
+  clockToleranceMs: true,
   allowPrivateNetwork: true,
   toPrincipal: true,
 };
@@ -163,11 +163,17 @@ function createAsking(
 }
 
 function judge(response: IntrospectionResponse, options: IntrospectionOptions<ClaimsSchema>, nowS: number): Verified {
-  const { issuer, endpoint, audience, clockToleranceS = 60, toPrincipal: principalOf = defaultPrincipal } = options;
+  const {
+    issuer,
+    endpoint,
+    audience,
+    clockToleranceMs = 60_000,
+    toPrincipal: principalOf = defaultPrincipal,
+  } = options;
   const { active, exp, nbf, iss = issuer ?? endpoint, aud = [], ...rest } = response;
   if (active !== true) return no("the token is not active");
-  if (exp !== undefined && exp + clockToleranceS <= nowS) return no("the token has expired");
-  if (nbf !== undefined && nbf - clockToleranceS > nowS) return no("the token is not valid yet");
+  if (exp !== undefined && exp + clockToleranceMs / 1_000 <= nowS) return no("the token has expired");
+  if (nbf !== undefined && nbf - clockToleranceMs / 1_000 > nowS) return no("the token is not valid yet");
   if (issuer !== undefined && iss !== issuer) return no("the token is of another issuer");
   const wanted = [audience].flat();
   if (audience !== "any" && ![aud].flat().some((one) => wanted.includes(one)))

@@ -20,7 +20,7 @@ export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenAut
   /** How tokens may be signed. Default: everything with a public key. */
   readonly algorithms?: readonly string[] | undefined;
   /** How far clocks may differ. Default 60 s. */
-  readonly clockToleranceS?: number | undefined;
+  readonly clockToleranceMs?: number | undefined;
   /** Whether metadata and keys may be on a private network, besides those named here. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
   /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
@@ -33,7 +33,7 @@ const optionNames: OptionNames<JwtOptions> = {
   audience: true,
   jwks: true,
   algorithms: true,
-  clockToleranceS: true,
+  clockToleranceMs: true,
   allowPrivateNetwork: true,
   toPrincipal: true,
 };
@@ -60,7 +60,7 @@ export function createJwt<S extends ClaimsSchema = undefined>(
   options: JwtOptions<S>,
   means: Time & { readonly fetch: SafeFetch },
 ): Authenticator<CheckedAuth<S>> {
-  const { issuer, audience, jwks, algorithms = publicAlgorithms, clockToleranceS = 60 } = options;
+  const { issuer, audience, jwks, algorithms = publicAlgorithms, clockToleranceMs = 60_000 } = options;
   checkOptionNames("jwt", options, optionNames, { scopes: "requiredScopes" });
   checkOptions(options);
   const principalOf = options.toPrincipal ?? defaultPrincipal;
@@ -69,7 +69,7 @@ export function createJwt<S extends ClaimsSchema = undefined>(
     issuer,
     audience: [audience].flat(),
     algorithms: [...algorithms],
-    clockTolerance: clockToleranceS,
+    clockTolerance: clockToleranceMs / 1_000,
     requiredClaims: ["exp"],
     currentDate: new Date(means.now()),
   });
@@ -80,7 +80,7 @@ export function createJwt<S extends ClaimsSchema = undefined>(
       if (decodeJwt(token).iss !== issuer) return no("the token is of another issuer");
       const { payload, protectedHeader } = await verifyWith(keys, token, rules());
       if (!isAccessToken(protectedHeader.typ)) return no("the token is no access token");
-      if ((payload.iat ?? 0) > means.now() / 1_000 + clockToleranceS) return no("the token is not valid yet");
+      if ((payload.iat ?? 0) > means.now() / 1_000 + clockToleranceMs / 1_000) return no("the token is not valid yet");
       const auth = toAuth(payload, principalOf);
       return auth === undefined ? no("the token does not say whose it is") : { ok: true, auth };
     } catch (error) {

@@ -344,7 +344,7 @@ it("serves a real server", async () => {
   const [one, other] = [join(), join()];
   expect(await one.feed.subscribe(a)).toBeUndefined();
   server.tools.remove("first");
-  server.notify.resourceUpdated(a);
+  server.resourceUpdated(a);
   await settled();
   expect([...one.methods(), ...other.methods()].sort()).toEqual([updated, toolsChanged, toolsChanged].sort());
 });

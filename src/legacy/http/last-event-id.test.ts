@@ -100,7 +100,7 @@ describe.each(["memory", "store"] as const)("a Last-Event-ID that was never sent
     await eventually(() => expect(messagesOf(call)).toHaveLength(4));
     const again = await get(session, "0-12345");
     expect(said(again)).toEqual([truncated]);
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await eventually(() => expect(said(again)).toEqual([truncated, toolsChanged]));
   });
 
@@ -116,7 +116,7 @@ describe.each(["memory", "store"] as const)("a Last-Event-ID that was never sent
       const again = await get(session, later(prime, which));
       expect(said(again)[0]).toBe(truncated);
       const heard = said(again).length;
-      server.notify.toolsChanged();
+      server.listChanged("tools");
       // What was lost among changes is looked at again in a while.
       await clock.advanceAsync(10_000);
       await eventually(() => expect(said(again).slice(heard)).toEqual([toolsChanged]));

@@ -378,7 +378,7 @@ describe("C107: sessions do not share", () => {
     const streams = [get(quiet), get(loud)] as const;
     const calls = [post(callOf(3, "count", { n: 1 }), quiet), post(callOf(3, "count", { n: 1 }), loud)] as const;
     await settled();
-    server.notify.resourceUpdated("test://watched");
+    server.resourceUpdated("test://watched");
     await settled();
     expect(messagesOf(calls[0]).map(({ method }) => method)).toEqual([undefined]);
     expect(messagesOf(calls[1]).map(({ method }) => method)).toEqual(["notifications/message", undefined]);

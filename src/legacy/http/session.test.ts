@@ -40,8 +40,8 @@ describe("a session that was at rest", () => {
     const news = get(session);
     post(request(1, "resources/subscribe", { uri: "test://watched" }), session);
     await rest();
-    server.notify.resourceUpdated("test://watched");
-    server.notify.toolsChanged();
+    server.resourceUpdated("test://watched");
+    server.listChanged("tools");
     await settled();
     expect(messagesOf(news).map(({ method }) => method)).toEqual([
       "notifications/resources/updated",
@@ -49,7 +49,7 @@ describe("a session that was at rest", () => {
     ]);
     post(request(2, "resources/unsubscribe", { uri: "test://watched" }), session);
     await rest();
-    server.notify.resourceUpdated("test://watched");
+    server.resourceUpdated("test://watched");
     await settled();
     expect(messagesOf(news)).toHaveLength(2);
   });
@@ -99,13 +99,13 @@ describe("a session that was at rest", () => {
     const session = { "mcp-session-id": opened.sent?.headers["mcp-session-id"] ?? "" };
     const news = get(session);
     await rest();
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     expect(messagesOf(post(request(1, "tools/list"), session))).toMatchObject([{ error: { code: -32600 } }]);
     await rest();
     expect(messagesOf(news)).toEqual([]);
     post(notification("notifications/initialized"), session);
     await rest();
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await settled();
     expect(messagesOf(news)).toMatchObject([{ method: "notifications/tools/list_changed" }]);
   });
@@ -117,7 +117,7 @@ describe("a session that was at rest", () => {
     await rest();
     expect(send("DELETE", "", session).sent?.status).toBe(204);
     expect(news.sink?.state).toBe("ended");
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await settled();
     expect(messagesOf(news)).toEqual([]);
     expect(post(request(1, "ping"), session).sent?.status).toBe(404);

@@ -327,7 +327,7 @@ it("is what a server with a store gets, and what it announces reaches the client
   const reply = other.post(callOf(1, "echo"), session);
   await reply.begun;
   expect(messagesOf(reply)).toMatchObject([{ id: 1, result: { content: [{ text: "here" }] } }]);
-  one.server.notify.toolsChanged();
+  one.server.listChanged("tools");
   await eventually(() => expect(methods(news)).toEqual(["notifications/tools/list_changed"]));
   expect(messagesOf(news)[0]?.params).toEqual({});
   expect(ids(news).at(-1)).toMatch(/^n-1-0-[0-9a-f]{8}$/);

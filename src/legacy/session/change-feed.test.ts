@@ -34,7 +34,7 @@ describe("changed lists", () => {
     const greeted = serve(server);
     await greeted.client.request("initialize", hello("2025-11-25"));
     const ready = await serveLegacy(server);
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await ready.settled();
     expect(news(ready.client)).toEqual([listChanged("tools")]);
     expect(news(greeted.client)).toEqual([]);
@@ -55,7 +55,7 @@ describe("changed lists", () => {
     const server = changing();
     const { client, settled } = await serveLegacy(server);
     for (const uri of [a, "file:///b", "file:///c"]) await client.request("resources/subscribe", { uri });
-    server.notify.promptsChanged();
+    server.listChanged("prompts");
     await settled();
     expect(news(client)).toEqual([listChanged("prompts")]);
   });
@@ -65,8 +65,8 @@ describe("changed lists", () => {
     const { client, settled } = await serveLegacy(server);
     server.tools.add("late", tool({ run: () => "" }));
     await client.request("resources/subscribe", { uri: a });
-    server.notify.toolsChanged();
-    server.notify.resourcesChanged();
+    server.listChanged("tools");
+    server.listChanged("resources");
     await settled();
     expect(news(client)).toEqual([listChanged("resources")]);
   });
@@ -77,7 +77,7 @@ describe("changed lists", () => {
     client.say({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "first" } });
     client.end();
     await serving.ended;
-    server.notify.toolsChanged();
+    server.listChanged("tools");
     await settled();
     expect(news(client)).toEqual([]);
   });
@@ -121,11 +121,11 @@ describe("subscriptions", () => {
       const { client, settled } = await serveLegacy(server, { revision });
       const unknown = "weather://nowhere";
       expect(await client.request("resources/subscribe", { uri: unknown })).toMatchObject({ result: {} });
-      server.notify.resourceUpdated(unknown);
+      server.resourceUpdated(unknown);
       await settled();
       expect(news(client)).toEqual([updated(unknown)]);
       expect(await client.request("resources/unsubscribe", { uri: unknown })).toMatchObject({ result: {} });
-      server.notify.resourceUpdated(unknown);
+      server.resourceUpdated(unknown);
       await settled();
       expect(news(client)).toHaveLength(1);
     },
@@ -136,13 +136,13 @@ describe("subscriptions", () => {
     const { client, settled } = await serveLegacy(server);
     for (let i = 0; i < 3; i++)
       expect(await client.request("resources/subscribe", { uri: a })).toHaveProperty("result");
-    server.notify.resourceUpdated(a);
+    server.resourceUpdated(a);
     await settled();
     expect(news(client)).toEqual([updated(a)]);
     for (let i = 0; i < 2; i++) {
       expect(await client.request("resources/unsubscribe", { uri: a })).toHaveProperty("result");
     }
-    server.notify.resourceUpdated(a);
+    server.resourceUpdated(a);
     await settled();
     expect(news(client)).toHaveLength(1);
   });
@@ -151,12 +151,12 @@ describe("subscriptions", () => {
     const server = changing();
     const [one, other] = [await serveLegacy(server), await serveLegacy(server)];
     await one.client.request("resources/subscribe", { uri: a });
-    server.notify.resourceUpdated(a);
+    server.resourceUpdated(a);
     await one.settled();
     expect(news(one.client)).toHaveLength(1);
     expect(news(other.client)).toEqual([]);
     await one.serving.close();
-    server.notify.resourceUpdated(a);
+    server.resourceUpdated(a);
     await one.settled();
     expect(news(one.client)).toHaveLength(1);
   });
@@ -165,7 +165,7 @@ describe("subscriptions", () => {
     const server = changing();
     const { client, settled } = await serveLegacy(server);
     await client.request("resources/subscribe", { uri: a });
-    expect(() => server.notify.resourceUpdated("file:///other")).not.toThrow();
+    expect(() => server.resourceUpdated("file:///other")).not.toThrow();
     await settled();
     expect(news(client)).toEqual([]);
   });

@@ -324,7 +324,7 @@ describe("C111: a client that does not read", () => {
     const session = await open();
     await post(request(1, "resources/subscribe", { uri: "test://watched" }), session);
     await get(session);
-    for (let n = 0; n < 5_000; n++) server.notify.resourceUpdated("test://watched");
+    for (let n = 0; n < 5_000; n++) server.resourceUpdated("test://watched");
     await clock.advanceAsync(60_000);
     expect(onWarning).toHaveBeenCalledOnce();
     await clock.advanceAsync(3 * 1_800_000);
