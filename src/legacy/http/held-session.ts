@@ -1,6 +1,6 @@
 import type { Failure } from "../../model/errors.ts";
 import type { Auth } from "../../model/peer.ts";
-import type { ChangeNotification } from "../session/change-feed.ts";
+import type { ChangeNotification } from "../session/change-hub.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";

@@ -4,7 +4,7 @@ import type { StreamEvent } from "../../store/store.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";
 import type { HeartbeatListener } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
-import type { ChangeNotification } from "../session/change-feed.ts";
+import type { ChangeNotification } from "../session/change-hub.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "./event-frames.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import type { SessionRules } from "./session-rules.ts";

@@ -1,11 +1,8 @@
 import type { ServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import type { Failure } from "../../model/errors.ts";
-import { changeKeys, metaOf } from "../../model/meta.ts";
 import type { Auth, ClientInfo, ServerCapabilities } from "../../model/peer.ts";
-import { newest } from "../../model/revision.ts";
 import { createCall, type Service } from "../../model/service.ts";
 import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
@@ -73,13 +70,13 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
       filter,
       peer,
       abort,
-      tell({ method, params }) {
+      tell(method, params) {
         if (method === elicitationComplete) pages.delete(params.elicitationId);
         return tell(method, params);
       },
       began: () => endOlderThan(abort),
       ended: () => void listening.delete(abort),
-    }).begun;
+    });
   };
 
   return {
@@ -114,90 +111,52 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
 /** All lists there are. */
 export const allLists: ListenFilter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 
-/** A notification of the service that something changed, and where that stands among all changes. */
-export class ChangeNotification {
-  readonly method: string;
-  readonly params: JsonObject;
-  /** Undefined where the service does not count its changes. */
-  readonly position: number | undefined;
-  /** True when changes before it are known no longer. */
-  readonly lost: boolean;
-  #texts: Map<ServerCodec, string | undefined> | undefined;
-
-  constructor(method: string, params: JsonObject) {
-    const { [changeKeys.position]: position, [changeKeys.lost]: lost } = metaOf(params);
-    this.method = method;
-    this.params = params;
-    this.position = typeof position === "number" ? position : undefined;
-    this.lost = lost === true;
-  }
-
-  /** The message for clients of a revision, encoded once; undefined when they are not told of it. */
-  text(codec: ServerCodec): string | undefined {
-    this.#texts ??= new Map();
-    if (!this.#texts.has(codec)) this.#texts.set(codec, this.#encode(codec));
-    return this.#texts.get(codec);
-  }
-
-  #encode(codec: ServerCodec): string | undefined {
-    const params = codec.encodeNotification(this.method, this.params);
-    if (params === undefined) return undefined;
-    return encodeMessage({ kind: "notification", method: codec.notificationName(this.method), params });
-  }
-}
-
 export interface ListenOptions {
   readonly service: Service;
   readonly filter: ListenFilter;
   /** On whose behalf. */
-  readonly auth?: Auth | undefined;
-  /** The client, where there is one. Default: one of the newest revision. */
-  readonly peer?: ClientInfo | undefined;
-  /** What followed this position is told first. From now on when left out. */
-  readonly after?: number | undefined;
-  /** Ends it, as `stop` does. */
-  readonly abort?: LazyAbort;
+  readonly peer: ClientInfo;
+  /** Says from where on, to a service that counts its changes. From now on when left out. */
+  readonly meta?: JsonObject;
+  /** Ends it: nothing is told any more. */
+  readonly abort: LazyAbort;
   /** A promise means that the client is slow. */
-  tell(change: ChangeNotification): Promise<void> | undefined | void;
+  tell(method: string, params: JsonObject): Promise<void> | undefined;
   /** Hears that the service listens. */
   began?(): void;
   /** Hears that the service has ended it on its own. */
   ended?(): void;
 }
 
-export interface Listening {
-  /** Resolves when the service listens, or with the reason why not. */
-  readonly begun: Promise<Failure | undefined>;
-  /** Nothing is told any more. */
-  stop(): void;
-}
-
-/** Listens to a service that can say what followed a position. One that cannot tells what comes. */
-export function listenFrom({ service, filter, after, tell, began, ended, ...from }: ListenOptions): Listening {
-  const { auth, abort = new LazyAbort() } = from;
-  const begun = new Promise<Failure | undefined>((resolve) => {
+/** Listens to a service. Resolves when that listens, or with the reason why not. */
+export function listenFrom({
+  service,
+  filter,
+  peer,
+  meta = {},
+  abort,
+  ...hears
+}: ListenOptions): Promise<Failure | undefined> {
+  return new Promise((resolve) => {
     const call = createCall({
       method: "subscriptions/listen",
       params: { notifications: filter },
-      peer: from.peer ?? { revision: newest, capabilities: {}, ...(auth !== undefined && { auth }) },
-      meta: after === undefined ? {} : { [changeKeys.after]: after },
+      peer,
+      meta,
       abort,
       notify(method, params) {
         if (abort.aborted) return undefined;
-        if (method !== "notifications/subscriptions/acknowledged") {
-          return tell(new ChangeNotification(method, params)) ?? undefined;
-        }
-        began?.();
+        if (method !== "notifications/subscriptions/acknowledged") return hears.tell(method, params);
+        hears.began?.();
         resolve(undefined);
         return undefined;
       },
     });
     void settle(() => service(call)).then((failure) => {
       resolve(failure);
-      if (!abort.aborted) ended?.();
+      if (!abort.aborted) hears.ended?.();
     });
   });
-  return { begun, stop: () => abort.abort("nobody listens any more") };
 }
 
 /** Ids of pages that the user of a client was sent to, and may not be done with. */

@@ -4,8 +4,7 @@ import { gate } from "../../../test/support/served.ts";
 import type { ServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Call, Outcome, Service } from "../../model/service.ts";
-import type { ChangeNotification } from "./change-feed.ts";
-import { type ChangeListener, createChangeHub, type HubOptions } from "./change-hub.ts";
+import { type ChangeListener, type ChangeNotification, createChangeHub, type HubOptions } from "./change-hub.ts";
 
 const changed = "notifications/tools/list_changed";
 const updated = "notifications/resources/updated";

@@ -1,8 +1,46 @@
+import type { ServerCodec } from "../../codec/codec.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { Failure } from "../../model/errors.ts";
+import { changeKeys, metaOf } from "../../model/meta.ts";
 import type { Auth } from "../../model/peer.ts";
+import { newest } from "../../model/revision.ts";
 import type { Service } from "../../model/service.ts";
 import { isWanted, type ListenFilter, notificationToChange } from "../../model/subscription.ts";
-import { type ChangeNotification, type Listening, type ListenOptions, listenFrom } from "./change-feed.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
+import { listenFrom } from "./change-feed.ts";
+
+/** A notification of the service that something changed, and where that stands among all changes. */
+export class ChangeNotification {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** Undefined where the service does not count its changes. */
+  readonly position: number | undefined;
+  /** True when changes before it are known no longer. */
+  readonly lost: boolean;
+  #texts: Map<ServerCodec, string | undefined> | undefined;
+
+  constructor(method: string, params: JsonObject) {
+    const { [changeKeys.position]: position, [changeKeys.lost]: lost } = metaOf(params);
+    this.method = method;
+    this.params = params;
+    this.position = typeof position === "number" ? position : undefined;
+    this.lost = lost === true;
+  }
+
+  /** The message for clients of a revision, encoded once; undefined when they are not told of it. */
+  text(codec: ServerCodec): string | undefined {
+    this.#texts ??= new Map();
+    if (!this.#texts.has(codec)) this.#texts.set(codec, this.#encode(codec));
+    return this.#texts.get(codec);
+  }
+
+  #encode(codec: ServerCodec): string | undefined {
+    const params = codec.encodeNotification(this.method, this.params);
+    if (params === undefined) return undefined;
+    return encodeMessage({ kind: "notification", method: codec.notificationName(this.method), params });
+  }
+}
 
 /**
  * Listens to a service once for many sessions.
@@ -15,7 +53,20 @@ export interface ChangeHub {
   listen(options: HubOptions, listener: ChangeListener): SharedListening;
 }
 
-export type HubOptions = Pick<ListenOptions, "filter" | "auth" | "after">;
+export interface HubOptions {
+  readonly filter: ListenFilter;
+  /** On whose behalf. */
+  readonly auth?: Auth | undefined;
+  /** What followed this position is told first. From now on when left out. */
+  readonly after?: number | undefined;
+}
+
+interface Listening {
+  /** Resolves when the service listens, or with the reason why not. */
+  readonly begun: Promise<Failure | undefined>;
+  /** Nothing is told any more. */
+  stop(): void;
+}
 
 /** There may be very many: it is told by which of its calls. */
 export interface ChangeListener {
@@ -116,16 +167,21 @@ class Topic {
   }
 
   #call(after: number | undefined, tell: (change: ChangeNotification) => void, ended: () => void): Listening {
-    return listenFrom({
+    const abort = new LazyAbort();
+    const auth = this.#auth;
+    const begun = listenFrom({
       service: this.#service,
       filter: this.filter,
-      auth: this.#auth,
-      after,
-      tell: (change) => {
-        if (belongs(change, this.filter)) tell(change);
+      peer: { revision: newest, capabilities: {}, ...(auth !== undefined && { auth }) },
+      meta: after === undefined ? {} : { [changeKeys.after]: after },
+      abort,
+      tell: (method, params) => {
+        if (belongs(method, params, this.filter)) tell(new ChangeNotification(method, params));
+        return undefined;
       },
       ended,
     });
+    return { begun, stop: () => abort.abort("nobody listens any more") };
   }
 
   /** A member goes with the others when it has come as far as they have. */
@@ -179,7 +235,7 @@ class Member implements SharedListening {
 }
 
 /** A service may tell more than it was asked for, and would so tell some of it several times. */
-function belongs({ method, params }: ChangeNotification, filter: ListenFilter): boolean {
+function belongs(method: string, params: JsonObject, filter: ListenFilter): boolean {
   const change = notificationToChange(method, params);
   if (change === undefined) return true;
   // What was updated may be a part of what was subscribed to.

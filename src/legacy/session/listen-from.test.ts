@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { gate } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Call, Outcome, Service } from "../../model/service.ts";
-import { type ChangeNotification, type ListenOptions, listenFrom } from "./change-feed.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
+import { type ListenOptions, listenFrom } from "./change-feed.ts";
+import { ChangeNotification } from "./change-hub.ts";
 
 const filter = { toolsListChanged: true } as const;
 const changed = "notifications/tools/list_changed";
@@ -16,15 +18,19 @@ function listen(options: Partial<ListenOptions> = {}) {
   }) as Service;
   const heard: ChangeNotification[] = [];
   let ended = 0;
-  const listening = listenFrom({
+  const abort = new LazyAbort();
+  const begun = listenFrom({
     service,
     filter,
-    tell: (change) => void heard.push(change),
+    peer: { revision: "2026-07-28", capabilities: {} },
+    abort,
+    tell: (method, params) => void heard.push(new ChangeNotification(method, params)),
     ended() {
       ended++;
     },
     ...options,
   });
+  const listening = { begun, stop: () => abort.abort("over") };
   const call = calls[0] ?? expect.fail("nobody was called");
   const tell = (params: JsonObject = {}) => call.notify(changed, params);
   return { call, listening, heard, tell, end, ended: () => ended };
@@ -32,7 +38,10 @@ function listen(options: Partial<ListenOptions> = {}) {
 
 describe("listening from a position", () => {
   it("says where to begin, and on whose behalf", () => {
-    const { call } = listen({ after: 7, auth: { principal: "ann" } });
+    const { call } = listen({
+      meta: { "plugbay/after": 7 },
+      peer: { revision: "2026-07-28", capabilities: {}, auth: { principal: "ann" } },
+    });
     expect(call.meta).toEqual({ "plugbay/after": 7 });
     expect(call.params.notifications).toEqual(filter);
     expect(call.peer.auth).toEqual({ principal: "ann" });
