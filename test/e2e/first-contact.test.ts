@@ -130,7 +130,7 @@ describe("a web site", () => {
     if (!(error instanceof McpError)) throw new Error("there was no McpError", { cause: error });
     expect(error.code).toBe("invalid-response");
     expect(error.message).toMatch(
-      /^cannot connect to http:\/\/127\.0\.0\.1:\d+: .*"text\/html".*; is this the URL of an MCP server, .*; tried server\/discover \(\d+ ms: .*\), initialize 2025-11-25 \(\d+ ms: /,
+      /^cannot connect to http:\/\/127\.0\.0\.1:\d+: .*"text\/html".*; is this the URL of an MCP server, .*; tried server\/discover \(\d+ ms\), initialize 2025-11-25 \(\d+ ms\)/,
     );
     expect(error.message).not.toContain("secret");
   });

@@ -17,7 +17,7 @@ function compile(name: string, code: string, ...options: readonly string[]): str
 }
 
 const head = `
-import { apiKey, type Authenticator, basic, bearer, anyOf, introspection, jwt, none } from "plugbay/auth/server";
+import { apiKey, type Authenticator, basic, bearer, anyOf, introspection, jwt, anonymous } from "plugbay/auth/server";
 import { toNodeHandler, serveHttp, toFetchHandler } from "plugbay/http";
 import { createServer, type Middleware, prompt, requireAuth, resource, tool, withCall } from "plugbay/server";
 import { z } from "zod";
@@ -38,9 +38,9 @@ export const shop = createServer({
     maybe: tool({
       input: z.object({ n: z.number() }),
       output: z.object({ text: z.string() }),
-      run: ({ n }, { auth, peer }) => {
+      run: ({ n }, { auth, client }) => {
         const known: string | undefined = auth?.claims.tenant;
-        const same: string | undefined = peer.auth?.claims.tenant;
+        const same: string | undefined = client.auth?.claims.tenant;
         // @ts-expect-error there is no such claim
         auth?.claims.nothing;
         // @ts-expect-error it may be nobody
@@ -76,9 +76,9 @@ serve(apiKey({ verify: async (key) => ({ principal: key, claims: { tenant: "acme
 serve(apiKey({ keys: { ann: { hash: "hash", claims: { tenant: "acme" } } }, pepper }));
 serve(apiKey({ keys: { ann: { hash: "hash", claims: { any: 1 } }, bob: "hash" }, pepper, claims }));
 serve(basic({ users: { ann: { hash: "hash", claims: { tenant: "acme" } } } }));
-serve(anyOf(jwt({ ...base, claims }), bearer(() => undefined), none()));
+serve(anyOf(jwt({ ...base, claims }), bearer(() => undefined), anonymous()));
 serve((http) => ({ ok: true, auth: { principal: http.url, claims: { tenant: "acme" } } }));
-serve(none());
+serve(anonymous());
 export const own: Authenticator = () => ({ ok: true, auth: { principal: "ann", claims: { tenant: "acme" } } });
 export const known: Middleware = (next) => (call) =>
   next(withCall(call, { peer: { ...call.peer, auth: { principal: "ann", claims: { tenant: "acme" } } } }));
@@ -125,7 +125,7 @@ it("claims that are declared are typed in every handler, and wanted of everythin
 it("a server is not served by what does not give its claims, and the compiler says which", () => {
   const code = `${head + handlers}
     serveHttp(shop, { auth: jwt({ issuer: "https://login.example", audience: "https://shop.example/mcp" }) });
-    export const unused = [apiKey, basic, bearer, anyOf, introspection, toNodeHandler, none, toFetchHandler, withCall];
+    export const unused = [apiKey, basic, bearer, anyOf, introspection, toNodeHandler, anonymous, toFetchHandler, withCall];
     export type Unused = Authenticator | Middleware;
   `;
   const said = compile("auth-claims-missing", code);
