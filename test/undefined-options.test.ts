@@ -202,7 +202,7 @@ describe("an option that is undefined is as good as none", () => {
       signInTimeoutMs: undefined,
       signal: undefined,
       tokens: undefined,
-      scope: undefined,
+      scopes: undefined,
       dpop: undefined,
       allowPrivateNetwork: undefined,
       onEvent: undefined,

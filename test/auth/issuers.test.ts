@@ -207,7 +207,7 @@ describe("an issuer that is not what it seems", () => {
       "/register": { client_id: registered.client_id },
       "/token": { access_token: "stolen", token_type: "Bearer" },
     }));
-    const auth = oauth({ authorize: createUser().authorize, redirectUri, scope: "mcp:read" });
+    const auth = oauth({ authorize: createUser().authorize, redirectUri, scopes: ["mcp:read"] });
     await expect(connect(`${site.origin}/mcp`, { auth })).rejects.toMatchObject({
       data: { reason: "issuer-mismatch" },
     });

@@ -15,8 +15,8 @@ import { memoryTokens, type TokenStore } from "./token-store.ts";
 export interface AuthorizerOptions {
   /** Where tokens are kept. Default: in memory, until the process ends. */
   readonly tokens?: TokenStore | undefined;
-  /** Scopes to ask for, separated by blanks, in place of all that the server knows. */
-  readonly scope?: string | undefined;
+  /** Scopes to ask for, in place of all that the server knows. */
+  readonly scopes?: readonly string[] | undefined;
   /** Binds tokens to a key, so that nobody else can use them (DPoP). Default false. */
   readonly dpop?: boolean | undefined;
   /** Whether servers on private networks may be asked: all, or hosts by name. Default: only the server itself. */
@@ -43,7 +43,7 @@ export interface TokenAuthorizer extends Authorizer {
 
 /** Makes an authorizer of a way to a token. Each server has tokens of its own. */
 export function createAuthorizer(options: AuthorizerOptions, grant: Grant, platform: AuthPlatform): TokenAuthorizer {
-  const { tokens = memoryTokens(), scope, dpop = false, onEvent = () => {}, now = Date.now } = options;
+  const { tokens = memoryTokens(), scopes, dpop = false, onEvent = () => {}, now = Date.now } = options;
   const credentials = createCredentials(tokens);
   const sessions = new Map<string, Session>();
 
@@ -51,7 +51,7 @@ export function createAuthorizer(options: AuthorizerOptions, grant: Grant, platf
     const name = canonicalUrl(server);
     const known = sessions.get(name);
     if (known !== undefined) return known;
-    const wanted = scope === undefined ? undefined : readScopes(scope);
+    const wanted = scopes && [...new Set(scopes)];
     const fetch = safeFetchFor(server, options, platform);
     const session = createSession({ server, grant, credentials, fetch, wanted, dpop, now, onEvent: safely(onEvent) });
     sessions.set(name, session);
@@ -204,9 +204,11 @@ function notTaken({ origin }: URL, challenge: TokenChallenge): McpError {
 }
 
 function notEnough({ origin }: URL, { scope }: TokenChallenge): McpError {
-  const data = scope === undefined ? {} : { scope };
-  const lacks = scope === undefined ? "a scope" : `scope "${scope}"`;
-  return new McpError("forbidden", `the access token for ${origin} lacks ${lacks}; sign in again with it`, { data });
+  const scopes = readScopes(scope);
+  const lacks = scopes.length === 0 ? "a scope that the server needs" : `scope ${scopes.join(" ")}`;
+  return new McpError("forbidden", `the access token for ${origin} lacks ${lacks}; sign in again with it`, {
+    data: { scopes },
+  });
 }
 
 /** Lets one task after the other run. */

@@ -26,7 +26,7 @@ const expiring = (exp: number): Promise<string> =>
 describe("C132: client credentials", () => {
   it("get a token before the first request, and another one when it is refused", async () => {
     const { fetch, server, heard, to } = createWorld();
-    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s", scope: "x" });
+    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s", scopes: ["x"] });
     const attempts: unknown[] = [];
     await request(auth, server, (headers, attempt) => {
       attempts.push(headers.authorization);
@@ -107,7 +107,7 @@ describe("C132: client credentials", () => {
 
   it("may be widened", async () => {
     const { fetch, server, to } = createWorld();
-    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s", scope: "x" });
+    const auth = clientCredentials({ fetch, issuer, clientId: "a", clientSecret: "s", scopes: ["x"] });
     await request(auth, server, takesOr(challenge('Bearer error="insufficient_scope", scope="y"', 403), "t2"));
     expect(to("/token").map(({ fields }) => fields.scope)).toEqual(["x", "x y"]);
   });
@@ -201,7 +201,7 @@ describe("C133: a user of a company", () => {
 
   it("gets a token in two steps, and again when it is refused", async () => {
     const { fetch, server, to } = createWorld(company(issued));
-    await request(enterpriseManaged({ ...signedIn, fetch, scope: "x" }), server, takes("t2"));
+    await request(enterpriseManaged({ ...signedIn, fetch, scopes: ["x"] }), server, takes("t2"));
     expect(to("/exchange")).toHaveLength(2);
     expect(to("/exchange")[0]?.fields).toEqual({
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",

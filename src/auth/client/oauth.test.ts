@@ -389,7 +389,7 @@ describe("the client", () => {
     const { fetch, authorize } = world;
     const tokens = memoryTokens();
     const signIn = async (redirectUri: string, scope: string, token: string): Promise<void> => {
-      const auth = oauth({ fetch, authorize, redirectUri, scope, tokens: withoutTokens(tokens) });
+      const auth = oauth({ fetch, authorize, redirectUri, scopes: scope.split(" "), tokens: withoutTokens(tokens) });
       await request(auth, world.server, takes(token));
     };
     await signIn("http://127.0.0.1:4000/callback", "a b", "t1");
@@ -681,7 +681,7 @@ describe("scopes", () => {
       headers.authorization === undefined ? challenge("Bearer") : wants("b");
     await expect(request(auth, world.server, always)).rejects.toMatchObject({
       code: "forbidden",
-      data: { scope: "b" },
+      data: { scopes: ["b"] },
     });
     await expect(request(auth, world.server, always)).rejects.toMatchObject({ code: "forbidden" });
     expect(world.visited).toHaveLength(2);
