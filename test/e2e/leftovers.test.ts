@@ -8,11 +8,11 @@ import { run } from "./support/run.ts";
 const CALLS = 500;
 const most = 2_500;
 /**
- * Two requests and a form with a schema of its own; a stream of events that is kept for a client that comes back, within
+ * Two requests, a form with a schema of its own, and the outcome for a client that asks again; a stream of events that is kept for a client that comes back, within
  * `replayChars`; two signals of the platform, which it keeps.
  */
 const moreFor: Readonly<Record<string, number>> = {
-  "HTTP 2026-07-28, a question": 20_000,
+  "HTTP 2026-07-28, a question": 32_000,
   "HTTP 2025-11-25, progress": 4_000,
   "HTTP 2025-11-25, a question": 14_000,
   "a fetch handler": 7_500,
