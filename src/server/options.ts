@@ -135,7 +135,7 @@ const serverOptions: OptionNames<ServerOptions> = {
   now: true,
 };
 
-const otherNames: OtherNames = { use: "middleware", askTimeoutMs: "askTimeoutMs" };
+const otherNames: OtherNames = { use: "middleware" };
 
 /** Throws `invalid-definition` for options that do not exist, and for numbers that would quietly disable what they limit. */
 export function checkOptions(options: ServerOptions): void {
