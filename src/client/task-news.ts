@@ -133,7 +133,7 @@ export function isPassing(error: unknown): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** True for a failure with which the server says when to come again. A tool may fail so, too. */
+/** True for a failure with which the server says when to retry. A tool may fail so, too. */
 export function isPutOff(error: unknown): boolean {
   return error instanceof McpError && isObject(error.data) && typeof error.data.retryAfterMs === "number";
 }

@@ -48,7 +48,7 @@ export interface ResourceMetadata {
  * Finds out who sends a request, before anything else is done about it.
  *
  * A function of your own is one; what it has besides is optional. One that throws
- * could not tell: the client is asked to come again, and `onWarning` hears of it.
+ * could not tell: the client is told to retry later, and `onWarning` hears of it.
  * `A` is whom it finds: with which claims.
  */
 export interface Authenticator<A = Auth> {

@@ -35,7 +35,7 @@ export function createLoneRules(changes: Partial<SessionRules> = {}, told: Sessi
     hub: createChangeHub(service),
     sessions: createSessionStore(store, 0),
     waits: createSessionWaits(store, 0),
-    pulse: createHeartbeat(clock, 0),
+    heartbeat: createHeartbeat(clock, 0),
     looks: createHeartbeat(clock, 0),
     discover: () => Promise.reject(new Error("nobody is greeted here")),
     dropped() {},

@@ -157,7 +157,7 @@ async function readOne(
   const { limits, lingering, clock, deadlines } = parts;
   let response = open;
   let lingers: Linger | undefined;
-  const pulse =
+  const silence =
     stream.hasPulse === true ? createSilenceTimer({ clock, deadlines, dead: () => response?.discard() }) : undefined;
   try {
     response ??= await stream.connect(cursor.lastEventId);
@@ -165,7 +165,7 @@ async function readOne(
     const connection = response;
     let over = false;
     await readEvents(connection, limits.maxBytes, (items) => {
-      pulse?.arrived(items.length === 0);
+      silence?.arrived(items.length === 0);
       const busy = over ? undefined : cursor.take(items);
       if (!over && stream.isOver()) lingers = lingering.add(connection);
       over = stream.isOver();
@@ -176,7 +176,7 @@ async function readOne(
     if (error instanceof McpError && final.has(error.code)) throw error;
     return { error };
   } finally {
-    pulse?.stop();
+    silence?.stop();
     lingers?.over();
   }
 }

@@ -36,7 +36,7 @@ export interface ActiveSessionHost {
 /** What a session needs while something is going on: a peer with its requests, the calls that run, the way of each. */
 export class ActiveSession implements Channel, PeerHandlers, PostRules {
   readonly incoming: AsyncIterable<readonly Incoming[]> = nothing;
-  readonly pulse: Heartbeat;
+  readonly heartbeat: Heartbeat;
   readonly alwaysStream: boolean;
   readonly rpc: RpcPeer;
   readonly session: ResumableSession;
@@ -50,7 +50,7 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     const { service, clock, deadlines, maxOpen, drainMs, askTimeoutMs } = rules;
     this.#home = home;
     this.#rules = rules;
-    this.pulse = rules.pulse;
+    this.heartbeat = rules.heartbeat;
     this.alwaysStream = rules.alwaysStream;
     const ids = { firstId: record && 1, idPrefix: home.idPrefix };
     this.rpc = createPeer(this, this, { maxOpen, drainMs, clock, deadlines, ...ids });

@@ -20,7 +20,7 @@ interface Changes {
 
 function post({ expected = 1, batch = false, alwaysStream = false, resumable = true }: Changes = {}) {
   const { clock, get, responses } = createLoneSession({}, resumable);
-  const pulse = createHeartbeat(clock, BEAT);
+  const heartbeat = createHeartbeat(clock, BEAT);
   const reply = createFakeReply();
   const aside: Message[] = [];
   let done = 0;
@@ -29,12 +29,12 @@ function post({ expected = 1, batch = false, alwaysStream = false, resumable = t
   const way = new PostResponse(
     { http, reply, posted, expected },
     {
-      pulse,
+      heartbeat,
       alwaysStream,
       resumable,
       createStream: (to) => responses.create(to, resumable),
       whole: (texts) => responses.whole(texts, resumable),
-      openSink: (to, headers) => openLiveSink(to, { pulse, maxQueuedBytes: 0, dropped: () => {} }, headers),
+      openSink: (to, headers) => openLiveSink(to, { heartbeat, maxQueuedBytes: 0, dropped: () => {} }, headers),
       aside: { send: (message) => void aside.push(message) },
       cancel: () => {},
       done() {

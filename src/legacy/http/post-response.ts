@@ -43,7 +43,7 @@ export interface AnswerStream {
 
 /** What a POST needs of its session. */
 export interface PostRules {
-  readonly pulse: Heartbeat;
+  readonly heartbeat: Heartbeat;
   /** Answers are streams, also those that could be plain. */
   readonly alwaysStream: boolean;
   /** Whether a client can wait for the answer elsewhere. */
@@ -102,7 +102,7 @@ export class PostResponse implements Sender, HeartbeatListener {
     this.#expected = post.expected;
     this.#posted = post.posted;
     this.#rules = rules;
-    rules.pulse.add(this);
+    rules.heartbeat.add(this);
     post.reply.onGone(() => {
       this.#gone = true;
     });
@@ -132,7 +132,7 @@ export class PostResponse implements Sender, HeartbeatListener {
   /** Answers with a refusal of the whole POST, unless something was said already. */
   refuse(answer: HttpAnswer): void {
     this.#expected = 0;
-    this.#rules.pulse.delete(this);
+    this.#rules.heartbeat.delete(this);
     if (this.#stream !== undefined) this.#stream.end();
     else if (!this.#gone) sendAnswer(this.#reply, answer);
     this.#rules.done();
@@ -157,7 +157,7 @@ export class PostResponse implements Sender, HeartbeatListener {
     if (this.#stream !== undefined) return this.#stream;
     const stream = this.#rules.createStream(this.#posted);
     this.#stream = stream;
-    this.#rules.pulse.delete(this);
+    this.#rules.heartbeat.delete(this);
     const sink = this.#rules.openSink(this.#reply, this.headers);
     stream.attach(sink);
     this.#reply.onGone(() => stream.detach(sink));
@@ -167,7 +167,7 @@ export class PostResponse implements Sender, HeartbeatListener {
 
   #finish(): void {
     if (this.#expected > 0) return;
-    this.#rules.pulse.delete(this);
+    this.#rules.heartbeat.delete(this);
     if (this.#stream !== undefined) this.#stream.end();
     else if (!this.#gone && this.#putOff !== undefined) this.#sendWhole(this.#putOff);
     else if (!this.#gone && this.#rules.alwaysStream && this.#answers.length > 0) this.#sendStream();

@@ -117,7 +117,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     const active = this.#wake();
     const way = this.#responseTo(hello, posting, active);
     // Its head says how it went, and so has to wait for that.
-    this.rules.pulse.delete(way);
+    this.rules.heartbeat.delete(way);
     const refuse = (): void => {
       way.refuse(unavailable);
       settled(false);

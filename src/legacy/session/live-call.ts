@@ -35,18 +35,18 @@ export interface LiveCallHandler {
 export class LiveAnswering implements Answering {
   readonly codec: LegacyServerCodec;
   readonly ask: Ask;
-  readonly #desk: LiveCallHandler;
+  readonly #handler: LiveCallHandler;
   readonly #exchange: IncomingRequest;
   readonly #wire: WireCall;
   #asker: Asker | undefined;
   #taskId: string | undefined;
 
-  constructor(desk: LiveCallHandler, codec: LegacyServerCodec, exchange: IncomingRequest, wire: WireCall) {
+  constructor(handler: LiveCallHandler, codec: LegacyServerCodec, exchange: IncomingRequest, wire: WireCall) {
     this.codec = codec;
     // A function that is written straight into a property, V8 takes for one that lives long, and all it knows with it.
     const ask: Ask = (question) => this.#ask(question);
     this.ask = ask;
-    this.#desk = desk;
+    this.#handler = handler;
     this.#exchange = exchange;
     this.#wire = wire;
   }
@@ -56,29 +56,29 @@ export class LiveAnswering implements Answering {
   }
 
   serve(call: Call): Promise<Outcome> {
-    return this.#desk.service(call);
+    return this.#handler.service(call);
   }
 
   goOn(call: Call, asked: Outcome): Promise<Outcome> {
-    const { service, clock } = this.#desk;
+    const { service, clock } = this.#handler;
     return resolveInputRequired(service, call, asked, { ask: this.ask, clock });
   }
 
   ending(outcome: Outcome): void {
     if (outcome.kind === "task") this.#taskId = outcome.task.taskId;
-    else if (outcome.kind === "failed") for (const id of pagesIn(outcome.failure)) this.#desk.onPage(id);
+    else if (outcome.kind === "failed") for (const id of pagesIn(outcome.failure)) this.#handler.onPage(id);
   }
 
   over(): void {
     this.#asker?.close();
     if (this.#taskId !== undefined) {
-      this.#desk.onTask({ taskId: this.#taskId, progressToken: this.#wire.progressToken }, this.#exchange);
+      this.#handler.onTask({ taskId: this.#taskId, progressToken: this.#wire.progressToken }, this.#exchange);
     }
-    this.#desk.onOver();
+    this.#handler.onOver();
   }
 
   #ask(question: Question): Promise<QuestionAnswer> {
-    const { peer, gate, askTimeoutMs, onPage } = this.#desk;
+    const { peer, gate, askTimeoutMs, onPage } = this.#handler;
     const { codec } = this;
     const { row } = this.#wire;
     this.#asker ??= createAsker(

@@ -81,7 +81,7 @@ class HandshakeSession implements ResumableSession {
   #state: State;
   #running = 0;
   #notifications: NotificationQueue | undefined;
-  readonly #desk: LiveCallHandler;
+  readonly #handler: LiveCallHandler;
 
   constructor(options: ServerSessionOptions) {
     this.#options = options;
@@ -93,7 +93,7 @@ class HandshakeSession implements ResumableSession {
     const onTask = (task: BegunTask, { via }: IncomingRequest): void => {
       linkOf(this.#state)?.feed.follow(task, authOf(via.http));
     };
-    this.#desk = { service, peer, gate, clock, askTimeoutMs, onPage, onTask, onOver };
+    this.#handler = { service, peer, gate, clock, askTimeoutMs, onPage, onTask, onOver };
     this.#state = options.resume === undefined ? fresh : resumed(options.resume.record, options.resume.feed);
   }
 
@@ -206,7 +206,7 @@ class HandshakeSession implements ResumableSession {
     this.#notifications ??= createNotificationQueue(this.#options.gate, maxNotifications);
     this.#notifications.add(notification, via, session, (exchange, wire) => {
       this.#running++;
-      return new LiveAnswering(this.#desk, codec, exchange, wire).run();
+      return new LiveAnswering(this.#handler, codec, exchange, wire).run();
     });
   }
 
@@ -214,7 +214,7 @@ class HandshakeSession implements ResumableSession {
   #serve(exchange: IncomingRequest, { codec, session }: Link): Promise<void> | undefined {
     const decoded = codec.decodeCall(exchange.request, session);
     if (!decoded.ok) return exchange.refuse(codec.encodeFailure(decoded.failure));
-    const answering = new LiveAnswering(this.#desk, codec, exchange, decoded.value);
+    const answering = new LiveAnswering(this.#handler, codec, exchange, decoded.value);
     const work = (): Promise<void> => {
       this.#running++;
       return answering.run();

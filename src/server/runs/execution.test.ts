@@ -199,7 +199,7 @@ describe("the time a user takes", () => {
   const yes: QuestionAnswer = { action: "accept", content: { ok: true } };
 
   /** Questions wait until the test answers them, in order. */
-  function desk() {
+  function context() {
     const open: ((answer: QuestionAnswer) => void)[] = [];
     const ask = () => new Promise<QuestionAnswer>((resolve) => open.push(resolve));
     return { parts: { ask, peer: peer(able) }, answer: (index: number) => open[index]?.(yes) };
@@ -210,7 +210,7 @@ describe("the time a user takes", () => {
     ["after it", async (_, { ask }) => Promise.resolve().then(() => ask("a", form).then(never))],
   ])("C40: does not count: asked %s", async (_, run) => {
     const { clock, server } = withTool(run, { timeoutMs: 100 });
-    const { parts, answer } = desk();
+    const { parts, answer } = context();
     const seen = watch(send(server, "tools/call", { name: "it" }, parts));
     await clock.advanceAsync(1_000);
     expect(seen).toEqual({});
@@ -225,7 +225,7 @@ describe("the time a user takes", () => {
     const { clock, server } = withTool((_, { ask }) => Promise.all([ask("a", form), ask("b", form)]).then(never), {
       timeoutMs: 100,
     });
-    const { parts, answer } = desk();
+    const { parts, answer } = context();
     const seen = watch(send(server, "tools/call", { name: "it" }, parts));
     await clock.advanceAsync(0);
     answer(0);
@@ -246,7 +246,7 @@ describe("the time a user takes", () => {
 
   it("sets no timer after the handler has ended", async () => {
     const { clock, server } = withTool((_, { ask }) => void ask("a", form));
-    const { parts, answer } = desk();
+    const { parts, answer } = context();
     await send(server, "tools/call", { name: "it" }, parts);
     answer(0);
     await clock.advanceAsync(1_000);

@@ -8,7 +8,7 @@ import { endOf, type TaskEvent, type TaskRecord } from "./task-record.ts";
 import { type Prepared, type TaskJob, taskJob } from "./task-run.ts";
 
 export interface RecoveryOptions {
-  readonly desk: TaskContext;
+  readonly context: TaskContext;
   /** What to run for a task. Undefined when no tool here can go on with it. */
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
   /** Whether this process runs the task, or can run no more. */
@@ -38,8 +38,8 @@ const noStep: Failure = {
 
 const noAnswer: Failure = { code: "timeout", message: "no answer came in time" };
 
-export function createRecovery({ desk, prepare, isTaken, takeUp }: RecoveryOptions): Recovery {
-  const { runs, records, news, env } = desk;
+export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOptions): Recovery {
+  const { runs, records, news, env } = context;
 
   const end = async ({ id, fence }: DurableRun, event: TaskEvent): Promise<void> => {
     const { kind } = await records.change(id, event, fence);

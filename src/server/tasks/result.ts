@@ -12,10 +12,10 @@ type ResultOutcome = Outcome<"tasks/result">;
 
 /** Waits for the end of a task; meanwhile puts its questions to the client, where that can be asked. */
 export function createTaskResult(
-  desk: TaskContext,
+  context: TaskContext,
   local: Local,
 ): (call: Call<"tasks/result">) => Promise<ResultOutcome> {
-  const { records, news } = desk;
+  const { records, news } = context;
   /** Questions that some call is putting to its client: one is enough. */
   const asking = new Set<string>();
 
@@ -29,13 +29,14 @@ export function createTaskResult(
       asking.delete(claim);
       // Another call of the same client may put it.
       if (isAbort(error)) return news.publish(id, "changed");
-      const failure = error instanceof McpError ? toFailure(error) : desk.env.faults.failureOf(error, "tasks/result");
+      const failure =
+        error instanceof McpError ? toFailure(error) : context.env.faults.failureOf(error, "tasks/result");
       const { kind } = await records.change(id, { type: "fail", failure });
       if (kind !== "changed") return;
       local.ended(id);
       return news.publish(id, "cancelled");
     }
-    await answerTask(desk, local, id, { [name]: answer });
+    await answerTask(context, local, id, { [name]: answer });
     asking.delete(claim);
   };
 
@@ -46,13 +47,13 @@ export function createTaskResult(
     for (const [name, { question }] of openQuestions(record)) {
       if (asked.has(name) || asking.has(`${record.id} ${name}`)) continue;
       asked.add(name);
-      void askOne(record.id, name, question, ask).catch((error) => desk.env.faults.failureOf(error, call.method));
+      void askOne(record.id, name, question, ask).catch((error) => context.env.faults.failureOf(error, call.method));
     }
   };
 
   return async (call) => {
     const { taskId } = call.params;
-    await findTask(desk, call, taskId);
+    await findTask(context, call, taskId);
     const bell = createBell();
     const asked = new Set<string>();
     const unwatch = news.watch(taskId, bell.ring);
@@ -64,12 +65,12 @@ export function createTaskResult(
       for (;;) {
         if (abortReason(call) !== undefined) return cancelled("the call was cancelled");
         const rung = bell.next();
-        const record = await findTask(desk, call, taskId);
+        const record = await findTask(context, call, taskId);
         const outcome = outcomeOf(record);
         if (outcome !== undefined) return outcome;
         askOpen(call, record, asked);
-        await desk.adopt?.(taskId, call);
-        await (desk.adopt === undefined ? rung : within(desk, rung, bell.ring));
+        await context.adopt?.(taskId, call);
+        await (context.adopt === undefined ? rung : within(context, rung, bell.ring));
       }
     } finally {
       unwatch();

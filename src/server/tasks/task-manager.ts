@@ -87,7 +87,7 @@ export function createTaskManager({ env, limits, prepare }: TaskManagerOptions):
     call: (call, job, mode) => ask(call, (engine) => engine.call(call, taskJob(job), mode)),
     refuse: (call, mode) => refusedTerms(mode, call),
     answer: (call) => ask(call, (engine) => engine.answer(call)),
-    watch: async (call, ids) => watchTasks((await load()).desk, call, ids),
+    watch: async (call, ids) => watchTasks((await load()).context, call, ids),
     async close() {
       isClosed = true;
       await engine?.then((it) => it.close()).catch(() => {});
@@ -107,7 +107,7 @@ function whileAway(error: unknown, { method }: Call, { faults }: Environment): O
 
 /** What runs tasks once the store is there. */
 interface TaskEngine {
-  readonly desk: TaskContext;
+  readonly context: TaskContext;
   /** Runs a tool for a caller that knows tasks: as one at once, or when it lasts. */
   call(call: ToolCall, job: TaskJob, mode: TaskMode): ToolOutcome | Promise<ToolOutcome>;
   answer(call: Call): Promise<Outcome>;
@@ -133,18 +133,18 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
     isAlone: !store.durable && !isRequestBound,
     isPatient: true,
   });
-  const desk: TaskContext = { env, store, runs, records, limits, news, adopt: isRequestBound ? adopt : undefined };
-  const running = createRunning(desk);
+  const context: TaskContext = { env, store, runs, records, limits, news, adopt: isRequestBound ? adopt : undefined };
+  const running = createRunning(context);
 
   const asTask = (record: TaskRecord): ToolOutcome => ({ kind: "task", task: brief(record, limits.pollIntervalMs) });
 
   /** The task that the same call began before, by its name. */
-  const earlier = async (call: ToolCall): Promise<TaskRecord | undefined> => (await taskNames(desk, call))?.find();
+  const earlier = async (call: ToolCall): Promise<TaskRecord | undefined> => (await taskNames(context, call))?.find();
 
   /** Gives a task the name of its call, if that has one. Resolves to another that has it. */
   const nameAfter = async (call: ToolCall, run: TaskRun): Promise<TaskRecord | undefined> => {
     try {
-      return await (await taskNames(desk, call))?.claim(run.task);
+      return await (await taskNames(context, call))?.claim(run.task);
     } catch (error) {
       await run.discard();
       throw error;
@@ -182,19 +182,22 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
   };
 
   const recovery = createRecovery({
-    desk,
+    context,
     prepare,
     // A run whose request has ended is still there, but its lease is not.
     isTaken: (id) => (running.has(id) && !isRequestBound) || running.isFull(),
-    takeUp: ({ record, run, job }, http) => running.add({ desk, record, run, http }).start(job),
+    takeUp: ({ record, run, job }, http) => running.add({ context, record, run, http }).start(job),
   });
   const isWatched = store.durable && !isRequestBound;
   const stop = isWatched ? every(env.clock, limits.leaseMs, recovery.recover) : () => {};
   if (isWatched) void recovery.recover();
 
   return {
-    desk,
-    answer: createAnswering({ ...createTaskMethods(desk, running), "tasks/result": createTaskResult(desk, running) }),
+    context,
+    answer: createAnswering({
+      ...createTaskMethods(context, running),
+      "tasks/result": createTaskResult(context, running),
+    }),
     call(call, job, mode) {
       const isTask = mode === "required" || call.tasks?.wanted === true;
       if (isRequestBound && call.http !== undefined && call.http.waitUntil === undefined) {
@@ -205,8 +208,8 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
     },
     async close() {
       stop();
-      await holding(desk.env.clock, running.close());
-      await desk.news.close();
+      await holding(context.env.clock, running.close());
+      await context.news.close();
     },
   };
 }
@@ -242,8 +245,8 @@ interface Running extends Local {
 }
 
 /** The tasks that run in this process. */
-function createRunning(desk: TaskContext): Running {
-  const { store, records, limits, adopt } = desk;
+function createRunning(context: TaskContext): Running {
+  const { store, records, limits, adopt } = context;
   const runs = new Map<string, TaskRun>();
   const kept = new Set<string>();
   let reserved = 0;
@@ -273,11 +276,11 @@ function createRunning(desk: TaskContext): Running {
   };
 
   const create = async (call: ToolCall): Promise<TaskRun> => {
-    const run = await desk.runs.begin(newId());
+    const run = await context.runs.begin(newId());
     try {
-      const record = newRecord(call, run.id, desk);
+      const record = newRecord(call, run.id, context);
       if (!(await records.create(record, run.fence))) throw new Error("a task was taken over before it began");
-      return add({ desk, record, run, http: call.http });
+      return add({ context, record, run, http: call.http });
     } catch (error) {
       await run.release();
       throw error;

@@ -24,25 +24,25 @@ export interface Local {
 
 const MAX_PAGE = 100;
 
-export function createTaskMethods(desk: TaskContext, local: Local): Omit<TaskMethods, "tasks/result"> {
-  const { records, news, limits, env } = desk;
+export function createTaskMethods(context: TaskContext, local: Local): Omit<TaskMethods, "tasks/result"> {
+  const { records, news, limits, env } = context;
 
   return {
     async "tasks/get"(call) {
-      const record = await findTask(desk, call, call.params.taskId);
-      await desk.adopt?.(record.id, call);
+      const record = await findTask(context, call, call.params.taskId);
+      await context.adopt?.(record.id, call);
       return { kind: "complete", result: detailed(record, limits.pollIntervalMs) };
     },
     async "tasks/update"(call) {
       const { taskId, inputResponses } = call.params;
-      await findTask(desk, call, taskId);
-      await answerTask(desk, local, taskId, inputResponses);
-      await desk.adopt?.(taskId, call);
+      await findTask(context, call, taskId);
+      await answerTask(context, local, taskId, inputResponses);
+      await context.adopt?.(taskId, call);
       return { kind: "complete", result: {} };
     },
     async "tasks/cancel"(call) {
       const { taskId } = call.params;
-      await findTask(desk, call, taskId);
+      await findTask(context, call, taskId);
       const changed = await records.change(taskId, { type: "cancel" });
       if (changed.kind !== "changed" && changed.kind !== "same") throw unknownTask();
       const { record } = changed;

@@ -15,7 +15,7 @@ export type TaskMode = "auto" | "required" | "never";
 export interface TaskOptions {
   /** How long a call of an `auto` tool may take before it becomes a task. Default 250. */
   readonly afterMs?: number | undefined;
-  /** How long a task is kept from its creation on, but at least a minute after its end. Default 1 h. */
+  /** How long a task is kept after its creation, and at least one minute after its end. Default 1 h. */
   readonly ttlMs?: number | undefined;
   /** The longest time a client may want one kept. Default 24 h. */
   readonly maxTtlMs?: number | undefined;

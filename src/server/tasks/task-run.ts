@@ -23,7 +23,7 @@ import {
 } from "./task-record.ts";
 
 export interface TaskRunOptions {
-  readonly desk: TaskContext;
+  readonly context: TaskContext;
   readonly record: TaskRecord;
   /** What the task is the public side of. */
   readonly run: DurableRun;
@@ -71,9 +71,9 @@ export class TaskRun {
   #isClosing = false;
 
   constructor(options: TaskRunOptions) {
-    const { desk, record, run, http } = options;
-    const { clock, deadlines } = desk.env;
-    const { leaseMs, pollIntervalMs } = desk.limits;
+    const { context, record, run, http } = options;
+    const { clock, deadlines } = context.env;
+    const { leaseMs, pollIntervalMs } = context.limits;
     this.#options = options;
     this.id = record.id;
     this.task = brief(record, pollIntervalMs);
@@ -88,13 +88,13 @@ export class TaskRun {
     this.#call = createCall({ method: "tools/call", params, meta, peer, http, abort, notify, wantsProgress: true });
     this.#reach = { deadlines, suspend: (execution) => this.#suspend(execution) };
     // Nobody has to wait for memory. What others share is not written more often than clients ask.
-    this.#progress = createPaced(clock, desk.store.durable ? pollIntervalMs : 0, (progress) => {
+    this.#progress = createPaced(clock, context.store.durable ? pollIntervalMs : 0, (progress) => {
       void this.#inTurn(() => this.#note({ type: "report", progress }));
     });
     this.#cleanup.push(() => this.#progress.stop());
-    this.#cleanup.push(desk.news.watch(this.id, (what) => what !== "changed" && this.look()));
+    this.#cleanup.push(context.news.watch(this.id, (what) => what !== "changed" && this.look()));
     // News of it may have been lost with the store.
-    if (desk.store.durable) this.#cleanup.push(every(clock, leaseMs, () => this.#inTurn(() => this.#see())));
+    if (context.store.durable) this.#cleanup.push(every(clock, leaseMs, () => this.#inTurn(() => this.#see())));
     run.onLost = () => this.#end("lost");
   }
 
@@ -140,16 +140,16 @@ export class TaskRun {
   /** Nobody was told of the task: it never was. */
   async discard(): Promise<void> {
     this.#end("lost");
-    await this.#options.desk.records.discard(this.id);
+    await this.#options.context.records.discard(this.id);
     await this.#options.run.release();
   }
 
   /** Leaves the task to other processes, once the steps under way are kept. */
   async close(): Promise<void> {
-    const { clock } = this.#options.desk.env;
+    const { clock } = this.#options.context.env;
     this.#isClosing = true;
     this.#execution?.abandon("the server is closing");
-    const tooLong = new Promise<void>((resolve) => clock.after(this.#options.desk.limits.leaseMs, resolve));
+    const tooLong = new Promise<void>((resolve) => clock.after(this.#options.context.limits.leaseMs, resolve));
     await Promise.race([this.#execution?.dialogue?.idle(), tooLong]);
     await this.#inTurn(async () => this.#end("left"));
     await this.#left;
@@ -157,15 +157,15 @@ export class TaskRun {
 
   /** The handler waits: its questions become the task's. */
   async #suspend(execution: Execution): Promise<Outcome> {
-    const { record, desk } = this.#options;
+    const { record, context } = this.#options;
     const rest = new Promise<Outcome>((resolve) => {
       this.#resume = resolve;
     });
     if (record.ttlMs !== null) {
-      const totalMs = Math.max(1, record.created + record.ttlMs - desk.env.now());
+      const totalMs = Math.max(1, record.created + record.ttlMs - context.env.now());
       const failure: Failure = { code: "timeout", message: "no answer came in time" };
       const giveUp = (): void => void this.#inTurn(() => this.#note({ type: "fail", failure }));
-      this.#patience = desk.env.deadlines.start({ idleMs: 0, totalMs }, giveUp);
+      this.#patience = context.env.deadlines.start({ idleMs: 0, totalMs }, giveUp);
     }
     const ask = (): Promise<void> => this.#note({ type: "ask", questions: dialogueOf(execution).questions() });
     const asked = this.#options.run.inTurn(ask);
@@ -173,13 +173,13 @@ export class TaskRun {
       if (!this.#isOver) throw error;
     });
     const looked = this.#inTurn(() => this.#see());
-    if (desk.env.clock.requestBound === true) await looked;
-    if (desk.env.clock.requestBound === true && this.#resume !== undefined) this.#end("parked");
+    if (context.env.clock.requestBound === true) await looked;
+    if (context.env.clock.requestBound === true && this.#resume !== undefined) this.#end("parked");
     return rest;
   }
 
   async #see(): Promise<void> {
-    const record = await this.#options.desk.records.read(this.id);
+    const record = await this.#options.context.records.read(this.id);
     if (record?.state.stage === "open") await this.#deliver(record.state);
     else this.#end("final");
   }
@@ -219,9 +219,9 @@ export class TaskRun {
 
   /** Changes the task, and tells all processes. */
   async #note(event: TaskEvent): Promise<void> {
-    const { desk, run } = this.#options;
-    const changed = await run.persist(() => desk.records.change(this.id, event, run.fence));
-    if (changed.kind === "changed") await desk.news.publish(this.id, "changed");
+    const { context, run } = this.#options;
+    const changed = await run.persist(() => context.records.change(this.id, event, run.fence));
+    if (changed.kind === "changed") await context.news.publish(this.id, "changed");
     if (changed.kind === "fenced" || changed.kind === "unknown") this.#end("lost");
     else if (changed.record.state.stage !== "open") this.#end("final");
   }
@@ -240,7 +240,7 @@ export class TaskRun {
   }
 
   #failureOf(error: unknown): Failure {
-    return this.#options.desk.env.faults.failureOf(error, "tools/call", this.#call.params.name);
+    return this.#options.context.env.faults.failureOf(error, "tools/call", this.#call.params.name);
   }
 
   #end(end: End): void {
@@ -260,9 +260,9 @@ export class TaskRun {
 
   /** What cannot be done now, somebody finds by the mark of the task. */
   async #leave(end: End): Promise<void> {
-    const { desk, run } = this.#options;
+    const { context, run } = this.#options;
     try {
-      if (end === "final") await desk.records.tidy(this.id);
+      if (end === "final") await context.records.tidy(this.id);
     } catch {}
     if (end !== "lost") await run.release();
     this.#letGo();

@@ -19,11 +19,11 @@ export interface Watching {
 const MAX_WATCHED = 1_000;
 
 /** Finds the tasks that a caller may hear of. Rejects with `missing-capability` when it did not say that it knows tasks. */
-export async function watchTasks(desk: TaskContext, call: Call, wanted: readonly string[]): Promise<Watching> {
+export async function watchTasks(context: TaskContext, call: Call, wanted: readonly string[]): Promise<Watching> {
   requireTasks(call);
   const ids: string[] = [];
   for (const id of [...new Set(wanted)].slice(0, MAX_WATCHED)) {
-    const isKnown = await findTask(desk, call, id).then(
+    const isKnown = await findTask(context, call, id).then(
       () => true,
       () => false,
     );
@@ -34,7 +34,7 @@ export async function watchTasks(desk: TaskContext, call: Call, wanted: readonly
     ids,
     begin(to) {
       const tell = createStatusNotifier(to);
-      const stops = ids.map((id) => follow(desk, call, id, tell));
+      const stops = ids.map((id) => follow(context, call, id, tell));
       return () => {
         for (const stop of stops) stop();
       };
@@ -65,8 +65,8 @@ function createStatusNotifier({ notify, meta }: Pick<Call, "notify" | "meta">): 
 const RETRY_MS = 1_000;
 
 /** What is told is never older than what was told before. Where nobody else does, the caller keeps the task going. */
-function follow(desk: TaskContext, call: Call, id: string, tell: TellTask): () => void {
-  const { records, news, limits, env, adopt } = desk;
+function follow(context: TaskContext, call: Call, id: string, tell: TellTask): () => void {
+  const { records, news, limits, env, adopt } = context;
   let isBehind = true;
   let isLooking = false;
   let isStopped = false;

@@ -218,7 +218,7 @@ function toSettings(service: Service, options: HttpOptions): Settings {
     service,
     clock,
     deadlines: createDeadlines(clock),
-    pulse: createHeartbeat(clock, options.keepAliveMs ?? 15_000),
+    heartbeat: createHeartbeat(clock, options.keepAliveMs ?? 15_000),
     discover: (client?: CallOrigin) => describeService(service, client),
     dropped: (message) => warn(onWarning, { kind: "client-dropped", message }),
     jsonLimits: options.jsonLimits,

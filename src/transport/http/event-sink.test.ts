@@ -12,7 +12,7 @@ function open(maxQueuedBytes = 100) {
   const reasons: string[] = [];
   const sink = openLiveSink(
     reply,
-    { pulse: createHeartbeat(clock, BEAT), maxQueuedBytes, dropped: (reason) => reasons.push(reason) },
+    { heartbeat: createHeartbeat(clock, BEAT), maxQueuedBytes, dropped: (reason) => reasons.push(reason) },
     { "mcp-session-id": "s" },
   );
   return { clock, reply, reasons, sink, client: reply.sink as FakeSink };

@@ -4,7 +4,7 @@ import { type EventSink, type HttpHeaders, type HttpReply, streamHeaders } from 
 
 /** What all streams of one endpoint have in common. */
 export interface SinkRules {
-  readonly pulse: Heartbeat;
+  readonly heartbeat: Heartbeat;
   /** A client that leaves more than this unread, besides the message it has to read first, is cut off. 0 is off. */
   readonly maxQueuedBytes: number;
   /** Hears that a client was cut off, and why. */
@@ -54,7 +54,7 @@ class LiveSink implements EventSink, HeartbeatListener {
     this.#sink = sink;
     this.#rules = rules;
     this.#user = user;
-    rules.pulse.add(this);
+    rules.heartbeat.add(this);
   }
 
   write(text: string): Promise<void> | undefined {
@@ -117,6 +117,6 @@ class LiveSink implements EventSink, HeartbeatListener {
 
   #close(): void {
     this.#open = false;
-    this.#rules.pulse.delete(this);
+    this.#rules.heartbeat.delete(this);
   }
 }

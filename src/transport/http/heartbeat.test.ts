@@ -17,14 +17,14 @@ function counting(): HeartbeatListener & { readonly beats: number } {
   };
 }
 
-describe("pulse", () => {
+describe("heartbeat", () => {
   it("looks at everything once an interval", () => {
     const clock = createManualClock();
-    const pulse = createHeartbeat(clock, 100);
+    const heartbeat = createHeartbeat(clock, 100);
     const [one, other] = [counting(), counting()];
-    pulse.add(one);
+    heartbeat.add(one);
     clock.advance(50);
-    pulse.add(other);
+    heartbeat.add(other);
     clock.advance(49);
     expect([one.beats, other.beats]).toEqual([0, 0]);
     clock.advance(1);
@@ -35,12 +35,12 @@ describe("pulse", () => {
 
   it("has one timer, and none while nothing is there", () => {
     const clock = createManualClock();
-    const pulse = createHeartbeat(clock, 100);
+    const heartbeat = createHeartbeat(clock, 100);
     expect(clock.pending).toBe(0);
     const all = Array.from({ length: 10 }, counting);
-    for (const one of all) pulse.add(one);
+    for (const one of all) heartbeat.add(one);
     expect(clock.pending).toBe(1);
-    for (const one of all) pulse.delete(one);
+    for (const one of all) heartbeat.delete(one);
     clock.advance(100);
     expect(clock.pending).toBe(0);
     expect(all.map(({ beats }) => beats)).toEqual(all.map(() => 0));
@@ -48,42 +48,42 @@ describe("pulse", () => {
 
   it("starts again", () => {
     const clock = createManualClock();
-    const pulse = createHeartbeat(clock, 100);
+    const heartbeat = createHeartbeat(clock, 100);
     const one = counting();
-    pulse.add(one);
-    pulse.delete(one);
+    heartbeat.add(one);
+    heartbeat.delete(one);
     clock.advance(200);
-    pulse.add(one);
+    heartbeat.add(one);
     clock.advance(100);
     expect(one.beats).toBe(1);
   });
 
   it("stops at once, and may start again", () => {
     const clock = createManualClock();
-    const pulse = createHeartbeat(clock, 100);
+    const heartbeat = createHeartbeat(clock, 100);
     const [one, other] = [counting(), counting()];
-    pulse.add(one);
-    pulse.stop();
+    heartbeat.add(one);
+    heartbeat.stop();
     expect(clock.pending).toBe(0);
-    pulse.add(other);
+    heartbeat.add(other);
     clock.advance(100);
     expect([one.beats, other.beats]).toEqual([0, 1]);
   });
 
   it("goes on when something leaves, or comes, at its beat", () => {
     const clock = createManualClock();
-    const pulse = createHeartbeat(clock, 100);
+    const heartbeat = createHeartbeat(clock, 100);
     const stays = counting();
     const comes = counting();
     const leaves: HeartbeatListener = {
       ...unlinked,
       beat() {
-        pulse.delete(leaves);
-        pulse.add(comes);
+        heartbeat.delete(leaves);
+        heartbeat.add(comes);
       },
     };
-    pulse.add(leaves);
-    pulse.add(stays);
+    heartbeat.add(leaves);
+    heartbeat.add(stays);
     clock.advance(300);
     expect(stays.beats).toBe(3);
     expect(comes.beats).toBeGreaterThanOrEqual(2);
@@ -96,28 +96,28 @@ describe("pulse", () => {
   });
 });
 
-describe("pulse where timers end with their request", () => {
+describe("heartbeat where timers end with their request", () => {
   const setUp = () => {
     const clock = Object.assign(createManualClock(), { requestBound: true });
-    return { clock, pulse: createHeartbeat(clock, 100) };
+    return { clock, heartbeat: createHeartbeat(clock, 100) };
   };
 
   it("has a timer for everything (I2)", () => {
-    const { clock, pulse } = setUp();
+    const { clock, heartbeat } = setUp();
     const [one, other] = [counting(), counting()];
-    pulse.add(one);
+    heartbeat.add(one);
     clock.advance(50);
-    pulse.add(other);
-    pulse.add(other);
+    heartbeat.add(other);
+    heartbeat.add(other);
     expect(clock.pending).toBe(2);
     clock.advance(60);
     expect([one.beats, other.beats]).toEqual([1, 0]);
     clock.advance(40);
     expect([one.beats, other.beats]).toEqual([1, 1]);
-    pulse.delete(one);
+    heartbeat.delete(one);
     clock.advance(100);
     expect([one.beats, other.beats]).toEqual([1, 2]);
-    pulse.stop();
+    heartbeat.stop();
     clock.advance(100);
     expect([one.beats, other.beats]).toEqual([1, 2]);
     expect(clock.pending).toBe(0);

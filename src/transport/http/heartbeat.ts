@@ -36,9 +36,9 @@ function createOwnTimers(clock: Clock, intervalMs: number): Heartbeat {
     intervalMs,
     add(beating) {
       if (pulses.has(beating)) return;
-      const pulse = createSharedTimer(clock, intervalMs);
-      pulses.set(beating, pulse);
-      pulse.add(beating);
+      const heartbeat = createSharedTimer(clock, intervalMs);
+      pulses.set(beating, heartbeat);
+      heartbeat.add(beating);
     },
     delete: forget,
     stop() {

@@ -12,7 +12,7 @@ function exchange(changes: { readonly alwaysStream?: boolean; readonly plainErro
   const ended: HttpIncomingRequest[] = [];
   const http = fakeHead({ "x-a": "1" });
   const made = new HttpIncomingRequest({ kind: "request", id: 7, method: "tools/call", params: {} }, http, reply, {
-    pulse: createHeartbeat(createManualClock(), 15_000),
+    heartbeat: createHeartbeat(createManualClock(), 15_000),
     maxQueuedBytes: 100,
     dropped: () => {},
     alwaysStream: false,

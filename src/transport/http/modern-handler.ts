@@ -32,7 +32,7 @@ export interface ModernHandler {
 }
 
 export function createModernHandler(options: ModernHandlerOptions): ModernHandler {
-  const { service, clock, pulse, maxConcurrent, maxQueued, maxListeners, discover } = options;
+  const { service, clock, heartbeat, maxConcurrent, maxQueued, maxListeners, discover } = options;
   const gate = createGate({ maxRunning: maxConcurrent, maxWaiting: maxQueued || Number.POSITIVE_INFINITY });
   // The gate bounds those of all clients together.
   const maxNotifications = Number.POSITIVE_INFINITY;
@@ -61,7 +61,8 @@ export function createModernHandler(options: ModernHandlerOptions): ModernHandle
 
   /** Where a client that leaves is noticed by nothing but writing to it, what takes long becomes a stream. */
   const streamLater = (exchange: HttpIncomingRequest): void => {
-    if (clock.requestBound === true && pulse.intervalMs > 0) clock.after(pulse.intervalMs, () => exchange.openStream());
+    if (clock.requestBound === true && heartbeat.intervalMs > 0)
+      clock.after(heartbeat.intervalMs, () => exchange.openStream());
   };
 
   return {

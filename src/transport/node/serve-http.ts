@@ -83,7 +83,7 @@ export async function serveHttp(service: Service, options: ServeHttpOptions = {}
     over = resolve;
   });
 
-  /** It listens until all is answered, so that whoever comes is told to come again, and not left alone. */
+  /** It listens until all is answered, so that new requests get 503 with `Retry-After`. */
   const shut = async (): Promise<void> => {
     await endpoint.close();
     await endOfTurn();
