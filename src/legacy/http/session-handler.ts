@@ -254,8 +254,9 @@ class SessionHandler implements LegacyHandler {
   }
 
   #create(id: string, held: HeldSession | undefined): HttpSession {
-    const session = new HttpSession(id, this.#host, held);
-    this.#here.set(id, session);
+    // The id of a request is another text each time: the one that is held already is used.
+    const session = new HttpSession(held?.id ?? id, this.#host, held);
+    this.#here.set(session.id, session);
     return session;
   }
 
