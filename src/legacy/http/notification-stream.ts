@@ -58,7 +58,9 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
   next: HeartbeatListener | undefined = undefined;
   /** Unlike any other; begins with the id of the process, and a dot. */
   readonly owner: string;
-  readonly #options: NotificationStreamOptions;
+  readonly #home: ReadersSession;
+  readonly #last: NotificationPlace | undefined;
+  readonly #auth: Auth | undefined;
   readonly #streams: StreamsOwner;
   #sink: EventSink | undefined;
   /** How far it has told; undefined while another tells the client. */
@@ -72,26 +74,28 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
   #moreAsides = false;
 
   constructor(options: NotificationStreamOptions, streams: StreamsOwner) {
-    const { home, lost } = options;
+    const { home, last, lost, auth } = options;
     this.#streams = streams;
     this.owner = `${home.rules.node.id}.${randomName()}`;
-    this.#options = options;
+    this.#home = home;
+    this.#last = last;
+    this.#auth = auth;
     this.#lost = lost;
     this.#early = !home.record.ready;
   }
 
   get #rules(): SessionRules {
-    return this.#options.home.rules;
+    return this.#home.rules;
   }
 
   get #claim(): NotificationClaim {
-    return new NotificationClaim(this.#options.home, this.owner);
+    return new NotificationClaim(this.#home, this.owner);
   }
 
   /** Takes the notifications of the session, if they are to be had. */
   take(): Awaitable<void> {
     if (this.#place !== undefined || this.#over) return;
-    return chain(this.#claim.take(this.#options.last), (taken) => this.#taken(taken));
+    return chain(this.#claim.take(this.#last), (taken) => this.#taken(taken));
   }
 
   attach(sink: EventSink): void {
@@ -144,7 +148,7 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
   }
 
   #begin(sink: EventSink, place: NotificationPlace): void {
-    const { primes, rules } = this.#options.home;
+    const { primes, rules } = this.#home;
     if (primes) sink.write(primeFrame(notificationId(place), rules.retryMs));
     if (this.#lost) sink.write(truncatedFrame);
     this.#lost = false;
@@ -165,7 +169,7 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
 
   /** Listens anew, from where it is. What it does not know of any more, the service says. */
   async #listen(): Promise<void> {
-    const { ready, since } = this.#options.home.record;
+    const { ready, since } = this.#home.record;
     // What a lone process tells, it keeps for the session.
     if (this.#rules.alone || !ready || this.#place === undefined) return void this.#changes?.stop();
     if (this.#early) this.#place = { ...this.#place, position: Math.max(this.#place.position, since) };
@@ -175,8 +179,8 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
   }
 
   #createChanges(): SessionChanges {
-    const { home, auth } = this.#options;
-    return new SessionChanges({ session: home.id, rules: home.rules, auth, record: home.record }, this);
+    const { id, rules, record } = this.#home;
+    return new SessionChanges({ session: id, rules, auth: this.#auth, record }, this);
   }
 
   send(text: string): Promise<void> | undefined {
@@ -227,7 +231,7 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
   }
 
   async #tellAsides(): Promise<void> {
-    const { id } = this.#options.home;
+    const { id } = this.#home;
     while (this.#moreAsides && this.#place !== undefined && !this.#over) {
       this.#moreAsides = false;
       const reading = this.#rules.store.streams.read(partName(id, ASIDE), this.#place.aside);

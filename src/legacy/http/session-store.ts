@@ -1,5 +1,5 @@
 import type { Id } from "../../jsonrpc/message.ts";
-import type { Auth } from "../../model/peer.ts";
+import type { Auth, ServerCapabilities } from "../../model/peer.ts";
 import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { toBase64Url } from "../../std/base64.ts";
 import type { Store, StoredValue } from "../../store/store.ts";
@@ -14,10 +14,19 @@ export interface KeptSession extends SessionRecord {
 
 /** What there is to keep of a session that was just opened. Claims may say more of somebody than others need to know. */
 export function toKept({ peer, capabilities, ready, logLevel }: SessionRecord, auth: Auth | undefined): KeptSession {
-  const known = { peer, capabilities, ready, logLevel, since: 0 };
+  const known = { peer, capabilities: sharedCapabilities(capabilities), ready, logLevel, since: 0 };
   if (auth === undefined) return known;
   const { principal, scopes } = auth;
   return { ...known, peer: { ...peer, auth: scopes === undefined ? { principal } : { principal, scopes } } };
+}
+
+let latest: { readonly text: string; readonly capabilities: ServerCapabilities } | undefined;
+
+/** The same capabilities. They are nearly always those of the session before, and one object serves all of these. */
+function sharedCapabilities(capabilities: ServerCapabilities): ServerCapabilities {
+  const text = JSON.stringify(capabilities);
+  if (latest?.text !== text) latest = { text, capabilities };
+  return latest.capabilities;
 }
 
 /** A session as it was read. */
