@@ -12,9 +12,9 @@ const most = 2_500;
  * `replayChars`; two signals of the platform, which it keeps.
  */
 const moreFor: Readonly<Record<string, number>> = {
-  "HTTP 2026-07-28, a question": 32_000,
-  "HTTP 2025-11-25, progress": 4_000,
-  "HTTP 2025-11-25, a question": 14_000,
+  "HTTP 2026-07-28, a question": 40_000,
+  "HTTP 2025-11-25, progress": 6_000,
+  "HTTP 2025-11-25, a question": 26_000,
   "a fetch handler": 7_500,
 };
 
