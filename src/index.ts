@@ -1,10 +1,10 @@
 export type { Json, JsonObject } from "./json/json.ts";
-export type { Ending } from "./model/connection.ts";
-export type * from "./model/content.ts";
-export type * from "./model/content.ts";
-export { type ErrorCode, type Failure, McpError, toolError } from "./model/errors.ts";
-export type * from "./model/input.ts";
-export type { LogLevel } from "./model/logging.ts";
+export type { Ending } from "./protocol/connection.ts";
+export type * from "./protocol/content.ts";
+export type * from "./protocol/content.ts";
+export { type ErrorCode, type Failure, McpError, toolError } from "./protocol/errors.ts";
+export type * from "./protocol/input.ts";
+export type { LogLevel } from "./protocol/logging.ts";
 export type {
   Cacheable,
   DiscoverResult,
@@ -15,8 +15,8 @@ export type {
   Params,
   Result,
   TaskParams,
-} from "./model/methods.ts";
-export type { NotificationParams } from "./model/notification.ts";
+} from "./protocol/methods.ts";
+export type { NotificationParams } from "./protocol/notification.ts";
 export type {
   Auth,
   AuthClaims,
@@ -27,9 +27,9 @@ export type {
   Implementation,
   KnownClaims,
   ServerCapabilities,
-} from "./model/peer.ts";
-export type * from "./model/prompt.ts";
-export { type Revision, revisions } from "./model/revision.ts";
+} from "./protocol/peer.ts";
+export type * from "./protocol/prompt.ts";
+export { type Revision, revisions } from "./protocol/revision.ts";
 export {
   type Ask,
   type Call,
@@ -42,11 +42,11 @@ export {
   type Service,
   withCall,
   withMiddleware,
-} from "./model/service.ts";
-export type { Change, ListenFilter } from "./model/subscription.ts";
-export type { DetailedTask, Task, TaskStatus, TaskTerms } from "./model/task.ts";
-export type * from "./model/tool.ts";
-export type * from "./model/tool.ts";
+} from "./protocol/service.ts";
+export type { Change, ListenFilter } from "./protocol/subscription.ts";
+export type { DetailedTask, Task, TaskStatus, TaskTerms } from "./protocol/task.ts";
+export type * from "./protocol/tool.ts";
+export type * from "./protocol/tool.ts";
 export type { Clock } from "./std/clock.ts";
 export type { HttpRequestInfo } from "./std/http-facts.ts";
 export { type ParsedUriTemplate, parseUriTemplate, type UriTemplate } from "./std/uri-template.ts";

@@ -3,30 +3,30 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readStats } from "../scripts/stats.mjs";
 
-/** What each folder of `src` may import, besides itself. Read top-down: nothing points up. */
+/** What each layer, a folder of `src`, may import besides itself. Read top-down: nothing points up. */
 const layers: Readonly<Record<string, readonly string[]>> = {
   std: [],
   json: ["std"],
   jsonrpc: ["std", "json"],
   schema: ["std", "json", "typebox"],
   store: ["std", "json", "ioredis"],
-  model: ["std", "json"],
-  auth: ["std", "json", "schema", "store", "model", "oauth4webapi", "jose", "@napi-rs"],
-  codec: ["std", "json", "jsonrpc", "model"],
-  server: ["std", "json", "schema", "store", "model"],
-  middleware: ["std", "json", "store", "model"],
-  client: ["std", "json", "schema", "store", "model"],
-  bridge: ["std", "json", "schema", "model"],
-  typegen: ["std", "json", "schema", "model"],
-  catalog: ["std", "json", "model"],
-  lock: ["std", "json", "model"],
-  config: ["std", "json", "model", "jsonc-parser", "smol-toml", "yaml"],
-  transport: ["std", "json", "jsonrpc", "schema", "store", "model", "codec"],
-  legacy: ["std", "json", "jsonrpc", "store", "model", "codec", "transport"],
-  connect: ["std", "json", "jsonrpc", "model", "bridge", "client", "transport"],
-  agent: ["std", "json", "model", "bridge", "catalog", "client"],
-  host: ["std", "json", "model", "bridge", "catalog", "lock", "config", "typegen", "client", "connect", "agent"],
-  testing: ["std", "json", "jsonrpc", "model", "codec", "transport", "client", "connect"],
+  protocol: ["std", "json"],
+  auth: ["std", "json", "schema", "store", "protocol", "oauth4webapi", "jose", "@napi-rs"],
+  "protocol/codec": ["std", "json", "jsonrpc", "protocol"],
+  server: ["std", "json", "schema", "store", "protocol"],
+  middleware: ["std", "json", "store", "protocol"],
+  client: ["std", "json", "schema", "store", "protocol"],
+  bridge: ["std", "json", "schema", "protocol"],
+  typegen: ["std", "json", "schema", "protocol"],
+  catalog: ["std", "json", "protocol"],
+  lock: ["std", "json", "protocol"],
+  config: ["std", "json", "protocol", "jsonc-parser", "smol-toml", "yaml"],
+  transport: ["std", "json", "jsonrpc", "schema", "store", "protocol", "protocol/codec"],
+  legacy: ["std", "json", "jsonrpc", "store", "protocol", "protocol/codec", "transport"],
+  connect: ["std", "json", "jsonrpc", "protocol", "bridge", "client", "transport"],
+  agent: ["std", "json", "protocol", "bridge", "catalog", "client"],
+  host: ["std", "json", "protocol", "bridge", "catalog", "lock", "config", "typegen", "client", "connect", "agent"],
+  testing: ["std", "json", "jsonrpc", "protocol", "protocol/codec", "transport", "client", "connect"],
 };
 
 /** What entries show besides their layer: how to serve a server on any channel. */
@@ -40,7 +40,7 @@ const seams: readonly string[] = [
 ];
 
 /** Files that name older revisions: the list of all revisions, and since when there is a method. */
-const namesRevisions: readonly string[] = ["src/model/methods.ts", "src/model/revision.ts"];
+const namesRevisions: readonly string[] = ["src/protocol/methods.ts", "src/protocol/revision.ts"];
 
 /** Where the platform may be used. Everything else runs anywhere. */
 const platform =
@@ -100,9 +100,10 @@ function mayImport(file: string, target: string): boolean {
   );
 }
 
-/** The folder under `src` that a file is in. */
+/** The layer that a file is in: the longest key of the table that its path under `src` starts with, else its folder. */
 function layerOf(file: string): string {
-  return relative("src", file).split(/[\\/]/)[0] ?? "";
+  const [folder = "", inner] = relative("src", file).split(/[\\/]/);
+  return `${folder}/${inner}` in layers ? `${folder}/${inner}` : folder;
 }
 
 /** What a file imports: folders of `src`, or packages. Static and dynamic imports count alike. */

@@ -5,8 +5,8 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ErrorCode } from "../src/model/errors.ts";
-import type { Revision } from "../src/model/revision.ts";
+import type { ErrorCode } from "../src/protocol/errors.ts";
+import type { Revision } from "../src/protocol/revision.ts";
 import { codecFor } from "./support/codecs.ts";
 import { type Fence, fencesIn } from "./support/fences.ts";
 
@@ -163,7 +163,7 @@ describe("pages", () => {
 });
 
 describe("docs/errors.md", () => {
-  const [, union = ""] = /export type ErrorCode =(.*?");/s.exec(read("src/model/errors.ts")) ?? [];
+  const [, union = ""] = /export type ErrorCode =(.*?");/s.exec(read("src/protocol/errors.ts")) ?? [];
   const codes = [...union.matchAll(/\| "([a-z-]+)"/g)].map(([, code]) => code as ErrorCode);
   const rows = [...read("docs/errors.md").matchAll(/^\| `([a-z-]+)` \|([^|]*)\|([^|]*)\|/gm)];
 

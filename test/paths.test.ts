@@ -13,7 +13,7 @@ import { typedScript } from "./fixtures/children/processes.ts";
 // the files that ran there are compared with the list.
 
 /** What is below the paths: entered by many files, and listed nowhere. */
-const isHelper = (file: string): boolean => /^(std|json|schema|store|model)\//.test(file);
+const isHelper = (file: string): boolean => /^(std|json|schema|store|protocol(?!\/codec))\//.test(file);
 
 const page = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
 const children = new Set<ChildProcess>();

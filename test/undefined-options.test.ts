@@ -23,8 +23,8 @@ import type { Command, ConnectOptions, UrlEntry } from "../src/connect/index.ts"
 import type { OpenHostOptions, RestartOptions, ServerSpec, ToolFilter, Trust } from "../src/host/index.ts";
 import { openHost } from "../src/host/node/open-host.ts";
 import { type RateLimitOptions, rateLimit } from "../src/middleware/rate-limit.ts";
-import type { CreateMessageParams } from "../src/model/input.ts";
-import { ownInfo } from "../src/model/own-info.ts";
+import type { CreateMessageParams } from "../src/protocol/input.ts";
+import { ownInfo } from "../src/protocol/own-info.ts";
 import { createServer, resourceLink, tool } from "../src/server/index.ts";
 import { memoryStore } from "../src/store/memory-store.ts";
 import { openStore } from "../src/store/node/index.ts";

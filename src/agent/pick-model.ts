@@ -1,4 +1,4 @@
-import type { ModelPreferences } from "../model/input.ts";
+import type { ModelPreferences } from "../protocol/input.ts";
 
 /** A model that a host can use. The figures are from 0 to 1, relative to each other; what is absent counts as 0.5. */
 export interface ModelChoice {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { dial } from "../connect/connect.ts";
 import { createHost, type HostOptions } from "../host/host.ts";
-import { toolError } from "../model/errors.ts";
-import type { CreateMessageParams, SamplingContent } from "../model/input.ts";
+import { toolError } from "../protocol/errors.ts";
+import type { CreateMessageParams, SamplingContent } from "../protocol/input.ts";
 import { createServer, tool } from "../server/index.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type AgentEvent, type Model, type RunToolsOptions, runTools } from "./run-tools.ts";

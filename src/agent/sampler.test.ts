@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { dial } from "../connect/connect.ts";
 import { createHost, type Host } from "../host/host.ts";
-import type { CreateMessageParams, CreateMessageResult } from "../model/input.ts";
+import type { CreateMessageParams, CreateMessageResult } from "../protocol/input.ts";
 import { createServer, tool } from "../server/index.ts";
 import { pickModel } from "./pick-model.ts";
 import { createSampler } from "./sampler.ts";

@@ -1,7 +1,7 @@
 import { toolLoop } from "../bridge/tool-loop.ts";
 import type { SourceTool } from "../catalog/sort-tools.ts";
-import { McpError } from "../model/errors.ts";
-import type { CreateMessageParams, CreateMessageResult } from "../model/input.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { CreateMessageParams, CreateMessageResult } from "../protocol/input.ts";
 import type { Clock } from "../std/clock.ts";
 import { type ModelChoice, pickModel } from "./pick-model.ts";
 import type { ToolSource } from "./tool-source.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { anthropic } from "../bridge/anthropic/index.ts";
 import { openaiChat } from "../bridge/openai/index.ts";
 import { toolLoop } from "../bridge/tool-loop.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { toModel } from "./run-tools.ts";
 
 const add: Tool = {

@@ -1,8 +1,8 @@
 import type { SourceTool } from "../catalog/sort-tools.ts";
 import type { Progress } from "../client/call-options.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { Content, ResourceContents } from "../model/content.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+import type { Content, ResourceContents } from "../protocol/content.ts";
+import type { CallToolResult, Tool } from "../protocol/tool.ts";
 
 /** Where tools come from: a host, a client, or anything like them. */
 export interface ToolSource {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import { reachOfAddress, reachOfHost } from "../std/address-reach.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 

@@ -1,5 +1,10 @@
 import type { JsonObject } from "../json/json.ts";
-import type { CreateMessageParams, CreateMessageResult, SamplingMessage, ToolResultContent } from "../model/input.ts";
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  SamplingMessage,
+  ToolResultContent,
+} from "../protocol/input.ts";
 
 /** Tools in the words of one provider, and the way back. Plain data in and out; nothing is sent anywhere. */
 export interface Toolkit<F extends ProviderFormat> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { plainLowering } from "./lower/lower.ts";
 import { createOffers } from "./offers.ts";
 

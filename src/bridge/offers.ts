@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../json/json.ts";
-import type { SamplingContent } from "../model/input.ts";
-import type { Tool } from "../model/tool.ts";
+import type { SamplingContent } from "../protocol/input.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { inspectSchema } from "../schema/inspect.ts";
 import { normalizeSchema } from "../schema/normalize.ts";
 import { resolveSchema } from "../schema/resolve.ts";

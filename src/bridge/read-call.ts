@@ -1,13 +1,13 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import type {
   CreateMessageResult,
   SamplingContent,
   SamplingMessage,
   ToolResultContent,
   ToolUseContent,
-} from "../model/input.ts";
+} from "../protocol/input.ts";
 import type { Issue, Validator } from "../schema/validator.ts";
 import { type NameRule, toAlias } from "./alias.ts";
 import type { NamedResult, ToolCall } from "./bridge.ts";

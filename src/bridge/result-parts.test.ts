@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Content } from "../model/content.ts";
+import type { Content } from "../protocol/content.ts";
 import { textOf, toParts } from "./result-parts.ts";
 
 const shown = (...content: readonly Content[]) => toParts({ content });

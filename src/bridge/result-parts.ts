@@ -1,7 +1,7 @@
 import { canonicalText } from "../json/canonical.ts";
 import type { Json } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
-import type { Content, ResourceContents, ResourceLink } from "../model/content.ts";
+import type { Content, ResourceContents, ResourceLink } from "../protocol/content.ts";
 
 /** A piece of what a tool gave, in the few kinds that providers know. */
 export type Part = TextPart | MediaPart;

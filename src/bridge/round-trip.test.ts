@@ -2,7 +2,7 @@ import { Ajv2020, type Options as AjvOptions } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { inspectSchema } from "../schema/inspect.ts";
 import { toValidator } from "../schema/to-validator.ts";
 import { aiSdk } from "./ai-sdk/index.ts";

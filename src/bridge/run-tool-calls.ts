@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
-import type { CreateMessageParams, CreateMessageResult } from "../model/input.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { CreateMessageParams, CreateMessageResult } from "../protocol/input.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import type { NamedResult, ProviderFormat, ToolCall, Toolkit } from "./bridge.ts";
 import type { Offers } from "./offers.ts";
 import { type RawCall, readCall, resultTurn, type Turn, turnsOf } from "./read-call.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { CreateMessageParams, CreateMessageResult, SamplingContent } from "../model/input.ts";
-import type { Tool } from "../model/tool.ts";
+import type { CreateMessageParams, CreateMessageResult, SamplingContent } from "../protocol/input.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type ToolLoopOptions, toolLoop } from "./tool-loop.ts";
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
-import type { TextContent } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
+import type { TextContent } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
 import type {
   CreateMessageParams,
   CreateMessageResult,
@@ -8,8 +8,8 @@ import type {
   SamplingMessage,
   ToolResultContent,
   ToolUseContent,
-} from "../model/input.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+} from "../protocol/input.ts";
+import type { CallToolResult, Tool } from "../protocol/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { defined, type OrUndefined } from "../std/defined.ts";
 

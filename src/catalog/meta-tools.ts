@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+import type { CallToolResult, Tool } from "../protocol/tool.ts";
 import { type CatalogTool, sortTools, toFullName } from "./sort-tools.ts";
 import { oneLine, tokensWithServer } from "./tokens.ts";
 import { createToolIndex, nearestTo, type ToolHit } from "./tool-index.ts";

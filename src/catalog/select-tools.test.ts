@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import { type SelectionPolicy, selectTools, type ToolSelection } from "./select-tools.ts";
 import { type CatalogTool, toFullName } from "./sort-tools.ts";
 import { measureTools } from "./tokens.ts";

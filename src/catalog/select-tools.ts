@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../json/json.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+import type { CallToolResult, Tool } from "../protocol/tool.ts";
 import {
   type Catalog,
   callTool,

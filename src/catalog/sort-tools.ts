@@ -1,4 +1,4 @@
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 
 /**
  * The same tools in an order that does not depend on the one they came in, so

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { estimateTokens } from "./tokens.ts";
 
 const verbs = ["create", "list", "get", "update", "delete", "search", "merge", "export", "schedule", "convert"];

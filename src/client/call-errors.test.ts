@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { connect } from "../connect/index.ts";
-import type { Failure } from "../model/errors.ts";
+import type { Failure } from "../protocol/errors.ts";
 import { callText, failed } from "./call-errors.ts";
 
 const server = { supportedVersions: [], capabilities: {}, serverInfo: { name: "shop", version: "1" } };

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../json/json.ts";
-import { type ErrorCode, type Failure, McpError, toError } from "../model/errors.ts";
-import type { DiscoverResult } from "../model/methods.ts";
+import { type ErrorCode, type Failure, McpError, toError } from "../protocol/errors.ts";
+import type { DiscoverResult } from "../protocol/methods.ts";
 import { quote } from "../std/text.ts";
 
 /** What is called, by its name and that of the server, as it stands in errors: `tools/call "buy" on server "shop"`. */

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../json/json.ts";
-import { isLogLevel, type LogLevel } from "../model/logging.ts";
-import type { Method, Params, Result } from "../model/methods.ts";
-import type { Service } from "../model/service.ts";
-import type { Task, TaskTerms } from "../model/task.ts";
+import { isLogLevel, type LogLevel } from "../protocol/logging.ts";
+import type { Method, Params, Result } from "../protocol/methods.ts";
+import type { Service } from "../protocol/service.ts";
+import type { Task, TaskTerms } from "../protocol/task.ts";
 import type { DeadlineLimits } from "../std/deadlines.ts";
 import { guarded, type Warn } from "./warning.ts";
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
-import type { Connection, Ending } from "../model/connection.ts";
-import { McpError } from "../model/errors.ts";
-import type { Question } from "../model/input.ts";
-import type { ServerCapabilities } from "../model/peer.ts";
-import type { Call, Outcome, Service } from "../model/service.ts";
+import type { Connection, Ending } from "../protocol/connection.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Question } from "../protocol/input.ts";
+import type { ServerCapabilities } from "../protocol/peer.ts";
+import type { Call, Outcome, Service } from "../protocol/service.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type Client, type ClientOptions, createClient } from "./client.ts";
 import { createRequestHandlers } from "./request-handlers.ts";

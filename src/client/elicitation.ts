@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
-import type { ElicitFormParams, ElicitResult, ElicitUrlParams } from "../model/input.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { ElicitFormParams, ElicitResult, ElicitUrlParams } from "../protocol/input.ts";
 import { checkFormSchema, fillDefaults } from "../schema/form.ts";
 import { toProvedValidator } from "../schema/to-validator.ts";
 import type { Clock } from "../std/clock.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { McpError } from "../model/errors.ts";
-import type { Question } from "../model/input.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Question } from "../protocol/input.ts";
 import type { Clock } from "../std/clock.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createManualClock } from "../testing/clock.ts";

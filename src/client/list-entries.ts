@@ -12,11 +12,11 @@ import {
 } from "../json/check.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
 import { stubReason } from "../json/stub.ts";
-import type { Annotations, Resource, ResourceTemplate } from "../model/content.ts";
-import type { Method, Result } from "../model/methods.ts";
-import type { Prompt, PromptArgument } from "../model/prompt.ts";
-import type { CallOf, OutcomeOf, Service } from "../model/service.ts";
-import type { Tool, ToolAnnotations } from "../model/tool.ts";
+import type { Annotations, Resource, ResourceTemplate } from "../protocol/content.ts";
+import type { Method, Result } from "../protocol/methods.ts";
+import type { Prompt, PromptArgument } from "../protocol/prompt.ts";
+import type { CallOf, OutcomeOf, Service } from "../protocol/service.ts";
+import type { Tool, ToolAnnotations } from "../protocol/tool.ts";
 import { quote } from "../std/text.ts";
 import type { Warn } from "./warning.ts";
 

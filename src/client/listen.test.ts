@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Connection, Ending } from "../model/connection.ts";
-import type { Params } from "../model/methods.ts";
-import type { ServerCapabilities } from "../model/peer.ts";
-import type { Call, Outcome, Service } from "../model/service.ts";
+import type { Connection, Ending } from "../protocol/connection.ts";
+import type { Params } from "../protocol/methods.ts";
+import type { ServerCapabilities } from "../protocol/peer.ts";
+import type { Call, Outcome, Service } from "../protocol/service.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type ClientOptions, createClient } from "./client.ts";
 import type { Watch } from "./listen.ts";

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
-import type { DiscoverResult } from "../model/methods.ts";
-import { type Change, isWanted, type ListenFilter } from "../model/subscription.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { DiscoverResult } from "../protocol/methods.ts";
+import { type Change, isWanted, type ListenFilter } from "../protocol/subscription.ts";
 import { asyncQueue } from "../std/async-queue.ts";
 import type { Clock } from "../std/clock.ts";
 import { quote } from "../std/text.ts";

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../json/json.ts";
-import type { Connection } from "../model/connection.ts";
-import { McpError } from "../model/errors.ts";
-import type { Question, QuestionAnswer } from "../model/input.ts";
-import type { Method, Result } from "../model/methods.ts";
-import { type Ask, type CallOf, createCall, type Notify, type Outcome, type OutcomeOf } from "../model/service.ts";
-import type { Task, TaskTerms } from "../model/task.ts";
+import type { Connection } from "../protocol/connection.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Question, QuestionAnswer } from "../protocol/input.ts";
+import type { Method, Result } from "../protocol/methods.ts";
+import { type Ask, type CallOf, createCall, type Notify, type Outcome, type OutcomeOf } from "../protocol/service.ts";
+import type { Task, TaskTerms } from "../protocol/task.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Deadline, Deadlines } from "../std/deadlines.ts";
 import type { Hold } from "../std/hold.ts";

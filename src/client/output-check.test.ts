@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { createOutputChecks } from "./output-check.ts";
 import type { ClientWarning } from "./warning.ts";
 

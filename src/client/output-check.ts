@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { CallToolResult, Tool } from "../protocol/tool.ts";
 import { toProvedValidator } from "../schema/to-validator.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { quote } from "../std/text.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
-import type { CreateMessageResult, Question, Root } from "../model/input.ts";
-import { tasksExtension } from "../model/task.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { CreateMessageResult, Question, Root } from "../protocol/input.ts";
+import { tasksExtension } from "../protocol/task.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { ElicitReply, ElicitUrl } from "./elicitation.ts";
 import { createRequestHandlers, type QuestionHandlers } from "./request-handlers.ts";

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../json/json.ts";
-import type { Opening } from "../model/connection.ts";
-import { isRole } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
+import type { Opening } from "../protocol/connection.ts";
+import { isRole } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
 import {
   type CreateMessageParams,
   type CreateMessageResult,
@@ -11,9 +11,9 @@ import {
   roleProblem,
   type SamplingContent,
   type SamplingMessage,
-} from "../model/input.ts";
-import { type ClientCapabilities, canShowForms } from "../model/peer.ts";
-import { tasksExtension } from "../model/task.ts";
+} from "../protocol/input.ts";
+import { type ClientCapabilities, canShowForms } from "../protocol/peer.ts";
+import { tasksExtension } from "../protocol/task.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { type LogEntry, readLogEntry } from "./call-options.ts";
 import {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Connection } from "../model/connection.ts";
-import { McpError } from "../model/errors.ts";
-import type { ElicitResult } from "../model/input.ts";
-import { abortReason, type Call, type Outcome, onAbort, type Service } from "../model/service.ts";
-import type { Task } from "../model/task.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { Connection } from "../protocol/connection.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { ElicitResult } from "../protocol/input.ts";
+import { abortReason, type Call, type Outcome, onAbort, type Service } from "../protocol/service.ts";
+import type { Task } from "../protocol/task.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createRequestHandlers, type QuestionHandlers } from "./request-handlers.ts";
 import { createRequests, type RequestsOptions } from "./requests.ts";

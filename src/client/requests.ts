@@ -1,15 +1,22 @@
 import { asJson, type JsonObject } from "../json/json.ts";
-import type { Connection } from "../model/connection.ts";
-import { McpError, toError, toFailure } from "../model/errors.ts";
-import type { Root } from "../model/input.ts";
-import type { LogLevel } from "../model/logging.ts";
-import { callKey } from "../model/meta.ts";
-import { type DiscoverResult, type Method, methodRow, type Page, type Params, type Result } from "../model/methods.ts";
-import { isOfVendor, rootsChanged } from "../model/notification.ts";
-import { eraOf } from "../model/revision.ts";
-import { markUnsent } from "../model/safe-to-retry.ts";
-import type { Service } from "../model/service.ts";
-import { type TaskTerms, tasksExtension } from "../model/task.ts";
+import type { Connection } from "../protocol/connection.ts";
+import { McpError, toError, toFailure } from "../protocol/errors.ts";
+import type { Root } from "../protocol/input.ts";
+import type { LogLevel } from "../protocol/logging.ts";
+import { callKey } from "../protocol/meta.ts";
+import {
+  type DiscoverResult,
+  type Method,
+  methodRow,
+  type Page,
+  type Params,
+  type Result,
+} from "../protocol/methods.ts";
+import { isOfVendor, rootsChanged } from "../protocol/notification.ts";
+import { eraOf } from "../protocol/revision.ts";
+import { markUnsent } from "../protocol/safe-to-retry.ts";
+import type { Service } from "../protocol/service.ts";
+import { type TaskTerms, tasksExtension } from "../protocol/task.ts";
 import type { Clock } from "../std/clock.ts";
 import { createDeadlines, type DeadlineLimits } from "../std/deadlines.ts";
 import { createHold } from "../std/hold.ts";

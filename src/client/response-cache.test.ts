@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
-import type { Method } from "../model/methods.ts";
-import { type CallSource, createCall, type Outcome, type Service } from "../model/service.ts";
+import type { Method } from "../protocol/methods.ts";
+import { type CallSource, createCall, type Outcome, type Service } from "../protocol/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createResponseCache } from "./response-cache.ts";

@@ -1,8 +1,8 @@
 import { asJson, type JsonObject } from "../json/json.ts";
-import type { Connection } from "../model/connection.ts";
-import type { Method, Result } from "../model/methods.ts";
-import { abortReason, type CallOf, type Outcome, type OutcomeOf, type Service } from "../model/service.ts";
-import type { Change } from "../model/subscription.ts";
+import type { Connection } from "../protocol/connection.ts";
+import type { Method, Result } from "../protocol/methods.ts";
+import { abortReason, type CallOf, type Outcome, type OutcomeOf, type Service } from "../protocol/service.ts";
+import type { Change } from "../protocol/subscription.ts";
 import { type Awaitable, chain } from "../std/awaitable.ts";
 import { lazy } from "../std/lazy.ts";
 import type { CacheEntries, CacheEntriesOptions, CacheKey, CacheOptions, Lookup } from "./cache-entries.ts";

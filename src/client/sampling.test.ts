@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SamplingContent, SamplingMessage } from "../model/input.ts";
+import type { SamplingContent, SamplingMessage } from "../protocol/input.ts";
 import { checkSampling } from "./request-handlers.ts";
 
 const text: SamplingContent = { type: "text", text: "x" };

@@ -1,8 +1,8 @@
-import { briefly } from "../model/brief-task.ts";
-import { McpError, toError, toFailure } from "../model/errors.ts";
-import type { Question, QuestionAnswer } from "../model/input.ts";
-import { type DetailedTask, isFinal, type Task, type TaskStatus } from "../model/task.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import { briefly } from "../protocol/brief-task.ts";
+import { McpError, toError, toFailure } from "../protocol/errors.ts";
+import type { Question, QuestionAnswer } from "../protocol/input.ts";
+import { type DetailedTask, isFinal, type Task, type TaskStatus } from "../protocol/task.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { answer, askedTooOften } from "./outgoing-call.ts";
 import type { ClientRequestHandlers } from "./request-handlers.ts";

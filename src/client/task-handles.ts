@@ -1,11 +1,11 @@
 import type { JsonObject } from "../json/json.ts";
-import type { Connection } from "../model/connection.ts";
-import { McpError, toFailure } from "../model/errors.ts";
-import type { Method, Params, Result } from "../model/methods.ts";
-import { eraOf } from "../model/revision.ts";
-import { abortReason, type CallOf, type Notify, type OutcomeOf, type Service, withCall } from "../model/service.ts";
-import { type DetailedTask, isFinal, type Task, type TaskTerms, tasksExtension } from "../model/task.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+import type { Connection } from "../protocol/connection.ts";
+import { McpError, toFailure } from "../protocol/errors.ts";
+import type { Method, Params, Result } from "../protocol/methods.ts";
+import { eraOf } from "../protocol/revision.ts";
+import { abortReason, type CallOf, type Notify, type OutcomeOf, type Service, withCall } from "../protocol/service.ts";
+import { type DetailedTask, isFinal, type Task, type TaskTerms, tasksExtension } from "../protocol/task.ts";
+import type { CallToolResult, Tool } from "../protocol/tool.ts";
 import { callText, cancelled } from "./call-errors.ts";
 import { type CallOptions, type Hear, hearing, onSignal } from "./call-options.ts";
 import type { OutputChecks } from "./output-check.ts";

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
-import { notificationToChange } from "../model/subscription.ts";
-import type { DetailedTask, Task } from "../model/task.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import { McpError } from "../protocol/errors.ts";
+import { notificationToChange } from "../protocol/subscription.ts";
+import type { DetailedTask, Task } from "../protocol/task.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import type { Clock } from "../std/clock.ts";
 import type { LazyAbort } from "../std/lazy-abort.ts";
 import type { CallOptions, Hear, Send } from "./call-options.ts";

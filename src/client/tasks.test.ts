@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { asJson, type JsonObject } from "../json/json.ts";
-import type { Connection, Ending } from "../model/connection.ts";
-import type { Revision } from "../model/revision.ts";
-import type { Call, Outcome, Service } from "../model/service.ts";
-import { type DetailedTask, type Task, tasksExtension } from "../model/task.ts";
+import type { Connection, Ending } from "../protocol/connection.ts";
+import type { Revision } from "../protocol/revision.ts";
+import type { Call, Outcome, Service } from "../protocol/service.ts";
+import { type DetailedTask, type Task, tasksExtension } from "../protocol/task.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { type Client, type ClientOptions, createClient } from "./client.ts";
 import { createRequestHandlers } from "./request-handlers.ts";

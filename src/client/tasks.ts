@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
-import type { DetailedTask, Task } from "../model/task.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { DetailedTask, Task } from "../protocol/task.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import type { CallOptions, ToolCallOptions } from "./call-options.ts";
 
 /** How a task is followed. It starts when somebody waits for the result or reads the changes, and ends with the last of them. */

@@ -1,10 +1,10 @@
 import type { JsonObject } from "../json/json.ts";
-import type { Connection } from "../model/connection.ts";
-import { McpError } from "../model/errors.ts";
-import type { Extensions } from "../model/peer.ts";
-import { eraOf } from "../model/revision.ts";
-import { type TaskTerms, tasksExtension } from "../model/task.ts";
-import type { CallToolResult, Tool } from "../model/tool.ts";
+import type { Connection } from "../protocol/connection.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Extensions } from "../protocol/peer.ts";
+import { eraOf } from "../protocol/revision.ts";
+import { type TaskTerms, tasksExtension } from "../protocol/task.ts";
+import type { CallToolResult, Tool } from "../protocol/tool.ts";
 import type { CachedCallOptions, ToolCallOptions } from "./call-options.ts";
 import type { OutputChecks } from "./output-check.ts";
 import type { ClientRequestHandlers } from "./request-handlers.ts";

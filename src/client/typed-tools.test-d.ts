@@ -1,5 +1,5 @@
 import { expectTypeOf } from "vitest";
-import type { ToolsOf, ToolTypes, Typed } from "../model/tool.ts";
+import type { ToolsOf, ToolTypes, Typed } from "../protocol/tool.ts";
 import type { ToolCallOptions } from "./call-options.ts";
 import type { Client } from "./client.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallToolResult, ToolTypes } from "../model/tool.ts";
+import type { CallToolResult, ToolTypes } from "../protocol/tool.ts";
 import { createTools } from "./typed-tools.ts";
 
 interface Shapes extends ToolTypes {

@@ -1,8 +1,8 @@
 import type { Json } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
-import type { Content } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
-import type { CallToolResult, ToolTypes } from "../model/tool.ts";
+import type { Content } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { CallToolResult, ToolTypes } from "../protocol/tool.ts";
 import { quote } from "../std/text.ts";
 import type { ToolCallOptions } from "./call-options.ts";
 

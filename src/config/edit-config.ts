@@ -1,6 +1,6 @@
 import { canonicalText } from "../json/canonical.ts";
 import type { Json } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import { editJson } from "./edit-json.ts";
 import { editYaml } from "./edit-yaml.ts";
 import {

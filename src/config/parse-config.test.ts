@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { startCpuTime } from "../../test/support/cpu-time.ts";
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import { type ParsedConfig, parseConfig } from "./parse-config.ts";
 import { formatConfigProblem } from "./problem.ts";
 import { limits } from "./tree.ts";

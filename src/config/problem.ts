@@ -1,4 +1,4 @@
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 
 /** Something that is wrong with one server, or with one file as a whole. It never has the value of a setting in it. */
 export interface ConfigProblem {

@@ -1,9 +1,9 @@
 import type { ClientOptions } from "../client/client.ts";
 import type { JsonLimits } from "../json/parse.ts";
-import type { Authorizer } from "../model/authorizer.ts";
-import type { OptionNames } from "../model/option-names.ts";
-import type { Implementation } from "../model/peer.ts";
-import type { Revision } from "../model/revision.ts";
+import type { Authorizer } from "../protocol/authorizer.ts";
+import type { OptionNames } from "../protocol/option-names.ts";
+import type { Implementation } from "../protocol/peer.ts";
+import type { Revision } from "../protocol/revision.ts";
 import type { OrUndefined } from "../std/defined.ts";
 import type { HttpClientOptions } from "../transport/http/client/open-http.ts";
 

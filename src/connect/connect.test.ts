@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { connected, opening, welcome } from "../../test/support/connected.ts";
 import { gate } from "../../test/support/served.ts";
-import type { Connection } from "../model/connection.ts";
-import type { Service } from "../model/service.ts";
+import type { Connection } from "../protocol/connection.ts";
+import type { Service } from "../protocol/service.ts";
 import { createServer, tool } from "../server/index.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createFakePeer, type FakePeer } from "../testing/fake-peer.ts";

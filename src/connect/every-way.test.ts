@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { gate } from "../../test/support/served.ts";
-import { McpError } from "../model/errors.ts";
-import { isSince } from "../model/revision.ts";
+import { McpError } from "../protocol/errors.ts";
+import { isSince } from "../protocol/revision.ts";
 import { audio, createServer, prompt, resource, resourceLink, tool, toolError } from "../server/index.ts";
 import { testMatrix } from "../testing/matrix.ts";
 

@@ -1,10 +1,10 @@
-import type { Connection, Ending, Opening } from "../model/connection.ts";
-import { McpError } from "../model/errors.ts";
-import { metaOf } from "../model/meta.ts";
-import type { NotificationParams } from "../model/notification.ts";
-import type { ClientInfo } from "../model/peer.ts";
-import { eraOf, newest } from "../model/revision.ts";
-import { createCall, type Service } from "../model/service.ts";
+import type { Connection, Ending, Opening } from "../protocol/connection.ts";
+import { McpError } from "../protocol/errors.ts";
+import { metaOf } from "../protocol/meta.ts";
+import type { NotificationParams } from "../protocol/notification.ts";
+import type { ClientInfo } from "../protocol/peer.ts";
+import { eraOf, newest } from "../protocol/revision.ts";
+import { createCall, type Service } from "../protocol/service.ts";
 import { LazyAbort, orAborted } from "../std/lazy-abort.ts";
 import { describeService } from "../transport/describe-service.ts";
 import { createMemoryChannels } from "../transport/memory-channels.ts";

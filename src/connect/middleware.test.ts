@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Middleware, type Service, withMiddleware } from "../model/service.ts";
+import { type Middleware, type Service, withMiddleware } from "../protocol/service.ts";
 import { createServer, type Server, tool } from "../server/index.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createMemoryChannels } from "../transport/memory-channels.ts";

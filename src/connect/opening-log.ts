@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import type { Clock } from "../std/clock.ts";
 
 /** Which openings were tried with a server while connecting, and how it answered each. */

@@ -1,6 +1,6 @@
-import type { Authorizer } from "../model/authorizer.ts";
-import type { Connection } from "../model/connection.ts";
-import type { McpError } from "../model/errors.ts";
+import type { Authorizer } from "../protocol/authorizer.ts";
+import type { Connection } from "../protocol/connection.ts";
+import type { McpError } from "../protocol/errors.ts";
 import type { Clock } from "../std/clock.ts";
 
 interface Patience {

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Middleware } from "../model/service.ts";
+import type { Middleware } from "../protocol/service.ts";
 import { createServer, type ServerOptions, tool } from "../server/index.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { toFetchHandler } from "../transport/http/fetch-handler.ts";

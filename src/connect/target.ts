@@ -1,6 +1,6 @@
 import type { Channel } from "../jsonrpc/channel.ts";
-import { McpError } from "../model/errors.ts";
-import type { Service } from "../model/service.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Service } from "../protocol/service.ts";
 import { splitWords } from "../std/text.ts";
 import type { Command } from "../transport/command.ts";
 import type { HttpTransport } from "../transport/http/client/open-http.ts";

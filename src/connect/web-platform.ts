@@ -1,4 +1,4 @@
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import { fetchSend } from "../transport/http/client/fetch-send.ts";
 import type { Platform } from "./create-connect.ts";
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../json/json.ts";
 import { lockVerdict } from "../lock/diff-lock.ts";
 import type { Lock } from "../lock/lock.ts";
-import { McpError } from "../model/errors.ts";
-import type { ToolAnnotations } from "../model/tool.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { ToolAnnotations } from "../protocol/tool.ts";
 import { type HostTool, originalOf } from "./host-tool.ts";
 import type { ServerSpec } from "./spec.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Failure } from "../model/errors.ts";
+import type { Failure } from "../protocol/errors.ts";
 import { type ConnectionState, initial, type MemberEvent, standardRules, step } from "./connection-state.ts";
 
 const rules = {

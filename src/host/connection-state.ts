@@ -1,4 +1,4 @@
-import type { Failure } from "../model/errors.ts";
+import type { Failure } from "../protocol/errors.ts";
 
 /** How a server of a host stands. */
 export type ConnectionState =

@@ -1,9 +1,9 @@
 import type { ClientConnection } from "../connect/create-connect.ts";
-import { McpError, toError } from "../model/errors.ts";
-import { isAtLeast, isLogLevel, type LogLevel } from "../model/logging.ts";
-import type { Method } from "../model/methods.ts";
-import { isSafeToRetry } from "../model/safe-to-retry.ts";
-import { type CallChanges, type CallOf, type Notify, type OutcomeOf, withCall } from "../model/service.ts";
+import { McpError, toError } from "../protocol/errors.ts";
+import { isAtLeast, isLogLevel, type LogLevel } from "../protocol/logging.ts";
+import type { Method } from "../protocol/methods.ts";
+import { isSafeToRetry } from "../protocol/safe-to-retry.ts";
+import { type CallChanges, type CallOf, type Notify, type OutcomeOf, withCall } from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
 import { holding } from "../std/hold.ts";
 import { isUnavailable } from "./server-connection.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { configFromObject } from "../config/resolve-config.ts";
-import type { Authorizer } from "../model/authorizer.ts";
+import type { Authorizer } from "../protocol/authorizer.ts";
 import { isSameSpec } from "./server-registry.ts";
 import { createSpecs } from "./spec.ts";
 

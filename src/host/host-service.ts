@@ -1,10 +1,10 @@
 import { toAlias } from "../bridge/alias.ts";
 import type { ClientConnection } from "../connect/create-connect.ts";
 import { asJson, type JsonObject } from "../json/json.ts";
-import { type Failure, McpError, toFailure } from "../model/errors.ts";
-import type { DiscoverResult, Method, Params } from "../model/methods.ts";
-import type { Implementation, ServerCapabilities } from "../model/peer.ts";
-import { revisions } from "../model/revision.ts";
+import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
+import type { DiscoverResult, Method, Params } from "../protocol/methods.ts";
+import type { Implementation, ServerCapabilities } from "../protocol/peer.ts";
+import { revisions } from "../protocol/revision.ts";
 import {
   type Call,
   type CallOf,
@@ -13,10 +13,10 @@ import {
   onAbort,
   type Service,
   signalOf,
-} from "../model/service.ts";
-import { changeToNotification, honoured, isWanted } from "../model/subscription.ts";
-import { tasksExtension } from "../model/task.ts";
-import type { CallToolResult } from "../model/tool.ts";
+} from "../protocol/service.ts";
+import { changeToNotification, honoured, isWanted } from "../protocol/subscription.ts";
+import { tasksExtension } from "../protocol/task.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import type { Clock } from "../std/clock.ts";
 import {
   createToolFinder,

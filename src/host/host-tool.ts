@@ -1,7 +1,7 @@
-import type { Resource, ResourceTemplate } from "../model/content.ts";
-import { type Failure, McpError } from "../model/errors.ts";
-import type { Prompt } from "../model/prompt.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Resource, ResourceTemplate } from "../protocol/content.ts";
+import { type Failure, McpError } from "../protocol/errors.ts";
+import type { Prompt } from "../protocol/prompt.ts";
+import type { Tool } from "../protocol/tool.ts";
 
 /** A tool of one of the servers of a host. Its `name` is `server:tool`: give a list of them to a bridge as it is. */
 export interface HostTool extends Tool {

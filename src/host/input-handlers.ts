@@ -3,7 +3,7 @@ import type { ElicitForm, ElicitReply, ElicitUrl } from "../client/elicitation.t
 import type { QuestionContext, QuestionHandlers } from "../client/request-handlers.ts";
 import type { ClientWarning } from "../client/warning.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { CreateMessageParams, CreateMessageResult, Root } from "../model/input.ts";
+import type { CreateMessageParams, CreateMessageResult, Root } from "../protocol/input.ts";
 import type { FullTrust } from "./spec.ts";
 
 /** What a handler of questions is given besides the question. */

@@ -1,5 +1,5 @@
 import type { ClientConnection } from "../connect/create-connect.ts";
-import { McpError, toFailure } from "../model/errors.ts";
+import { McpError, toFailure } from "../protocol/errors.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Access } from "./access.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ToolAnnotations } from "../model/tool.ts";
+import type { ToolAnnotations } from "../protocol/tool.ts";
 import { createPolicy, type PolicyRule } from "./access.ts";
 import type { HostTool } from "./host-tool.ts";
 

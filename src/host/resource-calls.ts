@@ -1,11 +1,11 @@
 import type { CachedCallOptions, CallOptions } from "../client/call-options.ts";
 import type { Client } from "../client/client.ts";
 import type { ClientConnection } from "../connect/create-connect.ts";
-import type { Resource, ResourceTemplate } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
-import type { Method, Params, Result } from "../model/methods.ts";
-import type { CompleteParams, CompleteResult, GetPromptResult } from "../model/prompt.ts";
-import { type Call, type CallOf, type Outcome, type OutcomeOf, signalOf } from "../model/service.ts";
+import type { Resource, ResourceTemplate } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Method, Params, Result } from "../protocol/methods.ts";
+import type { CompleteParams, CompleteResult, GetPromptResult } from "../protocol/prompt.ts";
+import { type Call, type CallOf, type Outcome, type OutcomeOf, signalOf } from "../protocol/service.ts";
 import { parseUriTemplate } from "../std/uri-template.ts";
 import type { Routes } from "./calls.ts";
 import type { ResourceRef } from "./change-feed.ts";

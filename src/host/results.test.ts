@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { CallToolResult } from "../model/tool.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createResults, cutKey } from "./results.ts";
 

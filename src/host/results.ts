@@ -1,7 +1,7 @@
 import type { Json } from "../json/json.ts";
-import type { Content, ResourceContents, ResourceLink } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { Content, ResourceContents, ResourceLink } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import type { Clock } from "../std/clock.ts";
 
 /** How much a tool may give at once. More becomes pages that can be read one by one. */

@@ -1,8 +1,8 @@
 import type { Watch } from "../client/listen.ts";
 import { isPassing } from "../client/task-news.ts";
 import type { ClientConnection } from "../connect/create-connect.ts";
-import { McpError } from "../model/errors.ts";
-import type { Change } from "../model/subscription.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Change } from "../protocol/subscription.ts";
 import type { Clock } from "../std/clock.ts";
 
 /**

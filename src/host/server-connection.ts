@@ -1,5 +1,5 @@
 import type { ClientConnection, DialOptions } from "../connect/create-connect.ts";
-import { type Failure, McpError, toFailure } from "../model/errors.ts";
+import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
 import { orAborted } from "../std/lazy-abort.ts";

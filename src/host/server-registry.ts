@@ -1,5 +1,5 @@
 import type { Target } from "../connect/target.ts";
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import type { Clock } from "../std/clock.ts";
 import { checkServerName } from "./host-tool.ts";
 import { createServerSlot, type ServerSlot, type ServerSlotContext } from "./server-slot.ts";

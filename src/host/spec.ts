@@ -3,8 +3,8 @@ import type { Config } from "../config/resolve-config.ts";
 import type { OAuthSettings, ServerEntry } from "../config/server-entry.ts";
 import type { ConnectOptions } from "../connect/connect-options.ts";
 import type { Target } from "../connect/target.ts";
-import type { Authorizer } from "../model/authorizer.ts";
-import type { Failure } from "../model/errors.ts";
+import type { Authorizer } from "../protocol/authorizer.ts";
+import type { Failure } from "../protocol/errors.ts";
 
 /** What a server may ask of the host, beyond answering calls. */
 export interface Trust {

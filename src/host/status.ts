@@ -1,8 +1,8 @@
 import { isObject } from "../json/json.ts";
-import type { Failure } from "../model/errors.ts";
-import type { Implementation } from "../model/peer.ts";
-import type { Revision } from "../model/revision.ts";
-import type { Change } from "../model/subscription.ts";
+import type { Failure } from "../protocol/errors.ts";
+import type { Implementation } from "../protocol/peer.ts";
+import type { Revision } from "../protocol/revision.ts";
+import type { Change } from "../protocol/subscription.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { MissingServer } from "./host-tool.ts";
 import type { ServerSlot } from "./server-slot.ts";

@@ -1,9 +1,9 @@
 import type { ClientConnection } from "../connect/create-connect.ts";
 import { isObject } from "../json/json.ts";
-import { type Failure, McpError } from "../model/errors.ts";
-import type { Method, Params, Result } from "../model/methods.ts";
-import type { ClientInfo } from "../model/peer.ts";
-import { eraOf } from "../model/revision.ts";
+import { type Failure, McpError } from "../protocol/errors.ts";
+import type { Method, Params, Result } from "../protocol/methods.ts";
+import type { ClientInfo } from "../protocol/peer.ts";
+import { eraOf } from "../protocol/revision.ts";
 import {
   abortReason,
   type Call,
@@ -12,8 +12,8 @@ import {
   type Outcome,
   type OutcomeOf,
   withMethod,
-} from "../model/service.ts";
-import { type DetailedTask, isFinal, type Task, type TaskTerms, tasksExtension } from "../model/task.ts";
+} from "../protocol/service.ts";
+import { type DetailedTask, isFinal, type Task, type TaskTerms, tasksExtension } from "../protocol/task.ts";
 import type { Clock } from "../std/clock.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Route } from "./calls.ts";

@@ -1,6 +1,6 @@
 import { createDial } from "../connect/create-connect.ts";
 import { webPlatform } from "../connect/web-platform.ts";
-import { checkOptionNames } from "../model/option-names.ts";
+import { checkOptionNames } from "../protocol/option-names.ts";
 import { createHost, type Host, type HostOptions, hostOptionNames } from "./host.ts";
 import { type Servers, toSpecs } from "./server-registry.ts";
 
@@ -8,7 +8,7 @@ export type { Client } from "../client/client.ts";
 export type { Watch } from "../client/listen.ts";
 export type { ClientTasks, TaskHandle } from "../client/tasks.ts";
 export type { ToolFunction, ToolFunctions } from "../client/typed-tools.ts";
-export { McpError } from "../model/errors.ts";
+export { McpError } from "../protocol/errors.ts";
 export type { ApprovalRequest, Policy, PolicyAction, PolicyHints, PolicyRule } from "./access.ts";
 export type { ChangesOptions, HostChange, HostChanges, ResourceRef } from "./change-feed.ts";
 export type { RestartOptions } from "./connection-state.ts";

@@ -1,8 +1,8 @@
 import { canonicalText } from "../json/canonical.ts";
 import { asJson, type JsonObject } from "../json/json.ts";
-import type { Resource, ResourceTemplate } from "../model/content.ts";
-import type { Prompt } from "../model/prompt.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Resource, ResourceTemplate } from "../protocol/content.ts";
+import type { Prompt } from "../protocol/prompt.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { defined } from "../std/defined.ts";
 import { lockedTarget } from "./launch.ts";
 import {

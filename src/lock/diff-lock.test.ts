@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../json/json.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { createLock } from "./approve.ts";
 import { changesOf, diffLock, isLockClean } from "./diff-lock.ts";
 import { formatLockDiff } from "./format-lock-diff.ts";

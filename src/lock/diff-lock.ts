@@ -1,6 +1,6 @@
 import { canonicalText } from "../json/canonical.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { defined } from "../std/defined.ts";
 import { keyOf, type ListName, type Lists, listNames } from "./approve.ts";
 import { programChanges } from "./launch.ts";

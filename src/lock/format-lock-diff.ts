@@ -1,6 +1,6 @@
 import { canonicalText } from "../json/canonical.ts";
 import { isObject, type Json } from "../json/json.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { unreachable } from "../std/unreachable.ts";
 import {
   type ChangedServer,

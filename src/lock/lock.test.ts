@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
-import { revisions } from "../model/revision.ts";
-import type { Tool } from "../model/tool.ts";
+import { revisions } from "../protocol/revision.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { approveServer, approveTools, createLock, forgetServer, forgetTools } from "./approve.ts";
 import { diffLock, isLockClean, lockVerdict } from "./diff-lock.ts";
 import { formatLock } from "./format-lock.ts";

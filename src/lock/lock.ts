@@ -1,10 +1,10 @@
 import { canonicalText } from "../json/canonical.ts";
 import { asJson, type Json } from "../json/json.ts";
-import type { Resource, ResourceTemplate } from "../model/content.ts";
-import type { Implementation } from "../model/peer.ts";
-import type { Prompt } from "../model/prompt.ts";
-import type { Revision } from "../model/revision.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Resource, ResourceTemplate } from "../protocol/content.ts";
+import type { Implementation } from "../protocol/peer.ts";
+import type { Prompt } from "../protocol/prompt.ts";
+import type { Revision } from "../protocol/revision.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { digestText } from "../std/base64.ts";
 import { defined } from "../std/defined.ts";
 

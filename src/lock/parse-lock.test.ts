@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import { createLock } from "./approve.ts";
 import { formatLock } from "./format-lock.ts";
 import { maxLockChars, parseLock } from "./parse-lock.ts";

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
-import { McpError } from "../model/errors.ts";
-import { isRevision, revisions } from "../model/revision.ts";
+import { McpError } from "../protocol/errors.ts";
+import { isRevision, revisions } from "../protocol/revision.ts";
 import { defined } from "../std/defined.ts";
 import { findPlaces, lineAndColumn, placeKey } from "./diff-lock.ts";
 import { formatAsRead } from "./format-lock.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { failureOf, faultLog, makeCall, peer, send } from "../../test/support/direct.ts";
 import { connect } from "../connect/index.ts";
-import type { Method } from "../model/methods.ts";
-import { type Call, type Service, withMiddleware } from "../model/service.ts";
+import type { Method } from "../protocol/methods.ts";
+import { type Call, type Service, withMiddleware } from "../protocol/service.ts";
 import { createServer, tool } from "../server/index.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { type Store, StoreError } from "../store/store.ts";

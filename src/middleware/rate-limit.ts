@@ -1,7 +1,7 @@
-import { McpError } from "../model/errors.ts";
-import { methodRow } from "../model/methods.ts";
-import { checkOptionNames, type OptionNames } from "../model/option-names.ts";
-import type { Call, Middleware, Outcome } from "../model/service.ts";
+import { McpError } from "../protocol/errors.ts";
+import { methodRow } from "../protocol/methods.ts";
+import { checkOptionNames, type OptionNames } from "../protocol/option-names.ts";
+import type { Call, Middleware, Outcome } from "../protocol/service.ts";
 import { type Awaitable, allOf, chain, promised } from "../std/awaitable.ts";
 import { digestText } from "../std/base64.ts";
 import { type Clock, systemClock } from "../std/clock.ts";

@@ -1,6 +1,6 @@
 import { isObject, type Json } from "../json/json.ts";
-import { isRole } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
+import { isRole } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
 import {
   type CreateMessageParams,
   type CreateMessageResult,
@@ -10,9 +10,9 @@ import {
   type ListRootsResult,
   type Root,
   roleProblem,
-} from "../model/input.ts";
-import { isLegacy } from "../model/revision.ts";
-import type { Call } from "../model/service.ts";
+} from "../protocol/input.ts";
+import { isLegacy } from "../protocol/revision.ts";
+import type { Call } from "../protocol/service.ts";
 import { checkFormSchema } from "../schema/form.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import { toValidator } from "../schema/to-validator.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { complete, failureOf, send, sendAny } from "../../test/support/direct.ts";
-import type { ServerCapabilities } from "../model/peer.ts";
+import type { ServerCapabilities } from "../protocol/peer.ts";
 import type { ServerOptions } from "./options.ts";
 import { prompt } from "./prompt.ts";
 import { resource } from "./resource.ts";

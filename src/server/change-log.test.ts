@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { faultLog, makeCall, type Note } from "../../test/support/direct.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { ListenFilter } from "../model/subscription.ts";
+import type { ListenFilter } from "../protocol/subscription.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createServer, type Server } from "./server.ts";

@@ -1,13 +1,13 @@
 import { asJson, type JsonObject } from "../json/json.ts";
-import { changeKeys } from "../model/meta.ts";
-import type { Call } from "../model/service.ts";
+import { changeKeys } from "../protocol/meta.ts";
+import type { Call } from "../protocol/service.ts";
 import {
   type Announcement,
   type Change,
   changeToNotification,
   isWanted,
   type ListenFilter,
-} from "../model/subscription.ts";
+} from "../protocol/subscription.ts";
 import { lazy } from "../std/lazy.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store, TopicSubscription } from "../store/store.ts";

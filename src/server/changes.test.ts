@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { makeCall, type Note } from "../../test/support/direct.ts";
-import type { ListenFilter } from "../model/subscription.ts";
+import type { ListenFilter } from "../protocol/subscription.ts";
 import type { ServerOptions } from "./options.ts";
 import { prompt } from "./prompt.ts";
 import { resource } from "./resource.ts";

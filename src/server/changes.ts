@@ -1,7 +1,7 @@
-import { McpError } from "../model/errors.ts";
-import type { ServerCapabilities } from "../model/peer.ts";
-import { type Call, type Outcome, onAbort } from "../model/service.ts";
-import { type Announcement, type Change, honoured } from "../model/subscription.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { ServerCapabilities } from "../protocol/peer.ts";
+import { type Call, type Outcome, onAbort } from "../protocol/service.ts";
+import { type Announcement, type Change, honoured } from "../protocol/subscription.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { Environment } from "./environment.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { complete, failureOf, faultLog, makeCall, send } from "../../test/support/direct.ts";
-import type { CompletionRef } from "../model/prompt.ts";
+import type { CompletionRef } from "../protocol/prompt.ts";
 import type { Completer } from "./completion.ts";
 import { prompt } from "./prompt.ts";
 import { resource } from "./resource.ts";

@@ -1,5 +1,5 @@
-import type { CompleteResult } from "../model/prompt.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import type { CompleteResult } from "../protocol/prompt.ts";
+import type { Call, Outcome } from "../protocol/service.ts";
 import { handlerJob } from "./context.ts";
 import type { Environment } from "./environment.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Content } from "../model/content.ts";
+import type { Content } from "../protocol/content.ts";
 import { aBlock, audio, embeddedResource, image, resourceLink, text } from "./content.ts";
 
 const bytes = new Uint8Array([0, 255, 16]);

@@ -8,7 +8,7 @@ import type {
   ResourceContents,
   ResourceLink,
   TextContent,
-} from "../model/content.ts";
+} from "../protocol/content.ts";
 import { isBase64, toBase64 } from "../std/base64.ts";
 import { defined, type OrUndefined } from "../std/defined.ts";
 

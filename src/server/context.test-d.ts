@@ -3,7 +3,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { expectTypeOf } from "vitest";
 import { z } from "zod";
-import type { CreateMessageResult, ElicitResult, Root } from "../model/input.ts";
+import type { CreateMessageResult, ElicitResult, Root } from "../protocol/input.ts";
 import type { Context } from "./context.ts";
 
 declare const ctx: Context;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { failureOf, faultLog, makeCall, type Parts, resultOf } from "../../test/support/direct.ts";
 import { gate } from "../../test/support/served.ts";
-import { type LogLevel, logLevels } from "../model/logging.ts";
+import { type LogLevel, logLevels } from "../protocol/logging.ts";
 import type { Context } from "./context.ts";
 import { createServer, type Server } from "./server.ts";
 import { tool } from "./tool.ts";

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from "../json/json.ts";
-import { callerMissing, McpError } from "../model/errors.ts";
-import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../model/input.ts";
-import { isAtLeast, type LogLevel } from "../model/logging.ts";
-import { isOfVendor } from "../model/notification.ts";
-import type { Auth, ClientInfo } from "../model/peer.ts";
-import type { Outcome } from "../model/service.ts";
+import { callerMissing, McpError } from "../protocol/errors.ts";
+import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../protocol/input.ts";
+import { isAtLeast, type LogLevel } from "../protocol/logging.ts";
+import { isOfVendor } from "../protocol/notification.ts";
+import type { Auth, ClientInfo } from "../protocol/peer.ts";
+import type { Outcome } from "../protocol/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
-import type { Icon } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
+import type { Icon } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
 import type { AnySchema } from "../schema/infer.ts";
 import { isStandardSchema } from "../schema/standard-schema.ts";
 import { type ToValidatorOptions, toValidator } from "../schema/to-validator.ts";

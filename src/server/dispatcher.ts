@@ -1,9 +1,9 @@
 import type { JsonObject } from "../json/json.ts";
-import { type Failure, McpError } from "../model/errors.ts";
-import { type Method, methodRow } from "../model/methods.ts";
-import { rootsChanged } from "../model/notification.ts";
-import type { ServerCapabilities } from "../model/peer.ts";
-import { type Call, type Middleware, type Outcome, type Service, withMiddleware } from "../model/service.ts";
+import { type Failure, McpError } from "../protocol/errors.ts";
+import { type Method, methodRow } from "../protocol/methods.ts";
+import { rootsChanged } from "../protocol/notification.ts";
+import type { ServerCapabilities } from "../protocol/peer.ts";
+import { type Call, type Middleware, type Outcome, type Service, withMiddleware } from "../protocol/service.ts";
 import { type Context, handlerJob } from "./context.ts";
 import type { Environment } from "./environment.ts";
 import type { CustomMethod, ServerOptions } from "./options.ts";

@@ -1,4 +1,4 @@
-import type { Cacheable } from "../model/methods.ts";
+import type { Cacheable } from "../protocol/methods.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Deadlines } from "../std/deadlines.ts";
 import type { Lazy } from "../std/lazy.ts";

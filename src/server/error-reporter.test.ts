@@ -9,7 +9,7 @@ import {
   send,
   sendAny,
 } from "../../test/support/direct.ts";
-import { type ErrorCode, McpError, toolError } from "../model/errors.ts";
+import { type ErrorCode, McpError, toolError } from "../protocol/errors.ts";
 import { text } from "./content.ts";
 import { prompt } from "./prompt.ts";
 import { resource } from "./resource.ts";

@@ -1,5 +1,5 @@
 import type { Json } from "../json/json.ts";
-import { type ErrorCode, type Failure, isCallerMissing, McpError, toFailure } from "../model/errors.ts";
+import { type ErrorCode, type Failure, isCallerMissing, McpError, toFailure } from "../protocol/errors.ts";
 import { toBase64Url } from "../std/base64.ts";
 
 /** Where an internal error happened. */

@@ -1,8 +1,8 @@
 /// <reference path="../index.ts" preserve="true" />
 export type { Channel } from "../jsonrpc/channel.ts";
-export { McpError, toolError } from "../model/errors.ts";
-export type { NotificationParams } from "../model/notification.ts";
-export type { Auth, AuthClaims } from "../model/peer.ts";
+export { McpError, toolError } from "../protocol/errors.ts";
+export type { NotificationParams } from "../protocol/notification.ts";
+export type { Auth, AuthClaims } from "../protocol/peer.ts";
 export {
   type Call,
   type CallOf,
@@ -12,8 +12,8 @@ export {
   type Service,
   withCall,
   withMiddleware,
-} from "../model/service.ts";
-export type { ToolTypes, Typed } from "../model/tool.ts";
+} from "../protocol/service.ts";
+export type { ToolTypes, Typed } from "../protocol/tool.ts";
 export type { AnySchema as Schema, InferIn, InferOut, ObjectSchema } from "../schema/infer.ts";
 export { serveChannel } from "../transport/serve.ts";
 export type { ServeChannelOptions, ServeHandle } from "../transport/serve-channel.ts";

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
-import type { NotificationParams } from "../model/notification.ts";
-import { checkOptionNames, type OptionNames, type OtherNames } from "../model/option-names.ts";
-import type { Extensions, Implementation } from "../model/peer.ts";
-import type { Middleware } from "../model/service.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { NotificationParams } from "../protocol/notification.ts";
+import { checkOptionNames, type OptionNames, type OtherNames } from "../protocol/option-names.ts";
+import type { Extensions, Implementation } from "../protocol/peer.ts";
+import type { Middleware } from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
 import { defined, type OrUndefined } from "../std/defined.ts";
 import type { Store } from "../store/store.ts";

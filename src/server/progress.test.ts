@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createCall } from "../model/service.ts";
+import { createCall } from "../protocol/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { createServer } from "./server.ts";
 import { tool } from "./tool.ts";

@@ -1,10 +1,10 @@
 import { aListOf, anObject, oneOf, type Problem } from "../json/check.ts";
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import type { Content, Icon } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
-import { checkOptionNames, type OptionNames, type OtherNames } from "../model/option-names.ts";
-import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../model/prompt.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import type { Content, Icon } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
+import { checkOptionNames, type OptionNames, type OtherNames } from "../protocol/option-names.ts";
+import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/prompt.ts";
+import type { Call, Outcome } from "../protocol/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { Checked } from "../schema/validator.ts";
 import { type Completers, complete } from "./completion.ts";

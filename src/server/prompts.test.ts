@@ -2,7 +2,7 @@ import { type } from "arktype";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { complete, failureOf, faultLog, send } from "../../test/support/direct.ts";
-import type { PromptMessage } from "../model/prompt.ts";
+import type { PromptMessage } from "../protocol/prompt.ts";
 import { embeddedResource, image, text } from "./content.ts";
 import { type PromptDefinition, type PromptOptions, type PromptReturn, prompt } from "./prompt.ts";
 import { createServer } from "./server.ts";

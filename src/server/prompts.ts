@@ -1,6 +1,6 @@
-import { McpError } from "../model/errors.ts";
-import type { Result } from "../model/methods.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Result } from "../protocol/methods.ts";
+import type { Call, Outcome } from "../protocol/service.ts";
 import { badDefinition, kit } from "./definition.ts";
 import type { Environment } from "./environment.ts";
 import type { PromptDefinition, ReadyPrompt } from "./prompt.ts";

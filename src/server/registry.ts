@@ -1,6 +1,6 @@
 import { asJson } from "../json/json.ts";
-import { McpError } from "../model/errors.ts";
-import type { PageParams } from "../model/methods.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { PageParams } from "../protocol/methods.ts";
 import { fromBase64Url, toBase64Url } from "../std/base64.ts";
 import type { Environment } from "./environment.ts";
 

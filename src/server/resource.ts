@@ -1,10 +1,10 @@
 import type { Problem } from "../json/check.ts";
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import type { Annotations, Icon, Resource, ResourceContents, ResourceTemplate } from "../model/content.ts";
-import { McpError } from "../model/errors.ts";
-import type { Cacheable, Result } from "../model/methods.ts";
-import { checkOptionNames, type OptionNames, type OtherNames } from "../model/option-names.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import type { Annotations, Icon, Resource, ResourceContents, ResourceTemplate } from "../protocol/content.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Cacheable, Result } from "../protocol/methods.ts";
+import { checkOptionNames, type OptionNames, type OtherNames } from "../protocol/option-names.ts";
+import type { Call, Outcome } from "../protocol/service.ts";
 import { toBase64 } from "../std/base64.ts";
 import { defined } from "../std/defined.ts";
 import type { TemplateVariables } from "../std/uri-template.ts";

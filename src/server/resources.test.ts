@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { complete, failureOf, faultLog, send } from "../../test/support/direct.ts";
-import type { ResourceContents } from "../model/content.ts";
+import type { ResourceContents } from "../protocol/content.ts";
 import { type ResourceDefinition, type ResourceOptions, resource } from "./resource.ts";
 import { createServer } from "./server.ts";
 

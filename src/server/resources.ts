@@ -1,5 +1,5 @@
-import type { Result } from "../model/methods.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import type { Result } from "../protocol/methods.ts";
+import type { Call, Outcome } from "../protocol/service.ts";
 import { badDefinition, kit } from "./definition.ts";
 import type { Environment } from "./environment.ts";
 import { createRegistry, type Registry } from "./registry.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { peer, send } from "../../test/support/direct.ts";
-import { McpError } from "../model/errors.ts";
-import type { Auth } from "../model/peer.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Auth } from "../protocol/peer.ts";
 import { createServer } from "./server.ts";
 import { tool } from "./tool.ts";
 

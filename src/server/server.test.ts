@@ -4,9 +4,9 @@ import { callTool, complete, failureOf, faultLog, send, sendAny } from "../../te
 import { gate } from "../../test/support/served.ts";
 import { connect } from "../connect/connect.ts";
 import type { JsonObject } from "../json/json.ts";
-import { McpError, toolError } from "../model/errors.ts";
-import type { GetPromptResult } from "../model/prompt.ts";
-import { type Middleware, type Outcome, type Service, withCall } from "../model/service.ts";
+import { McpError, toolError } from "../protocol/errors.ts";
+import type { GetPromptResult } from "../protocol/prompt.ts";
+import { type Middleware, type Outcome, type Service, withCall } from "../protocol/service.ts";
 import type { ErrorHook } from "./error-reporter.ts";
 import { prompt } from "./prompt.ts";
 import { resource } from "./resource.ts";

@@ -1,10 +1,10 @@
-import { toFailure } from "../model/errors.ts";
-import type { DiscoverResult, Method } from "../model/methods.ts";
-import type { Implementation, ServerCapabilities } from "../model/peer.ts";
-import { revisions } from "../model/revision.ts";
-import { bare, type Call, type CallOf, type Outcome, type OutcomeOf, type Service } from "../model/service.ts";
-import { tasksExtension } from "../model/task.ts";
-import type { ToolTypes, Typed } from "../model/tool.ts";
+import { toFailure } from "../protocol/errors.ts";
+import type { DiscoverResult, Method } from "../protocol/methods.ts";
+import type { Implementation, ServerCapabilities } from "../protocol/peer.ts";
+import { revisions } from "../protocol/revision.ts";
+import { bare, type Call, type CallOf, type Outcome, type OutcomeOf, type Service } from "../protocol/service.ts";
+import { tasksExtension } from "../protocol/task.ts";
+import type { ToolTypes, Typed } from "../protocol/tool.ts";
 import type { Awaitable } from "../std/awaitable.ts";
 import { systemClock } from "../std/clock.ts";
 import { createDeadlines } from "../std/deadlines.ts";

@@ -5,7 +5,7 @@ import { expectTypeOf } from "vitest";
 import { z } from "zod";
 import { connect } from "../connect/connect.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import { image, text } from "./content.ts";
 import type { Context } from "./context.ts";
 import { createServer } from "./server.ts";

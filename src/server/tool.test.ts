@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { callTool, complete } from "../../test/support/direct.ts";
-import { McpError } from "../model/errors.ts";
+import { McpError } from "../protocol/errors.ts";
 import { createServer } from "./server.ts";
 import { type ToolDefinition, tool } from "./tool.ts";
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
-import type { Content, Icon } from "../model/content.ts";
-import type { CallToolResult, ToolAnnotations } from "../model/tool.ts";
+import type { Content, Icon } from "../protocol/content.ts";
+import type { CallToolResult, ToolAnnotations } from "../protocol/tool.ts";
 import type { AnySchema, InferIn, InferOut, ObjectSchema } from "../schema/infer.ts";
 import type { Context } from "./context.ts";
 import type { TaskMode } from "./tasks/task-record.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { callTool, complete, failureOf, faultLog, send } from "../../test/support/direct.ts";
 import type { Json, JsonObject } from "../json/json.ts";
-import type { CallToolResult } from "../model/tool.ts";
+import type { CallToolResult } from "../protocol/tool.ts";
 import { image, resourceLink, text } from "./content.ts";
 import { createServer } from "./server.ts";
 import { tool } from "./tool.ts";

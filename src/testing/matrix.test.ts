@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { script } from "../../test/fixtures/children/processes.ts";
-import { revisions } from "../model/revision.ts";
-import type { Service } from "../model/service.ts";
+import { revisions } from "../protocol/revision.ts";
+import type { Service } from "../protocol/service.ts";
 import { createServer, tool } from "../server/index.ts";
 import { testMatrix } from "./matrix.ts";
 

@@ -2,13 +2,13 @@ import { describe, expect, it, vi } from "vitest";
 import { codecFor } from "../../test/support/codecs.ts";
 import { eventually } from "../../test/support/patience.ts";
 import { gate } from "../../test/support/served.ts";
-import type { WireCall } from "../codec/codec.ts";
 import type { JsonObject } from "../json/json.ts";
 import { createInbound, type IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Message } from "../jsonrpc/message.ts";
-import { metaKeys } from "../model/meta.ts";
-import { type Method, methodRow } from "../model/methods.ts";
-import type { Call, Outcome } from "../model/service.ts";
+import type { WireCall } from "../protocol/codec/codec.ts";
+import { metaKeys } from "../protocol/meta.ts";
+import { type Method, methodRow } from "../protocol/methods.ts";
+import type { Call, Outcome } from "../protocol/service.ts";
 import { answerCall, patientNotify } from "./answer-call.ts";
 
 const codec = codecFor("2026-07-28");

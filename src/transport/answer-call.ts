@@ -1,16 +1,16 @@
-import type { ServerCodec, WireCall } from "../codec/codec.ts";
-import { dropInside, readEnvelope } from "../codec/envelope.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
 import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import { Unanswered } from "../jsonrpc/unanswered.ts";
-import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
-import { methodRow } from "../model/methods.ts";
-import { isHeard } from "../model/notification.ts";
-import type { Implementation } from "../model/peer.ts";
-import { newest } from "../model/revision.ts";
-import { type Ask, type Call, type CloseStream, createCall, type Notify, type Outcome } from "../model/service.ts";
+import type { ServerCodec, WireCall } from "../protocol/codec/codec.ts";
+import { dropInside, readEnvelope } from "../protocol/codec/envelope.ts";
+import { metaKeys, metaOf, withMeta } from "../protocol/meta.ts";
+import { methodRow } from "../protocol/methods.ts";
+import { isHeard } from "../protocol/notification.ts";
+import type { Implementation } from "../protocol/peer.ts";
+import { newest } from "../protocol/revision.ts";
+import { type Ask, type Call, type CloseStream, createCall, type Notify, type Outcome } from "../protocol/service.ts";
 import type { Gate } from "../std/gate.ts";
 
 /** How calls are answered. One may serve for all calls of a connection. */

@@ -1,7 +1,7 @@
-import { toError } from "../model/errors.ts";
-import type { DiscoverResult } from "../model/methods.ts";
-import { newest } from "../model/revision.ts";
-import { bareOf, type CallOrigin, createCall, type Service } from "../model/service.ts";
+import { toError } from "../protocol/errors.ts";
+import type { DiscoverResult } from "../protocol/methods.ts";
+import { newest } from "../protocol/revision.ts";
+import { bareOf, type CallOrigin, createCall, type Service } from "../protocol/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 
 /**

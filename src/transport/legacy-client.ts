@@ -1,8 +1,8 @@
 import type { JsonLimits } from "../json/parse.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import type { PeerHandlers, RpcPeer } from "../jsonrpc/peer.ts";
-import type { Ending, OpenConnection, Opening } from "../model/connection.ts";
-import type { LegacyRevision } from "../model/revision.ts";
+import type { Ending, OpenConnection, Opening } from "../protocol/connection.ts";
+import type { LegacyRevision } from "../protocol/revision.ts";
 import type { Clock } from "../std/clock.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import type { Endpoint } from "./http/client/http-endpoint.ts";

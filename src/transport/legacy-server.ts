@@ -1,11 +1,11 @@
-import { modernServer } from "../codec/server-codec.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
 import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { ErrorObject, Notification } from "../jsonrpc/message.ts";
 import type { AnsweringPeer } from "../jsonrpc/peer.ts";
-import { McpError, toFailure } from "../model/errors.ts";
-import type { DiscoverResult } from "../model/methods.ts";
-import type { CallOrigin, Service } from "../model/service.ts";
+import { modernServer } from "../protocol/codec/server-codec.ts";
+import { McpError, toFailure } from "../protocol/errors.ts";
+import type { DiscoverResult } from "../protocol/methods.ts";
+import type { CallOrigin, Service } from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";

@@ -1,11 +1,11 @@
-import type { ClientCodec } from "../codec/codec.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { Connection, Opening } from "../model/connection.ts";
-import { metaOf } from "../model/meta.ts";
-import type { NotificationParams } from "../model/notification.ts";
-import type { ClientInfo } from "../model/peer.ts";
-import { newest } from "../model/revision.ts";
-import { type CallOf, createCall, type Notify } from "../model/service.ts";
+import type { ClientCodec } from "../protocol/codec/codec.ts";
+import type { Connection, Opening } from "../protocol/connection.ts";
+import { metaOf } from "../protocol/meta.ts";
+import type { NotificationParams } from "../protocol/notification.ts";
+import type { ClientInfo } from "../protocol/peer.ts";
+import { newest } from "../protocol/revision.ts";
+import { type CallOf, createCall, type Notify } from "../protocol/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 
 /** What a client says of itself in every request of the newest revision. */

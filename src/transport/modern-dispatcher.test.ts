@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { modern, request, serve, serveLegacy } from "../../test/support/served.ts";
 import type { JsonObject } from "../json/json.ts";
-import { metaKeys } from "../model/meta.ts";
-import type { Outcome, Service } from "../model/service.ts";
+import { metaKeys } from "../protocol/meta.ts";
+import type { Outcome, Service } from "../protocol/service.ts";
 import { createServer, resource, tool } from "../server/index.ts";
 import type { FakePeer } from "../testing/fake-peer.ts";
 

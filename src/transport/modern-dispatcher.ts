@@ -1,14 +1,14 @@
-import { modernServer as codec } from "../codec/server-codec.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
 import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
-import { tooBusy } from "../model/busy.ts";
-import { McpError } from "../model/errors.ts";
-import { metaKeys, withMeta } from "../model/meta.ts";
-import { type DiscoverResult, methodRow } from "../model/methods.ts";
-import type { Implementation } from "../model/peer.ts";
-import type { Service } from "../model/service.ts";
+import { tooBusy } from "../protocol/busy.ts";
+import { modernServer as codec } from "../protocol/codec/server-codec.ts";
+import { McpError } from "../protocol/errors.ts";
+import { metaKeys, withMeta } from "../protocol/meta.ts";
+import { type DiscoverResult, methodRow } from "../protocol/methods.ts";
+import type { Implementation } from "../protocol/peer.ts";
+import type { Service } from "../protocol/service.ts";
 import type { Gate } from "../std/gate.ts";
 import {
   type Answering,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { discovered, opening, welcome } from "../../test/support/connected.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { Connection, Opening } from "../model/connection.ts";
-import { metaKeys } from "../model/meta.ts";
+import type { Connection, Opening } from "../protocol/connection.ts";
+import { metaKeys } from "../protocol/meta.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createFakePeer } from "../testing/fake-peer.ts";
 import type { NegotiateOptions } from "./negotiate.ts";

@@ -1,9 +1,9 @@
-import { modernClient } from "../codec/client-codec.ts";
 import { isObject } from "../json/json.ts";
 import type { Reply } from "../jsonrpc/outbound.ts";
-import type { Ending, OpenConnection, Opening } from "../model/connection.ts";
-import { type ErrorCode, type Failure, McpError, toError } from "../model/errors.ts";
-import type { DiscoverResult } from "../model/methods.ts";
+import { modernClient } from "../protocol/codec/client-codec.ts";
+import type { Ending, OpenConnection, Opening } from "../protocol/connection.ts";
+import { type ErrorCode, type Failure, McpError, toError } from "../protocol/errors.ts";
+import type { DiscoverResult } from "../protocol/methods.ts";
 import {
   type Era,
   isLegacy,
@@ -12,7 +12,7 @@ import {
   newestLegacy,
   type Revision,
   revisions,
-} from "../model/revision.ts";
+} from "../protocol/revision.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Initialized } from "./legacy-client.ts";
 import { failureOf } from "./send-call.ts";

@@ -1,12 +1,12 @@
-import { modernClient, modernClientOf } from "../codec/client-codec.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import { createPeer } from "../jsonrpc/create-peer.ts";
 import type { IncomingRequest } from "../jsonrpc/inbound.ts";
-import type { Connection, Ending, OpenConnection, Opening } from "../model/connection.ts";
-import { McpError } from "../model/errors.ts";
-import { type DiscoverResult, methodRow } from "../model/methods.ts";
-import { newest } from "../model/revision.ts";
-import type { Call, Outcome, Service } from "../model/service.ts";
+import { modernClient, modernClientOf } from "../protocol/codec/client-codec.ts";
+import type { Connection, Ending, OpenConnection, Opening } from "../protocol/connection.ts";
+import { McpError } from "../protocol/errors.ts";
+import { type DiscoverResult, methodRow } from "../protocol/methods.ts";
+import { newest } from "../protocol/revision.ts";
+import type { Call, Outcome, Service } from "../protocol/service.ts";
 import { type ChannelClient, legacyClient, type ServerMessageHandlers, type SessionHooks } from "./legacy-client.ts";
 import { createModernTell, discoverCall, modernPeer, warnOfRequest } from "./modern-connection.ts";
 import { type NegotiateOptions, type Negotiation, negotiate } from "./negotiate.ts";

@@ -4,9 +4,9 @@ import type { JsonObject } from "../json/json.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { Reply, RequestOptions } from "../jsonrpc/outbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
-import { McpError } from "../model/errors.ts";
-import { metaKeys } from "../model/meta.ts";
-import { createCall } from "../model/service.ts";
+import { McpError } from "../protocol/errors.ts";
+import { metaKeys } from "../protocol/meta.ts";
+import { createCall } from "../protocol/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "./send-call.ts";
 

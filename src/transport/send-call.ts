@@ -1,13 +1,13 @@
-import type { ClientCodec } from "../codec/codec.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { ErrorObject, Id, Notification } from "../jsonrpc/message.ts";
 import type { Lost, Reply, RequestOptions } from "../jsonrpc/outbound.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
-import { type Failure, McpError, toFailure } from "../model/errors.ts";
-import { metaKeys, metaOf } from "../model/meta.ts";
-import type { Method } from "../model/methods.ts";
-import { markUnsent } from "../model/safe-to-retry.ts";
-import { abortReason, type CallOf, type OutcomeOf, onAbort } from "../model/service.ts";
+import type { ClientCodec } from "../protocol/codec/codec.ts";
+import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
+import { metaKeys, metaOf } from "../protocol/meta.ts";
+import type { Method } from "../protocol/methods.ts";
+import { markUnsent } from "../protocol/safe-to-retry.ts";
+import { abortReason, type CallOf, type OutcomeOf, onAbort } from "../protocol/service.ts";
 import { type Mask, maskJson } from "../std/secrets.ts";
 
 /** Sends a call over a connection and brings back its outcome. Never rejects. */

@@ -1,5 +1,5 @@
 import type { Channel } from "../jsonrpc/channel.ts";
-import type { Service } from "../model/service.ts";
+import type { Service } from "../protocol/service.ts";
 import { type ServeChannelOptions, type ServeHandle, serveChannel as serveClient } from "./serve-channel.ts";
 
 /**

@@ -4,7 +4,7 @@ import { transform } from "esbuild";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { generateTypes, type ListedServer } from "./generate-types.ts";
 
 const query: JsonObject = {

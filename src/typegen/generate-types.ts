@@ -1,6 +1,6 @@
 import { isObject } from "../json/json.ts";
-import type { Prompt } from "../model/prompt.ts";
-import type { Tool } from "../model/tool.ts";
+import type { Prompt } from "../protocol/prompt.ts";
+import type { Tool } from "../protocol/tool.ts";
 import { createDefinitions, createNames, type Definitions, type Names, pascalCase } from "./definitions.ts";
 import { docComment, labelled, quote, typeText } from "./type-text.ts";
 import { type Doc, isAnyObject, isUnknown, type Member, type ObjectType, type Type, word } from "./type-tree.ts";

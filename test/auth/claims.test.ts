@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { introspection, jwt } from "../../src/auth/node/server.ts";
-import type { Authenticator } from "../../src/model/authenticator.ts";
-import type { NeededAuth } from "../../src/model/peer.ts";
+import type { Authenticator } from "../../src/protocol/authenticator.ts";
+import type { NeededAuth } from "../../src/protocol/peer.ts";
 import { createServer, requireAuth, tool } from "../../src/server/index.ts";
 import { type HttpServeHandle, type HttpWarning, serveHttp } from "../../src/transport/node/http.ts";
 import { modernCall } from "../support/fake-endpoint.ts";

@@ -5,7 +5,7 @@ import { introspection, jwt } from "../../src/auth/node/server.ts";
 import { createSafeFetch } from "../../src/auth/safe-fetch.ts";
 import { createJwt, type JwtOptions } from "../../src/auth/server/jwt.ts";
 import { connect } from "../../src/connect/connect.ts";
-import type { Authenticator } from "../../src/model/authenticator.ts";
+import type { Authenticator } from "../../src/protocol/authenticator.ts";
 import { createServer, tool } from "../../src/server/index.ts";
 import { toBase64Url } from "../../src/std/base64.ts";
 import { type HttpServeHandle, serveHttp } from "../../src/transport/node/http.ts";

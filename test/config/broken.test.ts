@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { DialectName } from "../../src/config/dialects.ts";
 import { formatConfigProblem } from "../../src/config/problem.ts";
-import { McpError } from "../../src/model/errors.ts";
+import { McpError } from "../../src/protocol/errors.ts";
 import { resolveText, sampleOf, textOf } from "./samples.ts";
 
 /** One edit of a sample, and what has to be said about it. */

@@ -4,7 +4,7 @@ import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { findConfigFiles, loadConfig } from "../../src/config/node/load-config.ts";
-import { McpError } from "../../src/model/errors.ts";
+import { McpError } from "../../src/protocol/errors.ts";
 
 /** A folder with these files in it. */
 function folderWith(files: Readonly<Record<string, string | Uint8Array>>): string {

@@ -8,7 +8,7 @@ import { parseYamlTree } from "../../src/config/parse-yaml.ts";
 import { formatConfigProblem } from "../../src/config/problem.ts";
 import { type Config, configFromObject } from "../../src/config/resolve-config.ts";
 import type { ConfigNode } from "../../src/config/tree.ts";
-import { McpError } from "../../src/model/errors.ts";
+import { McpError } from "../../src/protocol/errors.ts";
 import { planted, resolveText, type Sample, samples, textOf } from "./samples.ts";
 
 /** Secrets as services hand them out. Whole, but of nobody. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
-import type { Call, Service } from "../../src/model/service.ts";
+import type { Call, Service } from "../../src/protocol/service.ts";
 import { leastHeldUp } from "../support/cpu-time.ts";
 import { hostile } from "../support/hostile-schemas.ts";
 import { connect, createServer, tool } from "./support/built.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { metaKeys } from "../../src/model/meta.ts";
+import { metaKeys } from "../../src/protocol/meta.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
 import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { callOf, modernCall, modernRequest } from "../support/fake-endpoint.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
-import { metaKeys } from "../../src/model/meta.ts";
+import { metaKeys } from "../../src/protocol/meta.ts";
 import { createSseParser } from "../../src/std/sse.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
 import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { type Client, connect, type TaskHandle } from "../../src/connect/index.ts";
-import type { CallToolResult } from "../../src/model/tool.ts";
+import type { CallToolResult } from "../../src/protocol/tool.ts";
 import { startRoundRobin } from "../support/round-robin.ts";
 import { createLog } from "./support/events.ts";
 import { first, type MortalServers, onEveryStore, type Serving, second, steps } from "./support/mortal-server.ts";

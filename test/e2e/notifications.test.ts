@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { type Client, type ConnectOptions, connect } from "../../src/connect/index.ts";
 import { openHost } from "../../src/host/index.ts";
 import type { JsonObject } from "../../src/json/json.ts";
-import { isLegacy, type Revision } from "../../src/model/revision.ts";
+import { isLegacy, type Revision } from "../../src/protocol/revision.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { testMatrix } from "../../src/testing/matrix.ts";
 import { serveHttp } from "../../src/transport/node/serve-http.ts";

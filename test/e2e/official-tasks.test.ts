@@ -10,7 +10,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client as OurClient } from "../../src/connect/index.ts";
-import type { Authenticator } from "../../src/model/authenticator.ts";
+import type { Authenticator } from "../../src/protocol/authenticator.ts";
 import { connect, everythingHere, serveHttp } from "./support/built.ts";
 import { createLog } from "./support/events.ts";
 import { tasksForExtension, tasksForVersion1 } from "./support/official-tasks.ts";

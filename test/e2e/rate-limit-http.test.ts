@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { connect } from "../../src/connect/index.ts";
 import { rateLimit } from "../../src/middleware/rate-limit.ts";
-import { McpError } from "../../src/model/errors.ts";
-import type { Revision } from "../../src/model/revision.ts";
+import { McpError } from "../../src/protocol/errors.ts";
+import type { Revision } from "../../src/protocol/revision.ts";
 import { createServer, tool } from "../../src/server/index.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";

@@ -3,8 +3,8 @@ import { createServer as createHttpServer, type RequestListener, type Server } f
 import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Authenticator } from "../../src/model/authenticator.ts";
-import type { Revision } from "../../src/model/revision.ts";
+import type { Authenticator } from "../../src/protocol/authenticator.ts";
+import type { Revision } from "../../src/protocol/revision.ts";
 import { createServer, type Middleware, prompt, resource, tool } from "../../src/server/index.ts";
 import type { HttpRequestInfo } from "../../src/std/http-facts.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";

@@ -6,7 +6,7 @@ import { TaskStatusNotificationSchema } from "@modelcontextprotocol/sdk/types.js
 import { afterAll, describe, expect, it } from "vitest";
 import { type ConnectOptions, connect } from "../../src/connect/index.ts";
 import type { Target } from "../../src/connect/target.ts";
-import type { Task } from "../../src/model/task.ts";
+import type { Task } from "../../src/protocol/task.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { serveHttp } from "../../src/transport/node/serve-http.ts";
 import { createNoticesServer } from "../fixtures/children/notices-server.ts";

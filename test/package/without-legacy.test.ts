@@ -9,7 +9,7 @@ import { root } from "../e2e/support/places.ts";
 const run = promisify(execFile);
 
 /** Folders whose tests of 2026-07-28 have to pass. */
-const folders = ["agent", "client", "codec", "connect", "host", "middleware", "model", "server", "transport"];
+const folders = ["agent", "client", "connect", "host", "middleware", "protocol", "server", "transport"];
 
 /** Tests that speak an older revision without naming it, and those that start processes or need a store of their own. */
 const excluded = [

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { connect } from "../../src/connect/index.ts";
-import type { Middleware } from "../../src/model/service.ts";
+import type { Middleware } from "../../src/protocol/service.ts";
 import { createServer, tool } from "../../src/server/index.ts";
 import { redisStore } from "../../src/store/node/redis-store.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -1,4 +1,4 @@
-import type { AuthorizedResponse, Authorizer } from "../../src/model/authorizer.ts";
+import type { AuthorizedResponse, Authorizer } from "../../src/protocol/authorizer.ts";
 
 /** A request that somebody in the world got. Bodies of forms and JSON alike are read into `fields`. */
 export interface Heard {

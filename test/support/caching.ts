@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../src/json/json.ts";
-import type { Method } from "../../src/model/methods.ts";
-import { type CallSource, createCall, type Outcome, type Service } from "../../src/model/service.ts";
+import type { Method } from "../../src/protocol/methods.ts";
+import { type CallSource, createCall, type Outcome, type Service } from "../../src/protocol/service.ts";
 import { type Awaitable, promised } from "../../src/std/awaitable.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 import type { Store, StoreValues } from "../../src/store/store.ts";

@@ -1,6 +1,6 @@
 import { beforeAll } from "vitest";
 import type { Json, JsonObject } from "../../src/json/json.ts";
-import type { Outcome } from "../../src/model/service.ts";
+import type { Outcome } from "../../src/protocol/service.ts";
 import { loadCompiler } from "../../src/schema/to-validator.ts";
 import type { Context } from "../../src/server/context.ts";
 import type { ServerOptions } from "../../src/server/options.ts";

@@ -1,11 +1,11 @@
-import { modernClient } from "../../src/codec/client-codec.ts";
-import { decodeQuestion } from "../../src/codec/questions.ts";
-import { r2026_07_28 } from "../../src/codec/r2026-07-28.ts";
-import { modernServer } from "../../src/codec/server-codec.ts";
 import { createAnswerWriter, legacyClient } from "../../src/legacy/codec/client-codec.ts";
 import type { LegacyClientCodec, LegacyServerCodec } from "../../src/legacy/codec/codec.ts";
 import { legacyServer } from "../../src/legacy/codec/server-codec.ts";
-import { isLegacy, type Revision } from "../../src/model/revision.ts";
+import { modernClient } from "../../src/protocol/codec/client-codec.ts";
+import { decodeQuestion } from "../../src/protocol/codec/questions.ts";
+import { r2026_07_28 } from "../../src/protocol/codec/r2026-07-28.ts";
+import { modernServer } from "../../src/protocol/codec/server-codec.ts";
+import { isLegacy, type Revision } from "../../src/protocol/revision.ts";
 
 /** Both ends of a revision. */
 export type Codec = LegacyServerCodec & LegacyClientCodec;

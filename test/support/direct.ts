@@ -1,10 +1,10 @@
 // Loaded here, so that nothing in a test waits for it by chance.
 import "../../src/server/lazy-parts.ts";
 import type { JsonObject } from "../../src/json/json.ts";
-import type { Failure } from "../../src/model/errors.ts";
-import type { Question } from "../../src/model/input.ts";
-import type { Method, Params, Result } from "../../src/model/methods.ts";
-import type { ClientCapabilities, ClientInfo } from "../../src/model/peer.ts";
+import type { Failure } from "../../src/protocol/errors.ts";
+import type { Question } from "../../src/protocol/input.ts";
+import type { Method, Params, Result } from "../../src/protocol/methods.ts";
+import type { ClientCapabilities, ClientInfo } from "../../src/protocol/peer.ts";
 import {
   type CallOf,
   type CallSource,
@@ -12,8 +12,8 @@ import {
   type Outcome,
   type OutcomeOf,
   type Service,
-} from "../../src/model/service.ts";
-import type { CallToolResult } from "../../src/model/tool.ts";
+} from "../../src/protocol/service.ts";
+import type { CallToolResult } from "../../src/protocol/tool.ts";
 import type { ErrorHook, ErrorSource } from "../../src/server/error-reporter.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/json/json.ts";
-import type { Service } from "../../src/model/service.ts";
+import type { Service } from "../../src/protocol/service.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
 import { createEndpoint, type HttpEndpoint } from "../../src/transport/http/endpoint.ts";
 import type { HttpOptions } from "../../src/transport/http/options.ts";

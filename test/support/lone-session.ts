@@ -5,7 +5,7 @@ import { SessionReplay } from "../../src/legacy/http/session-replay.ts";
 import type { SessionRules } from "../../src/legacy/http/session-rules.ts";
 import { createSessionStore, createSessionWaits, type KeptSession } from "../../src/legacy/http/session-store.ts";
 import { createChangeHub } from "../../src/legacy/session/change-hub.ts";
-import type { Service } from "../../src/model/service.ts";
+import type { Service } from "../../src/protocol/service.ts";
 import { createDeadlines } from "../../src/std/deadlines.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";

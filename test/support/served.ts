@@ -1,9 +1,9 @@
 // Loaded here, so that nothing in a test waits for it by chance.
 import "../../src/server/lazy-parts.ts";
 import type { JsonObject } from "../../src/json/json.ts";
-import { metaKeys } from "../../src/model/meta.ts";
-import type { Revision } from "../../src/model/revision.ts";
-import type { Service } from "../../src/model/service.ts";
+import { metaKeys } from "../../src/protocol/meta.ts";
+import type { Revision } from "../../src/protocol/revision.ts";
+import type { Service } from "../../src/protocol/service.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
 import { createFakePeer, type FakePeer } from "../../src/testing/fake-peer.ts";
 import { type ServeChannelOptions, type Serving, serveChannel } from "../../src/transport/serve-channel.ts";

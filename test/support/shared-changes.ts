@@ -1,6 +1,6 @@
 import { asJson } from "../../src/json/json.ts";
-import { type Call, onAbort, type Service } from "../../src/model/service.ts";
-import { type Change, changeToNotification, isWanted, type ListenFilter } from "../../src/model/subscription.ts";
+import { type Call, onAbort, type Service } from "../../src/protocol/service.ts";
+import { type Change, changeToNotification, isWanted, type ListenFilter } from "../../src/protocol/subscription.ts";
 import type { Store } from "../../src/store/store.ts";
 
 /** A service whose changes are counted in a store, as those of a server with a shared store are. */

@@ -1,9 +1,9 @@
 import { beforeAll } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
-import type { Result } from "../../src/model/methods.ts";
-import type { ClientInfo } from "../../src/model/peer.ts";
-import type { Outcome } from "../../src/model/service.ts";
-import type { DetailedTask, Task } from "../../src/model/task.ts";
+import type { Result } from "../../src/protocol/methods.ts";
+import type { ClientInfo } from "../../src/protocol/peer.ts";
+import type { Outcome } from "../../src/protocol/service.ts";
+import type { DetailedTask, Task } from "../../src/protocol/task.ts";
 import { loadCompiler } from "../../src/schema/to-validator.ts";
 import { type Context, lazyQuestions } from "../../src/server/context.ts";
 import type { ServerOptions } from "../../src/server/options.ts";

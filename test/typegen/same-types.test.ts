@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { connect } from "../../src/connect/connect.ts";
-import type { Service } from "../../src/model/service.ts";
+import type { Service } from "../../src/protocol/service.ts";
 import { generateTypes } from "../../src/typegen/generate-types.ts";
 import { compile, places } from "./compile.ts";
 import { optional, plain } from "./servers/plain.ts";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 const head = `
-import type { ToolsOf } from "../../../src/model/tool.ts";
+import type { ToolsOf } from "../../../src/protocol/tool.ts";
 import type { optional, plain } from "../../../test/typegen/servers/plain.ts";
 import type { standard } from "../../../test/typegen/servers/standard.ts";
 import type { Optional, OptionalTools, Plain, PlainTools, Standard } from "./generated.ts";

@@ -1,4 +1,4 @@
-import type { Question, QuestionAnswer, QuestionMethod } from "../../src/model/input.ts";
+import type { Question, QuestionAnswer, QuestionMethod } from "../../src/protocol/input.ts";
 import { _meta, annotations, blocks, results } from "./examples.ts";
 
 /** Questions that every revision with their method can ask. */

@@ -1,12 +1,12 @@
-import type { NotificationScope } from "../../src/codec/codec.ts";
 import { asJson, type JsonObject } from "../../src/json/json.ts";
-import type { Content, Icon } from "../../src/model/content.ts";
-import type { Params, Result, WireMethod } from "../../src/model/methods.ts";
-import type { ClientCapabilities, ClientInfo, Implementation, ServerCapabilities } from "../../src/model/peer.ts";
-import type { Revision } from "../../src/model/revision.ts";
-import { type CallOf, type CallSource, createCall } from "../../src/model/service.ts";
-import { type DetailedTask, type Task, tasksExtension } from "../../src/model/task.ts";
-import type { CallToolResult } from "../../src/model/tool.ts";
+import type { NotificationScope } from "../../src/protocol/codec/codec.ts";
+import type { Content, Icon } from "../../src/protocol/content.ts";
+import type { Params, Result, WireMethod } from "../../src/protocol/methods.ts";
+import type { ClientCapabilities, ClientInfo, Implementation, ServerCapabilities } from "../../src/protocol/peer.ts";
+import type { Revision } from "../../src/protocol/revision.ts";
+import { type CallOf, type CallSource, createCall } from "../../src/protocol/service.ts";
+import { type DetailedTask, type Task, tasksExtension } from "../../src/protocol/task.ts";
+import type { CallToolResult } from "../../src/protocol/tool.ts";
 import { LazyAbort } from "../../src/std/lazy-abort.ts";
 
 // One rich example of everything that can be said: every optional member is

@@ -1,15 +1,15 @@
 import type * as official from "@modelcontextprotocol/server";
 import { expectTypeOf, test } from "vitest";
 import type { Json } from "../../src/json/json.ts";
-import type * as content from "../../src/model/content.ts";
-import type * as resource from "../../src/model/content.ts";
-import type * as input from "../../src/model/input.ts";
-import type { LogLevel } from "../../src/model/logging.ts";
-import type { Params, Result } from "../../src/model/methods.ts";
-import type * as peer from "../../src/model/peer.ts";
-import type * as prompt from "../../src/model/prompt.ts";
-import type { ListenFilter } from "../../src/model/subscription.ts";
-import type * as tool from "../../src/model/tool.ts";
+import type * as content from "../../src/protocol/content.ts";
+import type * as resource from "../../src/protocol/content.ts";
+import type * as input from "../../src/protocol/input.ts";
+import type { LogLevel } from "../../src/protocol/logging.ts";
+import type { Params, Result } from "../../src/protocol/methods.ts";
+import type * as peer from "../../src/protocol/peer.ts";
+import type * as prompt from "../../src/protocol/prompt.ts";
+import type { ListenFilter } from "../../src/protocol/subscription.ts";
+import type * as tool from "../../src/protocol/tool.ts";
 
 // Our types and the official ones describe the same things. Ours are read-only
 // and know that everything is JSON, so the official ones are seen that way.

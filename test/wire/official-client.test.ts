@@ -2,8 +2,8 @@ import { Client, type JSONRPCMessage, type Transport } from "@modelcontextprotoc
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
 import { encodeMessage, type Message, parseText, type Request } from "../../src/jsonrpc/message.ts";
-import type { WireMethod } from "../../src/model/methods.ts";
-import type { OutcomeOf } from "../../src/model/service.ts";
+import type { WireMethod } from "../../src/protocol/methods.ts";
+import type { OutcomeOf } from "../../src/protocol/service.ts";
 import { codecFor } from "../support/codecs.ts";
 import { answers, plainQuestions, richQuestions } from "./example-questions.ts";
 import { params, results, server } from "./examples.ts";

@@ -2,8 +2,8 @@ import { createMcpHandler, type InputRequiredResult, inputRequired, Server } fro
 import { describe, expect, it } from "vitest";
 import { isObject, type JsonObject } from "../../src/json/json.ts";
 import { parseText } from "../../src/jsonrpc/message.ts";
-import { methodRow } from "../../src/model/methods.ts";
-import type { CallOf, Outcome } from "../../src/model/service.ts";
+import { methodRow } from "../../src/protocol/methods.ts";
+import type { CallOf, Outcome } from "../../src/protocol/service.ts";
 import { codecFor } from "../support/codecs.ts";
 import { answers } from "./example-questions.ts";
 import { callOf, client, clientCapabilities, results, serverCapabilities } from "./examples.ts";

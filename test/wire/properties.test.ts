@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isKnown } from "../../src/codec/params.ts";
 import { isObject, type Json, type JsonObject } from "../../src/json/json.ts";
-import type { QuestionMethod } from "../../src/model/input.ts";
-import type { WireMethod } from "../../src/model/methods.ts";
-import { isLegacy, revisions } from "../../src/model/revision.ts";
+import { isKnown } from "../../src/protocol/codec/params.ts";
+import type { QuestionMethod } from "../../src/protocol/input.ts";
+import type { WireMethod } from "../../src/protocol/methods.ts";
+import { isLegacy, revisions } from "../../src/protocol/revision.ts";
 import { codecFor } from "../support/codecs.ts";
 import { callOf, notifications, params, peerOf, results, server } from "./examples.ts";
 

@@ -1,5 +1,5 @@
-import type { AuthorizedRequest, AuthorizedResponse, Authorizer } from "../../model/authorizer.ts";
-import { McpError } from "../../model/errors.ts";
+import type { AuthorizedRequest, AuthorizedResponse, Authorizer } from "../../protocol/authorizer.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { reachOfHost } from "../../std/address-reach.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import { createSafeFetch, type Hop, type SafeFetch } from "../safe-fetch.ts";

@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from "oauth4webapi";
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { objectOf, type SafeFetch } from "../safe-fetch.ts";
 import type { TokenChallenge } from "./challenge.ts";
 import { quoted, unauthorized } from "./problems.ts";

@@ -1,4 +1,4 @@
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { readScopes } from "./challenge.ts";
 import type { Credentials, CredentialsKey, Tokens } from "./credentials.ts";
 import { type DpopKey, toDpopKey } from "./dpop.ts";

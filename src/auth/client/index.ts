@@ -13,7 +13,7 @@ import {
   type TokenExchangeOptions,
 } from "./token-exchange.ts";
 
-export type { AuthorizedRequest, AuthorizedResponse, Authorizer } from "../../model/authorizer.ts";
+export type { AuthorizedRequest, AuthorizedResponse, Authorizer } from "../../protocol/authorizer.ts";
 export type { AuthorizerOptions, TokenAuthorizer } from "./authorizer.ts";
 export type { AuthEvent } from "./grant.ts";
 export type { AssertionContext, ClientCredentialsOptions, JwtBearerOptions } from "./machine-grants.ts";

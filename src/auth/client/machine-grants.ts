@@ -1,4 +1,4 @@
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { type AuthorizerOptions, type AuthPlatform, createAuthorizer, type TokenAuthorizer } from "./authorizer.ts";
 import type { Grant, GrantContext } from "./grant.ts";
 import { type ClientIdentity, type ClientKey, requestTokens, type TokenAnswer } from "./token-request.ts";

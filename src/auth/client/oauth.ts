@@ -1,4 +1,4 @@
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { systemClock } from "../../std/clock.ts";
 import {
   type AuthorizerOptions,

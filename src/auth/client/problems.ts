@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 
 /** Why no token could be had: `data.reason` of an `unauthorized` error. */
 export type AuthFailureReason =

@@ -1,6 +1,6 @@
 import { type AuthorizationServer, allowInsecureRequests, customFetch, revocationRequest } from "oauth4webapi";
 import { isObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import type { SafeFetch } from "../safe-fetch.ts";
 import { union } from "./challenge.ts";
 import type { Credentials, CredentialsKey, Left, LeftTokens, Registration, Tokens } from "./credentials.ts";

@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from "oauth4webapi";
 import type { JsonObject } from "../../json/json.ts";
-import type { McpError } from "../../model/errors.ts";
+import type { McpError } from "../../protocol/errors.ts";
 import { reachOfHost } from "../../std/address-reach.ts";
 import { objectOf, type SafeFetch } from "../safe-fetch.ts";
 import { includesAll } from "./challenge.ts";

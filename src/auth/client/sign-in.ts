@@ -4,7 +4,7 @@ import {
   generateRandomCodeVerifier,
   generateRandomState,
 } from "oauth4webapi";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { reachOfHost } from "../../std/address-reach.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { SafeFetch } from "../safe-fetch.ts";

@@ -1,6 +1,6 @@
 import { decodeJwt } from "jose";
 import type { AuthorizationServer } from "oauth4webapi";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import {
   type AuthorizerOptions,
   type AuthPlatform,

@@ -14,7 +14,7 @@ import {
   type TokenEndpointResponse,
 } from "oauth4webapi";
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { objectOf, type SafeFetch } from "../safe-fetch.ts";
 import type { DpopKey } from "./dpop.ts";
 import { quoted, unauthorized } from "./problems.ts";

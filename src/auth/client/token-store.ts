@@ -1,6 +1,6 @@
 import { isObject } from "../../json/json.ts";
 import { parseJson } from "../../json/parse.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { promised } from "../../std/awaitable.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";

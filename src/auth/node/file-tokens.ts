@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, readFile, rm, stat, utimes } from "node:fs/promises";
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { replaceFile } from "../../std/node/replace-file.ts";
 import type { TokenStore } from "../client/token-store.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
 import { createTokenSeal, keyLength, type TokenSeal, type TokenStore } from "../client/token-store.ts";
 import { fileTokens, stateFolder } from "./file-tokens.ts";

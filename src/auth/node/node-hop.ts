@@ -1,7 +1,7 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import { Readable } from "node:stream";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { guardedLookup } from "../../std/node/guarded-lookup.ts";
 import type { Hop } from "../safe-fetch.ts";
 

@@ -1,5 +1,5 @@
 /// <reference path="../../index.ts" preserve="true" />
-import type { Authenticator } from "../../model/authenticator.ts";
+import type { Authenticator } from "../../protocol/authenticator.ts";
 import type { CheckedAuth, ClaimsSchema } from "../server/claims.ts";
 import { createIntrospection, type IntrospectionOptions, introspectionFetch } from "../server/introspection.ts";
 import { createJwt, type JwtOptions, jwtFetch } from "../server/jwt.ts";

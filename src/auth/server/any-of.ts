@@ -1,6 +1,6 @@
-import type { Authentication, Authenticator, AuthRejection } from "../../model/authenticator.ts";
-import { McpError } from "../../model/errors.ts";
-import type { NeededAuth } from "../../model/peer.ts";
+import type { Authentication, Authenticator, AuthRejection } from "../../protocol/authenticator.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { NeededAuth } from "../../protocol/peer.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 
 /**

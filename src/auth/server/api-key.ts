@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { Authentication, Authenticator } from "../../model/authenticator.ts";
-import { McpError } from "../../model/errors.ts";
-import type { Auth, KnownClaims } from "../../model/peer.ts";
+import type { Authentication, Authenticator } from "../../protocol/authenticator.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Auth, KnownClaims } from "../../protocol/peer.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { equalsInConstantTime } from "../client/dpop.ts";
 import { admit, readAuthorization } from "./authorization.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { Authentication, AuthRejection } from "../../model/authenticator.ts";
-import type { Auth } from "../../model/peer.ts";
-import { hasScopes } from "../../model/scopes.ts";
+import type { Authentication, AuthRejection } from "../../protocol/authenticator.ts";
+import type { Auth } from "../../protocol/peer.ts";
+import { hasScopes } from "../../protocol/scopes.ts";
 import { isRequestBound } from "../../std/clock.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import type { CheckClaims } from "./claims.ts";

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from "../../json/json.ts";
-import type { Authentication, AuthRejection } from "../../model/authenticator.ts";
-import { McpError } from "../../model/errors.ts";
-import type { Auth, KnownClaims } from "../../model/peer.ts";
-import { isScope } from "../../model/scopes.ts";
+import type { Authentication, AuthRejection } from "../../protocol/authenticator.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Auth, KnownClaims } from "../../protocol/peer.ts";
+import { isScope } from "../../protocol/scopes.ts";
 import type { AnySchema, InferOut } from "../../schema/infer.ts";
 import { checkStandard, isStandardSchema } from "../../schema/standard-schema.ts";
 import { toValidator } from "../../schema/to-validator.ts";

@@ -1,6 +1,6 @@
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload, jwtVerify } from "jose";
 import { isObject, type JsonObject } from "../../json/json.ts";
-import type { AuthRejection } from "../../model/authenticator.ts";
+import type { AuthRejection } from "../../protocol/authenticator.ts";
 import { digestText } from "../../std/base64.ts";
 import { systemClock } from "../../std/clock.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";

@@ -4,8 +4,8 @@ export type {
   AuthRejection,
   AuthScheme,
   ResourceMetadata,
-} from "../../model/authenticator.ts";
-export type { Auth, AuthClaims, KnownClaims, NeededAuth } from "../../model/peer.ts";
+} from "../../protocol/authenticator.ts";
+export type { Auth, AuthClaims, KnownClaims, NeededAuth } from "../../protocol/peer.ts";
 export type { HttpRequestInfo } from "../../std/http-facts.ts";
 export { anonymous, anyOf } from "./any-of.ts";
 export { type ApiKeyOptions, apiKey, hashApiKey } from "./api-key.ts";

@@ -8,9 +8,9 @@ import {
   processIntrospectionResponse,
 } from "oauth4webapi";
 import type { JsonObject } from "../../json/json.ts";
-import type { Authenticator } from "../../model/authenticator.ts";
-import { McpError } from "../../model/errors.ts";
-import { checkOptionNames, type OptionNames } from "../../model/option-names.ts";
+import type { Authenticator } from "../../protocol/authenticator.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
 import { isRequestBound } from "../../std/clock.ts";
 import { defined } from "../../std/defined.ts";
 import { nameOf } from "../client/dpop.ts";

@@ -8,8 +8,8 @@ import {
   noon,
   withToken,
 } from "../../../test/support/tokens.ts";
-import type { Authenticator } from "../../model/authenticator.ts";
-import type { McpError } from "../../model/errors.ts";
+import type { Authenticator } from "../../protocol/authenticator.ts";
+import type { McpError } from "../../protocol/errors.ts";
 import type { SafeFetch } from "../safe-fetch.ts";
 import { createJwt, type JwtOptions, jwt } from "./jwt.ts";
 

@@ -1,9 +1,9 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
 import type { JsonObject } from "../../json/json.ts";
-import type { Authenticator } from "../../model/authenticator.ts";
-import { McpError } from "../../model/errors.ts";
-import { checkOptionNames, type OptionNames } from "../../model/option-names.ts";
-import type { Auth } from "../../model/peer.ts";
+import type { Authenticator } from "../../protocol/authenticator.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
+import type { Auth } from "../../protocol/peer.ts";
 import { defined } from "../../std/defined.ts";
 import type { Hop, SafeFetch } from "../safe-fetch.ts";
 import { type CheckedAuth, type ClaimsSchema, scopesOf } from "./claims.ts";

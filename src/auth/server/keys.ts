@@ -1,6 +1,6 @@
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { fetchMetadata, serverMetadataUrls } from "../client/discovery.ts";
 import { createSafeFetch, type Hop, type SafeFetch } from "../safe-fetch.ts";
 import { together } from "./authorization.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
-import type { Auth, KnownClaims } from "../../model/peer.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Auth, KnownClaims } from "../../protocol/peer.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
 import type { OrUndefined } from "../../std/defined.ts";
 import { equalsInConstantTime } from "../client/dpop.ts";

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { Authenticator, AuthRejection, AuthScheme, ResourceMetadata } from "../../model/authenticator.ts";
-import { McpError } from "../../model/errors.ts";
-import type { OptionNames } from "../../model/option-names.ts";
-import type { Auth, KnownClaims } from "../../model/peer.ts";
+import type { Authenticator, AuthRejection, AuthScheme, ResourceMetadata } from "../../protocol/authenticator.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { OptionNames } from "../../protocol/option-names.ts";
+import type { Auth, KnownClaims } from "../../protocol/peer.ts";
 import { defined } from "../../std/defined.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { admit, readAuthorization } from "./authorization.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { CallToolResult } from "../../model/tool.ts";
+import type { CallToolResult } from "../../protocol/tool.ts";
 import type { StandardConverter, StandardSchema } from "../../schema/standard-schema.ts";
 import type { ProviderFormat } from "../bridge.ts";
 

@@ -1,7 +1,7 @@
 import { generateText, type LanguageModel, type ModelMessage, streamText, type ToolSet } from "ai";
 import { expectTypeOf } from "vitest";
-import type { CreateMessageParams } from "../../model/input.ts";
-import type { CallToolResult } from "../../model/tool.ts";
+import type { CreateMessageParams } from "../../protocol/input.ts";
+import type { CallToolResult } from "../../protocol/tool.ts";
 import { aiSdk, type NamedResult } from "./index.ts";
 
 declare const model: LanguageModel;

@@ -1,7 +1,7 @@
 import { asSchema, generateText, stepCountIs } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
-import type { CallToolResult, Tool } from "../../model/tool.ts";
+import type { CallToolResult, Tool } from "../../protocol/tool.ts";
 import { type AiSdkReply, aiSdk } from "./index.ts";
 
 // The AI SDK is the real one; only the model behind it is made up.

@@ -1,7 +1,7 @@
 /// <reference path="../../index.ts" preserve="true" />
 import type { JsonObject } from "../../json/json.ts";
-import type { CreateMessageParams } from "../../model/input.ts";
-import type { Tool } from "../../model/tool.ts";
+import type { CreateMessageParams } from "../../protocol/input.ts";
+import type { Tool } from "../../protocol/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { Toolkit, ToolkitOptions } from "../bridge.ts";
 import { type Lowering, plainLowering } from "../lower/lower.ts";

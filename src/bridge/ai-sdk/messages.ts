@@ -1,5 +1,5 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import type { CreateMessageResult, SamplingContent, ToolResultContent } from "../../model/input.ts";
+import type { CreateMessageResult, SamplingContent, ToolResultContent } from "../../protocol/input.ts";
 import { createProviderMetadata, type Offers, type ProviderMetadata } from "../offers.ts";
 import { answerOf, namesOfResults, type RawCall, type Turn, toolUse } from "../read-call.ts";
 import type {

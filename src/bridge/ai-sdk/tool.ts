@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { CallToolResult } from "../../model/tool.ts";
+import type { CallToolResult } from "../../protocol/tool.ts";
 import type { ToolCall } from "../bridge.ts";
 import type { Offer } from "../offers.ts";
 import { textOf, toParts } from "../result-parts.ts";

@@ -1,6 +1,6 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { expectTypeOf } from "vitest";
-import type { CreateMessageParams } from "../../model/input.ts";
+import type { CreateMessageParams } from "../../protocol/input.ts";
 import { anthropic, type NamedResult } from "./index.ts";
 
 declare const client: Anthropic;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SamplingMessage } from "../../model/input.ts";
-import type { Tool } from "../../model/tool.ts";
+import type { SamplingMessage } from "../../protocol/input.ts";
+import type { Tool } from "../../protocol/tool.ts";
 import { runToolCalls } from "../run-tool-calls.ts";
 import { toolLoop } from "../tool-loop.ts";
 import { type AnthropicReply, anthropic } from "./index.ts";

@@ -1,5 +1,5 @@
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
-import type { CreateMessageResult, SamplingContent, ToolResultContent } from "../../model/input.ts";
+import type { CreateMessageResult, SamplingContent, ToolResultContent } from "../../protocol/input.ts";
 import { createProviderMetadata, type Offers, type ProviderMetadata } from "../offers.ts";
 import { answerOf, type RawCall, safeId, type Turn, toolUse } from "../read-call.ts";
 import { describeMedia, type MediaPart, type Part, toParts } from "../result-parts.ts";

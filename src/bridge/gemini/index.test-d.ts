@@ -1,6 +1,6 @@
 import type { Content, FunctionDeclaration, GenerateContentResponse, GoogleGenAI, ToolListUnion } from "@google/genai";
 import { expectTypeOf } from "vitest";
-import type { CreateMessageParams } from "../../model/input.ts";
+import type { CreateMessageParams } from "../../protocol/input.ts";
 import { gemini, type NamedResult } from "./index.ts";
 
 declare const client: GoogleGenAI;

@@ -1,13 +1,13 @@
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import type {
   CreateMessageParams,
   CreateMessageResult,
   SamplingContent,
   ToolResultContent,
   ToolUseContent,
-} from "../../model/input.ts";
-import type { Tool } from "../../model/tool.ts";
+} from "../../protocol/input.ts";
+import type { Tool } from "../../protocol/tool.ts";
 import type { Toolkit } from "../bridge.ts";
 import type { Offer, Offers } from "../offers.ts";
 import { answerOf, type RawCall, safeId, type Turn, toolUse } from "../read-call.ts";

@@ -1,6 +1,6 @@
 import type OpenAI from "openai";
 import { expectTypeOf } from "vitest";
-import type { CreateMessageParams } from "../../model/input.ts";
+import type { CreateMessageParams } from "../../protocol/input.ts";
 import { type NamedResult, openaiChat, openaiResponses } from "./index.ts";
 
 declare const client: OpenAI;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json/json.ts";
-import type { ToolResultContent } from "../../model/input.ts";
-import type { Tool } from "../../model/tool.ts";
+import type { ToolResultContent } from "../../protocol/input.ts";
+import type { Tool } from "../../protocol/tool.ts";
 import type { NameRule } from "../alias.ts";
 import type { ToolkitOptions } from "../bridge.ts";
 import { type Lowering, plainLowering, strictLowering } from "../lower/lower.ts";

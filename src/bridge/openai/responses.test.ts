@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Tool } from "../../model/tool.ts";
+import type { Tool } from "../../protocol/tool.ts";
 import { runToolCalls } from "../run-tool-calls.ts";
 import { type OpenAiResponsesReply, openaiResponses } from "./index.ts";
 

@@ -1,12 +1,12 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import type {
   CreateMessageParams,
   CreateMessageResult,
   SamplingContent,
   ToolResultContent,
-} from "../../model/input.ts";
-import type { Tool } from "../../model/tool.ts";
+} from "../../protocol/input.ts";
+import type { Tool } from "../../protocol/tool.ts";
 import type { Toolkit } from "../bridge.ts";
 import { createProviderMetadata, type Offer, type Offers, type ProviderMetadata } from "../offers.ts";
 import { answerOf, type RawCall, safeId, type Turn, toolUse } from "../read-call.ts";

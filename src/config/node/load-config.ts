@@ -1,7 +1,7 @@
 import { access, open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve, sep } from "node:path";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { defined, type OrUndefined } from "../../std/defined.ts";
 import type { DialectName } from "../dialects.ts";
 import { type ConfigEnvironment, type Machine, type WellKnownConfig, wellKnownConfigs } from "../environment.ts";

@@ -1,6 +1,6 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import type { ConfigEnvironment } from "../environment.ts";
 import { type ConfigDiff, diffConfig } from "../explain-config.ts";

@@ -3,8 +3,8 @@ import { answerOpening, connected, discovered, opening, welcome } from "../../..
 import { gate, notification, request } from "../../../test/support/served.ts";
 import { connectBy } from "../../connect/connect.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
-import { type Revision, revisions } from "../../model/revision.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { type Revision, revisions } from "../../protocol/revision.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { createFakePeer, type FakePeer } from "../../testing/fake-peer.ts";
 import { openChannel } from "../../transport/open-channel.ts";

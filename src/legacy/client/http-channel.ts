@@ -1,5 +1,5 @@
 import { encodeMessage, type Message, type Notification, type Request } from "../../jsonrpc/message.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
 import { networkError } from "../../transport/http/client/http-errors.ts";
 import { answerLimits, createLingering } from "../../transport/http/client/read-response.ts";

@@ -9,7 +9,7 @@ import {
   type Request,
   type Response,
 } from "../../jsonrpc/message.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Deadlines } from "../../std/deadlines.ts";
 import { IdTable } from "../../std/id-table.ts";

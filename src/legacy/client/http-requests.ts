@@ -1,5 +1,5 @@
 import { type Message, rpcCodes } from "../../jsonrpc/message.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { Headers } from "../../transport/http/client/http-endpoint.ts";
 import { brokenOff, httpError, networkError, statusText } from "../../transport/http/client/http-errors.ts";

@@ -1,4 +1,4 @@
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";

@@ -1,10 +1,10 @@
 import { isObject } from "../../json/json.ts";
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { rpcCodes } from "../../jsonrpc/message.ts";
-import type { OpenConnection, Opening } from "../../model/connection.ts";
-import { type Failure, toError } from "../../model/errors.ts";
-import type { DiscoverResult } from "../../model/methods.ts";
-import { isLegacy, isRevision, type LegacyRevision } from "../../model/revision.ts";
+import type { OpenConnection, Opening } from "../../protocol/connection.ts";
+import { type Failure, toError } from "../../protocol/errors.ts";
+import type { DiscoverResult } from "../../protocol/methods.ts";
+import { isLegacy, isRevision, type LegacyRevision } from "../../protocol/revision.ts";
 import type { ChannelClient, Initialized, SessionHooks } from "../../transport/legacy-client.ts";
 import { newestLegacyOf, unsupported } from "../../transport/negotiate.ts";
 import { closedFailure, correlate, failureOf } from "../../transport/send-call.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { connected } from "../../../test/support/connected.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
-import { createCall } from "../../model/service.ts";
-import type { ListenFilter } from "../../model/subscription.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { createCall } from "../../protocol/service.ts";
+import type { ListenFilter } from "../../protocol/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { FakePeer } from "../../testing/fake-peer.ts";
 import { createListeners } from "./listeners.ts";

@@ -1,8 +1,14 @@
 import { asJson, type JsonObject } from "../../json/json.ts";
-import { type Failure, McpError, toFailure } from "../../model/errors.ts";
-import type { ServerCapabilities } from "../../model/peer.ts";
-import { type Call, type Outcome, onAbort } from "../../model/service.ts";
-import { type Change, honoured, isWanted, type ListenFilter, notificationToChange } from "../../model/subscription.ts";
+import { type Failure, McpError, toFailure } from "../../protocol/errors.ts";
+import type { ServerCapabilities } from "../../protocol/peer.ts";
+import { type Call, type Outcome, onAbort } from "../../protocol/service.ts";
+import {
+  type Change,
+  honoured,
+  isWanted,
+  type ListenFilter,
+  notificationToChange,
+} from "../../protocol/subscription.ts";
 
 type ListenOutcome = Outcome<"subscriptions/listen">;
 

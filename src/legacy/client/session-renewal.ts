@@ -1,6 +1,6 @@
-import { decodeFailure } from "../../codec/decode-failure.ts";
 import { encodeMessage, type Incoming, type Notification, type Request } from "../../jsonrpc/message.ts";
-import { McpError, toError } from "../../model/errors.ts";
+import { decodeFailure } from "../../protocol/codec/decode-failure.ts";
+import { McpError, toError } from "../../protocol/errors.ts";
 import type { IncomingResponse } from "../../transport/http/http-message.ts";
 import {
   type HttpSession,

@@ -1,6 +1,6 @@
 import type { Channel } from "../../jsonrpc/channel.ts";
 import { encodeMessage, type Id, type Incoming, type Message } from "../../jsonrpc/message.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { SseItem } from "../../std/sse.ts";

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { codecFor } from "../../../test/support/codecs.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { toText } from "../../json/text.ts";
-import { type Method, methodRow, type Params } from "../../model/methods.ts";
-import { type CallSource, createCall } from "../../model/service.ts";
+import { type Method, methodRow, type Params } from "../../protocol/methods.ts";
+import { type CallSource, createCall } from "../../protocol/service.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { Session } from "./codec.ts";
 

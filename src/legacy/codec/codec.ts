@@ -1,10 +1,10 @@
-import type { ClientCodec, Decoded, ServerCodec, WireCall } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { Request } from "../../jsonrpc/message.ts";
-import type { Question, QuestionAnswer, QuestionMethod } from "../../model/input.ts";
-import type { LogLevel } from "../../model/logging.ts";
-import type { DiscoverResult } from "../../model/methods.ts";
-import type { ClientCapabilities, ClientInfo, Implementation } from "../../model/peer.ts";
+import type { ClientCodec, Decoded, ServerCodec, WireCall } from "../../protocol/codec/codec.ts";
+import type { Question, QuestionAnswer, QuestionMethod } from "../../protocol/input.ts";
+import type { LogLevel } from "../../protocol/logging.ts";
+import type { DiscoverResult } from "../../protocol/methods.ts";
+import type { ClientCapabilities, ClientInfo, Implementation } from "../../protocol/peer.ts";
 
 /** What a legacy connection remembers of its client. */
 export interface Session {

@@ -1,5 +1,5 @@
-import type { Dialect } from "../../codec/dialect.ts";
-import type { LegacyRevision } from "../../model/revision.ts";
+import type { Dialect } from "../../protocol/codec/dialect.ts";
+import type { LegacyRevision } from "../../protocol/revision.ts";
 import { r2024_11_05 } from "./r2024-11-05.ts";
 import { r2025_03_26 } from "./r2025-03-26.ts";
 import { r2025_06_18 } from "./r2025-06-18.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { codecFor } from "../../../test/support/codecs.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
-import type { Content } from "../../model/content.ts";
-import type { Method, Result } from "../../model/methods.ts";
-import { isLegacy, isSince, type Revision, revisions } from "../../model/revision.ts";
+import type { Content } from "../../protocol/content.ts";
+import type { Method, Result } from "../../protocol/methods.ts";
+import { isLegacy, isSince, type Revision, revisions } from "../../protocol/revision.ts";
 import { legacyClient } from "./client-codec.ts";
 import { legacyServer } from "./server-codec.ts";
 

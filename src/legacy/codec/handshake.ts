@@ -1,11 +1,16 @@
-import type { Decoded } from "../../codec/codec.ts";
-import { refuse } from "../../codec/codec.ts";
-import type { Dialect } from "../../codec/dialect.ts";
-import { nobody, readClientCapabilities, readImplementation, readServerCapabilities } from "../../codec/envelope.ts";
-import { safeIcons } from "../../codec/results.ts";
 import { anObject, aString, optional } from "../../json/check.ts";
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
-import type { DiscoverResult } from "../../model/methods.ts";
+import type { Decoded } from "../../protocol/codec/codec.ts";
+import { refuse } from "../../protocol/codec/codec.ts";
+import type { Dialect } from "../../protocol/codec/dialect.ts";
+import {
+  nobody,
+  readClientCapabilities,
+  readImplementation,
+  readServerCapabilities,
+} from "../../protocol/codec/envelope.ts";
+import { safeIcons } from "../../protocol/codec/results.ts";
+import type { DiscoverResult } from "../../protocol/methods.ts";
 import type { InitializeRequest } from "./codec.ts";
 
 /** Params of `initialize`. */

@@ -1,10 +1,19 @@
-import { type Refusal, refuse } from "../../codec/codec.ts";
-import { type Attempt, type Change, dropMeta, inEach, inMember, inOrder, same, without } from "../../codec/dialect.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { withMeta } from "../../model/meta.ts";
-import type { ClientCapabilities } from "../../model/peer.ts";
-import type { Revision } from "../../model/revision.ts";
-import { tasksExtension } from "../../model/task.ts";
+import { type Refusal, refuse } from "../../protocol/codec/codec.ts";
+import {
+  type Attempt,
+  type Change,
+  dropMeta,
+  inEach,
+  inMember,
+  inOrder,
+  same,
+  without,
+} from "../../protocol/codec/dialect.ts";
+import { withMeta } from "../../protocol/meta.ts";
+import type { ClientCapabilities } from "../../protocol/peer.ts";
+import type { Revision } from "../../protocol/revision.ts";
+import { tasksExtension } from "../../protocol/task.ts";
 
 /** Refuses to ask a client for what came with a later revision than it speaks. */
 export function refuseFor(what: string, since: Revision, capabilities: ClientCapabilities): Refusal {

@@ -1,5 +1,5 @@
-import { type Attempt, type Change, type Dialect, derive, ofType, without } from "../../codec/dialect.ts";
 import { isObject, type JsonObject } from "../../json/json.ts";
+import { type Attempt, type Change, type Dialect, derive, ofType, without } from "../../protocol/codec/dialect.ts";
 import { refuseFor } from "./older-shapes.ts";
 import { r2025_03_26 } from "./r2025-03-26.ts";
 

@@ -9,7 +9,7 @@ import {
   keeping,
   ofType,
   without,
-} from "../../codec/dialect.ts";
+} from "../../protocol/codec/dialect.ts";
 import { structuredAsText } from "./older-shapes.ts";
 import { r2025_06_18 } from "./r2025-06-18.ts";
 

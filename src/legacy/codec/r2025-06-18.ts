@@ -1,3 +1,4 @@
+import { rpcCodes } from "../../jsonrpc/message.ts";
 import {
   type Attempt,
   type Change,
@@ -7,10 +8,9 @@ import {
   inOrder,
   without,
   withoutMeta,
-} from "../../codec/dialect.ts";
-import { rpcCodes } from "../../jsonrpc/message.ts";
-import { metaKeys } from "../../model/meta.ts";
-import { canShowForms } from "../../model/peer.ts";
+} from "../../protocol/codec/dialect.ts";
+import { metaKeys } from "../../protocol/meta.ts";
+import { canShowForms } from "../../protocol/peer.ts";
 import { dropTasksExtension, oneBlock, plainSampling, refuseFor, simpleForm } from "./older-shapes.ts";
 import { r2025_11_25 } from "./r2025-11-25.ts";
 

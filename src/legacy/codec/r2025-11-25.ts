@@ -1,3 +1,5 @@
+import { isObject } from "../../json/json.ts";
+import { rpcCodes } from "../../jsonrpc/message.ts";
 import {
   always,
   asModeled,
@@ -7,12 +9,10 @@ import {
   inOrder,
   without,
   withoutMeta,
-} from "../../codec/dialect.ts";
-import { insideKeys } from "../../codec/envelope.ts";
-import { plainTask } from "../../codec/outcomes.ts";
-import { isObject } from "../../json/json.ts";
-import { rpcCodes } from "../../jsonrpc/message.ts";
-import { metaKeys } from "../../model/meta.ts";
+} from "../../protocol/codec/dialect.ts";
+import { insideKeys } from "../../protocol/codec/envelope.ts";
+import { plainTask } from "../../protocol/codec/outcomes.ts";
+import { metaKeys } from "../../protocol/meta.ts";
 import { dropTasksExtension, readTasksCapability, structuredAsText, writeTasksCapability } from "./older-shapes.ts";
 
 /** The keys of `_meta` that came with 2026-07-28. */

@@ -1,17 +1,17 @@
-import type { Decoded, Told } from "../../codec/codec.ts";
-import { asResult, refuse } from "../../codec/codec.ts";
-import { type Change, withoutMeta } from "../../codec/dialect.ts";
-import { able } from "../../codec/envelope.ts";
-import { decodeNotification, taskNotification, withoutSubscription } from "../../codec/notifications.ts";
-import { isIn } from "../../codec/params.ts";
-import { decodeComplete, decodeRead, decodeTask, details, readTask } from "../../codec/results.ts";
 import { anObject, type Check, optional } from "../../json/check.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { metaKeys } from "../../model/meta.ts";
-import { type Method, methodRow } from "../../model/methods.ts";
-import { type Revision, revisions } from "../../model/revision.ts";
-import type { OutcomeOf } from "../../model/service.ts";
-import { type DetailedTask, type Task, type TaskTerms, tasksExtension } from "../../model/task.ts";
+import type { Decoded, Told } from "../../protocol/codec/codec.ts";
+import { asResult, refuse } from "../../protocol/codec/codec.ts";
+import { type Change, withoutMeta } from "../../protocol/codec/dialect.ts";
+import { able } from "../../protocol/codec/envelope.ts";
+import { decodeNotification, taskNotification, withoutSubscription } from "../../protocol/codec/notifications.ts";
+import { isIn } from "../../protocol/codec/params.ts";
+import { decodeComplete, decodeRead, decodeTask, details, readTask } from "../../protocol/codec/results.ts";
+import { metaKeys } from "../../protocol/meta.ts";
+import { type Method, methodRow } from "../../protocol/methods.ts";
+import { type Revision, revisions } from "../../protocol/revision.ts";
+import type { OutcomeOf } from "../../protocol/service.ts";
+import { type DetailedTask, type Task, type TaskTerms, tasksExtension } from "../../protocol/task.ts";
 
 /** In 2025-11-25 the client decided, for every call of a tool. Before, there were no tasks. */
 export function askedTerms(revision: Revision, method: string, params: JsonObject): Decoded<TaskTerms | undefined> {

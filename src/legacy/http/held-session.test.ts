@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from "vitest";
 import { createLoneRules } from "../../../test/support/lone-session.ts";
 import { gate } from "../../../test/support/served.ts";
-import { McpError } from "../../model/errors.ts";
-import type { Auth, ServerCapabilities } from "../../model/peer.ts";
-import type { Revision } from "../../model/revision.ts";
-import type { Call, Outcome, Service } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Auth, ServerCapabilities } from "../../protocol/peer.ts";
+import type { Revision } from "../../protocol/revision.ts";
+import type { Call, Outcome, Service } from "../../protocol/service.ts";
 import { createServer, resource, tool } from "../../server/index.ts";
 import type { Feed } from "../session/change-feed.ts";
 import { HeldSession } from "./held-session.ts";

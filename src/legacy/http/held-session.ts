@@ -1,5 +1,5 @@
-import type { Failure } from "../../model/errors.ts";
-import type { Auth } from "../../model/peer.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import type { Auth } from "../../protocol/peer.ts";
 import type { ChangeNotification } from "../session/change-hub.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import { SessionReplay } from "./session-replay.ts";

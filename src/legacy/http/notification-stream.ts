@@ -1,4 +1,4 @@
-import type { Auth } from "../../model/peer.ts";
+import type { Auth } from "../../protocol/peer.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { StreamEvent } from "../../store/store.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";

@@ -10,7 +10,7 @@ import {
   type Response,
   rpcCodes,
 } from "../../jsonrpc/message.ts";
-import { isLogLevel } from "../../model/logging.ts";
+import { isLogLevel } from "../../protocol/logging.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import type { Heartbeat, HeartbeatListener } from "../../transport/http/heartbeat.ts";

@@ -1,5 +1,5 @@
 import type { Id, Parsed } from "../../jsonrpc/message.ts";
-import { onlyReads } from "../../model/methods.ts";
+import { onlyReads } from "../../protocol/methods.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { Clock } from "../../std/clock.ts";
 import { isUnavailable } from "../../store/store.ts";

@@ -1,10 +1,10 @@
-import type { ServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage } from "../../jsonrpc/message.ts";
-import type { Failure } from "../../model/errors.ts";
-import type { Auth, ServerCapabilities } from "../../model/peer.ts";
-import { isLegacy, newestLegacy } from "../../model/revision.ts";
-import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
+import type { ServerCodec } from "../../protocol/codec/codec.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import type { Auth, ServerCapabilities } from "../../protocol/peer.ts";
+import { isLegacy, newestLegacy } from "../../protocol/revision.ts";
+import { elicitationComplete, honoured, type ListenFilter } from "../../protocol/subscription.ts";
 import { legacyServer } from "../codec/server-codec.ts";
 import { allLists, type Feed } from "../session/change-feed.ts";
 import type { ChangeListener, ChangeNotification, SharedListening } from "../session/change-hub.ts";

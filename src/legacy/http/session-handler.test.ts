@@ -6,8 +6,8 @@ import { eventually } from "../../../test/support/patience.ts";
 import { gate, hello, notification, request } from "../../../test/support/served.ts";
 import { readBlocks } from "../../../test/support/sse-text.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { AuthenticatedHttp } from "../../model/authenticator.ts";
-import type { Service } from "../../model/service.ts";
+import { AuthenticatedHttp } from "../../protocol/authenticator.ts";
+import type { Service } from "../../protocol/service.ts";
 import type { HttpOptions } from "../../transport/http/options.ts";
 
 const TTL = 1_800_000;

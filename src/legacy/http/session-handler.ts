@@ -1,5 +1,5 @@
 import type { Parsed, Request } from "../../jsonrpc/message.ts";
-import { authOf } from "../../model/authenticator.ts";
+import { authOf } from "../../protocol/authenticator.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { type Store, StoreError } from "../../store/store.ts";

@@ -1,4 +1,4 @@
-import { authOf } from "../../model/authenticator.ts";
+import { authOf } from "../../protocol/authenticator.ts";
 import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
 import {

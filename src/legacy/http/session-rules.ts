@@ -1,5 +1,5 @@
-import type { DiscoverResult } from "../../model/methods.ts";
-import type { CallOrigin, Service } from "../../model/service.ts";
+import type { DiscoverResult } from "../../protocol/methods.ts";
+import type { CallOrigin, Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Deadlines } from "../../std/deadlines.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,5 +1,5 @@
 import type { Id } from "../../jsonrpc/message.ts";
-import type { Auth, ServerCapabilities } from "../../model/peer.ts";
+import type { Auth, ServerCapabilities } from "../../protocol/peer.ts";
 import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { toBase64Url } from "../../std/base64.ts";
 import type { Store, StoredValue } from "../../store/store.ts";

@@ -6,7 +6,7 @@ import { createLoneRules } from "../../../test/support/lone-session.ts";
 import { gate, hello, notification, request } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { parseMessage, type Request } from "../../jsonrpc/message.ts";
-import type { Call, Service } from "../../model/service.ts";
+import type { Call, Service } from "../../protocol/service.ts";
 import { createServer, tool } from "../../server/index.ts";
 import { describeService } from "../../transport/describe-service.ts";
 import { createHeartbeat } from "../../transport/http/heartbeat.ts";

@@ -1,8 +1,8 @@
 import { encodeMessage, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
-import { authOf } from "../../model/authenticator.ts";
-import type { Failure } from "../../model/errors.ts";
-import type { Auth } from "../../model/peer.ts";
-import { isSince } from "../../model/revision.ts";
+import { authOf } from "../../protocol/authenticator.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import type { Auth } from "../../protocol/peer.ts";
+import { isSince } from "../../protocol/revision.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { isUnavailable } from "../../store/store.ts";

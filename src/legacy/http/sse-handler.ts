@@ -1,8 +1,8 @@
 import type { JsonLimits } from "../../json/parse.ts";
 import type { Channel } from "../../jsonrpc/channel.ts";
 import { encodeMessage, type Incoming, parseText } from "../../jsonrpc/message.ts";
-import { authOf } from "../../model/authenticator.ts";
-import type { Service } from "../../model/service.ts";
+import { authOf } from "../../protocol/authenticator.ts";
+import type { Service } from "../../protocol/service.ts";
 import { asyncQueue } from "../../std/async-queue.ts";
 import { sseEvent } from "../../std/sse.ts";
 import { openLiveSink, type SinkRules } from "../../transport/http/event-sink.ts";

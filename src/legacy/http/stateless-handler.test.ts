@@ -4,7 +4,7 @@ import { createHttpService } from "../../../test/support/http-service.ts";
 import { eventually } from "../../../test/support/patience.ts";
 import { hello, notification, request } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
-import type { Service } from "../../model/service.ts";
+import type { Service } from "../../protocol/service.ts";
 import { createServer, tool } from "../../server/index.ts";
 import type { HttpOptions } from "../../transport/http/options.ts";
 

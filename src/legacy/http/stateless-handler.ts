@@ -1,9 +1,9 @@
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { type Notification, rpcCodes } from "../../jsonrpc/message.ts";
-import { type DiscoverResult, methodRow } from "../../model/methods.ts";
-import type { ServerCapabilities } from "../../model/peer.ts";
-import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../model/revision.ts";
-import type { CallOrigin, Service } from "../../model/service.ts";
+import { type DiscoverResult, methodRow } from "../../protocol/methods.ts";
+import type { ServerCapabilities } from "../../protocol/peer.ts";
+import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../protocol/revision.ts";
+import type { CallOrigin, Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { createGate } from "../../std/gate.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";

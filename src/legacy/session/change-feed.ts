@@ -1,10 +1,10 @@
-import type { ServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
-import type { Failure } from "../../model/errors.ts";
-import type { Auth, ClientInfo, ServerCapabilities } from "../../model/peer.ts";
-import { createCall, type Service } from "../../model/service.ts";
-import { elicitationComplete, honoured, type ListenFilter } from "../../model/subscription.ts";
+import type { ServerCodec } from "../../protocol/codec/codec.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import type { Auth, ClientInfo, ServerCapabilities } from "../../protocol/peer.ts";
+import { createCall, type Service } from "../../protocol/service.ts";
+import { elicitationComplete, honoured, type ListenFilter } from "../../protocol/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { patientNotify } from "../../transport/answer-call.ts";
 import { type BegunTask, createFollowing, settle } from "./follow-task.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
 import { codecFor } from "../../../test/support/codecs.ts";
 import { gate } from "../../../test/support/served.ts";
-import type { ServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
-import type { Call, Outcome, Service } from "../../model/service.ts";
+import type { ServerCodec } from "../../protocol/codec/codec.ts";
+import type { Call, Outcome, Service } from "../../protocol/service.ts";
 import { type ChangeListener, type ChangeNotification, createChangeHub, type HubOptions } from "./change-hub.ts";
 
 const changed = "notifications/tools/list_changed";

@@ -1,12 +1,12 @@
-import type { ServerCodec } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage } from "../../jsonrpc/message.ts";
-import type { Failure } from "../../model/errors.ts";
-import { changeKeys, metaOf } from "../../model/meta.ts";
-import type { Auth } from "../../model/peer.ts";
-import { newest } from "../../model/revision.ts";
-import type { Service } from "../../model/service.ts";
-import { isWanted, type ListenFilter, notificationToChange } from "../../model/subscription.ts";
+import type { ServerCodec } from "../../protocol/codec/codec.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import { changeKeys, metaOf } from "../../protocol/meta.ts";
+import type { Auth } from "../../protocol/peer.ts";
+import { newest } from "../../protocol/revision.ts";
+import type { Service } from "../../protocol/service.ts";
+import { isWanted, type ListenFilter, notificationToChange } from "../../protocol/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { listenFrom } from "./change-feed.ts";
 

@@ -1,12 +1,12 @@
-import type { ServerCodec } from "../../codec/codec.ts";
 import { isObject, type JsonObject } from "../../json/json.ts";
 import type { Id } from "../../jsonrpc/message.ts";
-import { type Failure, McpError, toFailure } from "../../model/errors.ts";
-import { changeKeys, metaKeys, metaOf, withMeta } from "../../model/meta.ts";
-import type { Auth } from "../../model/peer.ts";
-import { newest } from "../../model/revision.ts";
-import { createCall, type Outcome, type Service } from "../../model/service.ts";
-import { isFinal, type Task } from "../../model/task.ts";
+import type { ServerCodec } from "../../protocol/codec/codec.ts";
+import { type Failure, McpError, toFailure } from "../../protocol/errors.ts";
+import { changeKeys, metaKeys, metaOf, withMeta } from "../../protocol/meta.ts";
+import type { Auth } from "../../protocol/peer.ts";
+import { newest } from "../../protocol/revision.ts";
+import { createCall, type Outcome, type Service } from "../../protocol/service.ts";
+import { isFinal, type Task } from "../../protocol/task.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 
 /** A task that a client of 2025-11-25 has begun. */

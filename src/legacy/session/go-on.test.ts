@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
-import { McpError } from "../../model/errors.ts";
-import type { Question } from "../../model/input.ts";
-import { type Ask, type Call, createCall, type Outcome, type Service } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Question } from "../../protocol/input.ts";
+import { type Ask, type Call, createCall, type Outcome, type Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { createManualClock } from "../../testing/clock.ts";

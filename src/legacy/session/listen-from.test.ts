@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { gate } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
-import type { Call, Outcome, Service } from "../../model/service.ts";
+import type { Call, Outcome, Service } from "../../protocol/service.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { type ListenOptions, listenFrom } from "./change-feed.ts";
 import { ChangeNotification } from "./change-hub.ts";

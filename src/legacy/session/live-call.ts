@@ -1,12 +1,12 @@
-import type { WireCall } from "../../codec/codec.ts";
 import { isObject, type Json } from "../../json/json.ts";
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
-import { type Failure, McpError, toError, toFailure } from "../../model/errors.ts";
-import type { Question, QuestionAnswer } from "../../model/input.ts";
-import { metaKeys, withMeta } from "../../model/meta.ts";
-import type { Params } from "../../model/methods.ts";
-import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } from "../../model/service.ts";
+import type { WireCall } from "../../protocol/codec/codec.ts";
+import { type Failure, McpError, toError, toFailure } from "../../protocol/errors.ts";
+import type { Question, QuestionAnswer } from "../../protocol/input.ts";
+import { metaKeys, withMeta } from "../../protocol/meta.ts";
+import type { Params } from "../../protocol/methods.ts";
+import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Gate } from "../../std/gate.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";

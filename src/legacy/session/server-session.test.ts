@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { hello, notification, request, serve, serveLegacy } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { newestLegacy, type Revision, revisions } from "../../model/revision.ts";
-import type { Service } from "../../model/service.ts";
+import { newestLegacy, type Revision, revisions } from "../../protocol/revision.ts";
+import type { Service } from "../../protocol/service.ts";
 import { createServer, tool } from "../../server/index.ts";
 
 const legacy = revisions.filter((revision) => revision !== "2026-07-28");

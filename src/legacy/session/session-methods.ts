@@ -1,8 +1,8 @@
-import type { Decoded } from "../../codec/codec.ts";
 import type { JsonObject } from "../../json/json.ts";
-import type { ErrorCode } from "../../model/errors.ts";
-import { isLogLevel, logLevels } from "../../model/logging.ts";
-import type { ServerCapabilities } from "../../model/peer.ts";
+import type { Decoded } from "../../protocol/codec/codec.ts";
+import type { ErrorCode } from "../../protocol/errors.ts";
+import { isLogLevel, logLevels } from "../../protocol/logging.ts";
+import type { ServerCapabilities } from "../../protocol/peer.ts";
 import type { Session } from "../codec/codec.ts";
 import type { Feed } from "./change-feed.ts";
 

@@ -1,5 +1,5 @@
 import { readFile, realpath, stat } from "node:fs/promises";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { replaceFile } from "../../std/node/replace-file.ts";
 import { formatLock } from "../format-lock.ts";
 import type { Lock } from "../lock.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json/json.ts";
-import { toFailure } from "../../model/errors.ts";
-import { type Call, onAbort } from "../../model/service.ts";
+import { toFailure } from "../../protocol/errors.ts";
+import { type Call, onAbort } from "../../protocol/service.ts";
 import { type Awaitable, promised } from "../../std/awaitable.ts";
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import type { Lazy } from "../../std/lazy.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { able, failureOf, faultLog, makeCall, peer, resultOf, send } from "../../../test/support/direct.ts";
 import { gate } from "../../../test/support/served.ts";
-import type { QuestionAnswer } from "../../model/input.ts";
+import type { QuestionAnswer } from "../../protocol/input.ts";
 import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { type Context, lazyQuestions } from "../context.ts";

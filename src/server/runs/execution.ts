@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
-import { methodRow } from "../../model/methods.ts";
-import { abortReason, type Call, type Outcome, onAbort, signalOf } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { methodRow } from "../../protocol/methods.ts";
+import { abortReason, type Call, type Outcome, onAbort, signalOf } from "../../protocol/service.ts";
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { isAbort } from "../error-reporter.ts";

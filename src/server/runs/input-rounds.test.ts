@@ -12,7 +12,7 @@ import {
 } from "../../../test/support/direct.ts";
 import { gate } from "../../../test/support/served.ts";
 import type { JsonObject } from "../../json/json.ts";
-import type { Method, Params } from "../../model/methods.ts";
+import type { Method, Params } from "../../protocol/methods.ts";
 import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Context } from "../context.ts";

@@ -1,5 +1,5 @@
 import { asJson, type JsonObject } from "../../json/json.ts";
-import { type Call, type Outcome, signalOf } from "../../model/service.ts";
+import { type Call, type Outcome, signalOf } from "../../protocol/service.ts";
 import { createDurableRuns, type DurableRun, type DurableRuns, type DurableRunsOptions } from "./durable-run.ts";
 import { Execution, type Job } from "./execution.ts";
 import { type Arrival, dialogueOf, digestOfQuestion, type ReplayState, type Told } from "./input-state.ts";

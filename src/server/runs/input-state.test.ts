@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Question } from "../../model/input.ts";
+import type { Question } from "../../protocol/input.ts";
 import { InputState } from "./input-state.ts";
 
 const question = (message: string): Question => ({

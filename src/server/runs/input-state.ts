@@ -1,8 +1,8 @@
 import { canonicalText } from "../../json/canonical.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
-import type { CreateMessageParams, ElicitParams, Question } from "../../model/input.ts";
-import { type ClientCapabilities, canShowForms } from "../../model/peer.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { CreateMessageParams, ElicitParams, Question } from "../../protocol/input.ts";
+import { type ClientCapabilities, canShowForms } from "../../protocol/peer.ts";
 import { toBase64Url } from "../../std/base64.ts";
 
 /** An answer as it was sent, and the digest of the question it was given to. */

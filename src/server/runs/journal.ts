@@ -1,7 +1,7 @@
 import { canonicalText } from "../../json/canonical.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
-import type { Outcome } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Outcome } from "../../protocol/service.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { ReplayState, Told } from "./input-state.ts";

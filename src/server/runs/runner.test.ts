@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { failureOf, makeCall } from "../../../test/support/direct.ts";
-import type { Outcome } from "../../model/service.ts";
+import type { Outcome } from "../../protocol/service.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
 import { lazy } from "../../std/lazy.ts";
 import { memoryStore } from "../../store/memory-store.ts";

@@ -1,6 +1,6 @@
-import { McpError } from "../../model/errors.ts";
-import { callKey } from "../../model/meta.ts";
-import type { Outcome } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { callKey } from "../../protocol/meta.ts";
+import type { Outcome } from "../../protocol/service.ts";
 import { lazy } from "../../std/lazy.ts";
 import { Execution, type Job, type Runner } from "./execution.ts";
 import type { InputRounds, InputRoundsOptions } from "./input-rounds.ts";

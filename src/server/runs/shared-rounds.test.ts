@@ -13,8 +13,8 @@ import {
 } from "../../../test/support/cluster.ts";
 import { askedBy, failureOf, send } from "../../../test/support/direct.ts";
 import { gate } from "../../../test/support/served.ts";
-import { McpError } from "../../model/errors.ts";
-import type { Ask, Outcome, Service } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Ask, Outcome, Service } from "../../protocol/service.ts";
 import type { ServerOptions } from "../options.ts";
 
 const bad = { action: "accept", content: { ok: "perhaps" } };

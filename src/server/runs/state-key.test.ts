@@ -3,8 +3,8 @@ import { messagesOf, modernCall, serveFake } from "../../../test/support/fake-en
 import { eventually } from "../../../test/support/patience.ts";
 import { modern, serve } from "../../../test/support/served.ts";
 import { connect } from "../../connect/index.ts";
-import { metaKeys } from "../../model/meta.ts";
-import type { Service } from "../../model/service.ts";
+import { metaKeys } from "../../protocol/meta.ts";
+import type { Service } from "../../protocol/service.ts";
 import type { ServerOptions } from "../options.ts";
 import { createServer } from "../server.ts";
 import { tool } from "../tool.ts";

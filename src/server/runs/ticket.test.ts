@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { able, askedBy, failureOf, type Parts, resultOf, send } from "../../../test/support/direct.ts";
 import type { JsonObject } from "../../json/json.ts";
-import type { Method, Params } from "../../model/methods.ts";
+import type { Method, Params } from "../../protocol/methods.ts";
 import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { prompt } from "../prompt.ts";

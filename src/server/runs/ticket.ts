@@ -1,6 +1,6 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
-import type { Call } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Call } from "../../protocol/service.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
 import { digestOf, type ReplayState, type Told } from "./input-state.ts";
 

@@ -15,7 +15,7 @@ import {
   textOf,
   yes,
 } from "../../../test/support/task-cluster.ts";
-import type { Call, Outcome } from "../../model/service.ts";
+import type { Call, Outcome } from "../../protocol/service.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Environment } from "../environment.ts";

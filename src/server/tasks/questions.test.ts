@@ -11,10 +11,10 @@ import {
   wanting,
   yes,
 } from "../../../test/support/task-cluster.ts";
-import { McpError } from "../../model/errors.ts";
-import type { Question } from "../../model/input.ts";
-import { metaKeys } from "../../model/meta.ts";
-import type { Ask } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { Question } from "../../protocol/input.ts";
+import { metaKeys } from "../../protocol/meta.ts";
+import type { Ask } from "../../protocol/service.ts";
 import type { Context } from "../context.ts";
 
 const both = async ({ ask }: Context): Promise<string> => {

@@ -13,8 +13,8 @@ import {
   textOf,
   yes,
 } from "../../../test/support/task-cluster.ts";
-import type { Outcome } from "../../model/service.ts";
-import type { DetailedTask } from "../../model/task.ts";
+import type { Outcome } from "../../protocol/service.ts";
+import type { DetailedTask } from "../../protocol/task.ts";
 import { StoreError } from "../../store/store.ts";
 import { tool } from "../tool.ts";
 

@@ -1,5 +1,5 @@
-import type { Failure } from "../../model/errors.ts";
-import type { CallToolParams } from "../../model/tool.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import type { CallToolParams } from "../../protocol/tool.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";

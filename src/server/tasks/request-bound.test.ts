@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { complete, failureOf, makeCall, resultOf, send } from "../../../test/support/direct.ts";
 import { form, modern, never, taskOf, yes } from "../../../test/support/task-cluster.ts";
-import type { DetailedTask } from "../../model/task.ts";
+import type { DetailedTask } from "../../protocol/task.ts";
 import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import type { Context } from "../context.ts";

@@ -1,8 +1,8 @@
 import { asJson } from "../../json/json.ts";
-import { McpError, toFailure } from "../../model/errors.ts";
-import type { Question, QuestionAnswer } from "../../model/input.ts";
-import { metaKeys, withMeta } from "../../model/meta.ts";
-import { type Ask, abortReason, type Call, type Outcome, onAbort } from "../../model/service.ts";
+import { McpError, toFailure } from "../../protocol/errors.ts";
+import type { Question, QuestionAnswer } from "../../protocol/input.ts";
+import { metaKeys, withMeta } from "../../protocol/meta.ts";
+import { type Ask, abortReason, type Call, type Outcome, onAbort } from "../../protocol/service.ts";
 import { isAbort } from "../error-reporter.ts";
 import type { TaskContext } from "./task-events.ts";
 import { answerTask, findTask, type Local } from "./task-methods.ts";

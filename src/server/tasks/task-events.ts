@@ -1,4 +1,4 @@
-import type { Call } from "../../model/service.ts";
+import type { Call } from "../../protocol/service.ts";
 import { promised } from "../../std/awaitable.ts";
 import type { Clock } from "../../std/clock.ts";
 import { defined } from "../../std/defined.ts";

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../json/json.ts";
-import { McpError } from "../../model/errors.ts";
-import { callKey } from "../../model/meta.ts";
-import { abortReason, type Call, type Outcome } from "../../model/service.ts";
-import type { Task } from "../../model/task.ts";
-import type { CallToolParams } from "../../model/tool.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { callKey } from "../../protocol/meta.ts";
+import { abortReason, type Call, type Outcome } from "../../protocol/service.ts";
+import type { Task } from "../../protocol/task.ts";
+import type { CallToolParams } from "../../protocol/tool.ts";
 import { holding } from "../../std/hold.ts";
 import { isUnavailable } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";

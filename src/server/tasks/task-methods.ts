@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../json/json.ts";
-import { type Failure, McpError, toError } from "../../model/errors.ts";
-import type { Question, QuestionAnswer } from "../../model/input.ts";
-import type { Result } from "../../model/methods.ts";
-import { isLegacy } from "../../model/revision.ts";
-import type { Call, Outcome } from "../../model/service.ts";
-import { tasksExtension } from "../../model/task.ts";
+import { type Failure, McpError, toError } from "../../protocol/errors.ts";
+import type { Question, QuestionAnswer } from "../../protocol/input.ts";
+import type { Result } from "../../protocol/methods.ts";
+import { isLegacy } from "../../protocol/revision.ts";
+import type { Call, Outcome } from "../../protocol/service.ts";
+import { tasksExtension } from "../../protocol/task.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
 import { type Arrival, digestOfQuestion, type InputState, type Told } from "../runs/input-state.ts";
 import type { TaskContext } from "./task-events.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Question } from "../../model/input.ts";
-import { isFinal } from "../../model/task.ts";
+import type { Question } from "../../protocol/input.ts";
+import { isFinal } from "../../protocol/task.ts";
 import { change, detailed, openQuestions, type TaskEvent, type TaskRecord, untouched } from "./task-record.ts";
 
 const record: TaskRecord = {

@@ -1,11 +1,11 @@
 import type { JsonObject } from "../../json/json.ts";
-import { briefly } from "../../model/brief-task.ts";
-import type { Failure } from "../../model/errors.ts";
-import type { Question } from "../../model/input.ts";
-import type { ClientInfo } from "../../model/peer.ts";
-import type { Outcome } from "../../model/service.ts";
-import type { DetailedTask, Task } from "../../model/task.ts";
-import type { CallToolParams, CallToolResult } from "../../model/tool.ts";
+import { briefly } from "../../protocol/brief-task.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import type { Question } from "../../protocol/input.ts";
+import type { ClientInfo } from "../../protocol/peer.ts";
+import type { Outcome } from "../../protocol/service.ts";
+import type { DetailedTask, Task } from "../../protocol/task.ts";
+import type { CallToolParams, CallToolResult } from "../../protocol/tool.ts";
 import type { Told } from "../runs/input-state.ts";
 
 /** Whether a call of a tool becomes a task. */

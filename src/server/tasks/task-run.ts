@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../json/json.ts";
-import { type Failure, McpError } from "../../model/errors.ts";
-import { type Call, createCall, type Outcome } from "../../model/service.ts";
-import type { Task } from "../../model/task.ts";
+import { type Failure, McpError } from "../../protocol/errors.ts";
+import { type Call, createCall, type Outcome } from "../../protocol/service.ts";
+import type { Task } from "../../protocol/task.ts";
 import type { Deadline } from "../../std/deadlines.ts";
 import { type HttpRequestInfo, holdRequest } from "../../std/http-facts.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";

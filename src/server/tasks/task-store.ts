@@ -1,4 +1,4 @@
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import type { Store, StoredValue } from "../../store/store.ts";
 import { digestOf } from "../runs/input-state.ts";
 import { runName } from "../runs/journal.ts";

@@ -15,8 +15,8 @@ import {
   wanting,
   yes,
 } from "../../../test/support/task-cluster.ts";
-import { toolError } from "../../model/errors.ts";
-import { tasksExtension } from "../../model/task.ts";
+import { toolError } from "../../protocol/errors.ts";
+import { tasksExtension } from "../../protocol/task.ts";
 import { createServer } from "../server.ts";
 import { tool } from "../tool.ts";
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { failureOf, makeCall, type Parts } from "../../../test/support/direct.ts";
 import { gate } from "../../../test/support/served.ts";
 import { as, form, modern, never, resultText, taskCluster, yes } from "../../../test/support/task-cluster.ts";
-import type { ListenFilter } from "../../model/subscription.ts";
-import { tasksExtension } from "../../model/task.ts";
+import type { ListenFilter } from "../../protocol/subscription.ts";
+import { tasksExtension } from "../../protocol/task.ts";
 import { createServer, type Server } from "../server.ts";
 
 function listen(server: Server, notifications: ListenFilter, parts: Parts<"subscriptions/listen"> = modern) {

@@ -1,8 +1,8 @@
 import { asJson } from "../../json/json.ts";
-import { changeKeys, withMeta } from "../../model/meta.ts";
-import type { Call } from "../../model/service.ts";
-import { changeToNotification } from "../../model/subscription.ts";
-import type { DetailedTask } from "../../model/task.ts";
+import { changeKeys, withMeta } from "../../protocol/meta.ts";
+import type { Call } from "../../protocol/service.ts";
+import { changeToNotification } from "../../protocol/subscription.ts";
+import type { DetailedTask } from "../../protocol/task.ts";
 import { every, type TaskContext } from "./task-events.ts";
 import { findTask, requireTasks } from "./task-methods.ts";
 import { detailed, type Progress } from "./task-record.ts";

@@ -1,4 +1,4 @@
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { quote } from "../../std/text.ts";
 import { createHostCheck, createOriginCheck } from "./allowed-hosts.ts";
 import {

@@ -1,4 +1,4 @@
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { quote } from "../../std/text.ts";
 
 /** A host with or without a port, as in the Host header and in origins. */

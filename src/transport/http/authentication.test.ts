@@ -3,8 +3,8 @@ import { callOf, modernCall, modernRequest } from "../../../test/support/fake-en
 import { createFakeReply, fakeHead } from "../../../test/support/fake-reply.ts";
 import { hello } from "../../../test/support/served.ts";
 import { messagesIn } from "../../../test/support/sse-text.ts";
-import type { Authenticator } from "../../model/authenticator.ts";
-import { McpError } from "../../model/errors.ts";
+import type { Authenticator } from "../../protocol/authenticator.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { createServer } from "../../server/server.ts";
 import { tool } from "../../server/tool.ts";
 import { memoryStore } from "../../store/memory-store.ts";

@@ -1,4 +1,3 @@
-import { modernServer } from "../../codec/server-codec.ts";
 import { isObject, type Json } from "../../json/json.ts";
 import { encodeMessage, type Id } from "../../jsonrpc/message.ts";
 import {
@@ -9,10 +8,11 @@ import {
   type AuthScheme,
   authOf,
   type ResourceMetadata,
-} from "../../model/authenticator.ts";
-import { type Failure, isCallerMissing, McpError } from "../../model/errors.ts";
-import type { NeededAuth } from "../../model/peer.ts";
-import { inPlaceOf, type Service, withCall } from "../../model/service.ts";
+} from "../../protocol/authenticator.ts";
+import { modernServer } from "../../protocol/codec/server-codec.ts";
+import { type Failure, isCallerMissing, McpError } from "../../protocol/errors.ts";
+import type { NeededAuth } from "../../protocol/peer.ts";
+import { inPlaceOf, type Service, withCall } from "../../protocol/service.ts";
 import { defined } from "../../std/defined.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { createHostCheck, isLoopback, parseAuthority } from "./allowed-hosts.ts";

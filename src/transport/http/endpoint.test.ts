@@ -3,8 +3,8 @@ import { callOf, messagesOf, modernCall, modernRequest, serveFake } from "../../
 import { fakeHead } from "../../../test/support/fake-reply.ts";
 import { createHttpService } from "../../../test/support/http-service.ts";
 import { hello, modern, notification, request } from "../../../test/support/served.ts";
-import { metaKeys } from "../../model/meta.ts";
-import { revisions } from "../../model/revision.ts";
+import { metaKeys } from "../../protocol/meta.ts";
+import { revisions } from "../../protocol/revision.ts";
 import type { HttpOptions } from "./options.ts";
 
 const serve = (options: HttpOptions = {}) => {

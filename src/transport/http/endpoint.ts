@@ -1,11 +1,11 @@
-import { modernServer } from "../../codec/server-codec.ts";
 import { isObject } from "../../json/json.ts";
 import { type Malformed, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
-import { AuthenticatedHttp } from "../../model/authenticator.ts";
-import { metaKeys } from "../../model/meta.ts";
-import { methodRow } from "../../model/methods.ts";
-import { isLegacy, isRevision, newest, revisions } from "../../model/revision.ts";
-import type { CallOrigin, Service } from "../../model/service.ts";
+import { AuthenticatedHttp } from "../../protocol/authenticator.ts";
+import { modernServer } from "../../protocol/codec/server-codec.ts";
+import { metaKeys } from "../../protocol/meta.ts";
+import { methodRow } from "../../protocol/methods.ts";
+import { isLegacy, isRevision, newest, revisions } from "../../protocol/revision.ts";
+import type { CallOrigin, Service } from "../../protocol/service.ts";
 import { systemClock } from "../../std/clock.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
 import { holding } from "../../std/hold.ts";

@@ -1,5 +1,5 @@
-import { checkOptionNames, checkService } from "../../model/option-names.ts";
-import type { Service } from "../../model/service.ts";
+import { checkOptionNames, checkService } from "../../protocol/option-names.ts";
+import type { Service } from "../../protocol/service.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { type Linked, LinkedSet } from "../../std/linked-set.ts";

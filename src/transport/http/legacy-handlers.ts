@@ -1,8 +1,8 @@
 import type { JsonLimits } from "../../json/parse.ts";
 import type { Id, Parsed } from "../../jsonrpc/message.ts";
-import { McpError } from "../../model/errors.ts";
-import type { DiscoverResult } from "../../model/methods.ts";
-import type { CallOrigin, Service } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import type { DiscoverResult } from "../../protocol/methods.ts";
+import type { CallOrigin, Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Deadlines } from "../../std/deadlines.ts";
 import { type Lazy, lazy } from "../../std/lazy.ts";

@@ -1,10 +1,10 @@
-import { headerProblem } from "../../codec/headers.ts";
-import { modernServer as codec } from "../../codec/server-codec.ts";
 import { isObject } from "../../json/json.ts";
 import { type Notification, type Request, rpcCodes } from "../../jsonrpc/message.ts";
-import { metaKeys } from "../../model/meta.ts";
-import { type DiscoverResult, methodRow } from "../../model/methods.ts";
-import type { Service } from "../../model/service.ts";
+import { headerProblem } from "../../protocol/codec/headers.ts";
+import { modernServer as codec } from "../../protocol/codec/server-codec.ts";
+import { metaKeys } from "../../protocol/meta.ts";
+import { type DiscoverResult, methodRow } from "../../protocol/methods.ts";
+import type { Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { createGate } from "../../std/gate.ts";
 import { LinkedSet } from "../../std/linked-set.ts";

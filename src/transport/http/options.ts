@@ -1,7 +1,7 @@
 import type { JsonLimits } from "../../json/parse.ts";
-import type { Authenticator } from "../../model/authenticator.ts";
-import type { OptionNames } from "../../model/option-names.ts";
-import type { NeededAuth } from "../../model/peer.ts";
+import type { Authenticator } from "../../protocol/authenticator.ts";
+import type { OptionNames } from "../../protocol/option-names.ts";
+import type { NeededAuth } from "../../protocol/peer.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Store } from "../../store/store.ts";
 

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Agent, AgentOptions, ClientRequest, IncomingMessage } from "node:http";
 import * as http from "node:http";
 import type { Socket } from "node:net";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { guardedLookup } from "../../std/node/guarded-lookup.ts";
 import { type AddressGuard, addressRefusal } from "../http/client/address-guard.ts";
 import { tooLarge } from "../http/client/http-errors.ts";

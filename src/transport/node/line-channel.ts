@@ -4,7 +4,7 @@ import { finished, type Readable, type Writable } from "node:stream";
 import type { JsonLimits } from "../../json/parse.ts";
 import type { Channel } from "../../jsonrpc/channel.ts";
 import { encodeMessage, type Id, type Incoming, type Message, parseText, unreadable } from "../../jsonrpc/message.ts";
-import { McpError } from "../../model/errors.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { asyncQueue } from "../../std/async-queue.ts";
 import { createLineSplitter, defaultMaxLineBytes, type LineFault } from "../../std/lines.ts";
 

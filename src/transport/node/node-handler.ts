@@ -3,9 +3,9 @@ import { isUtf8 } from "node:buffer";
 // biome-ignore lint/suspicious/noTsIgnore: here the types are there, for users they need not be
 /** @ts-ignore Without `@types/node` these are `any`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { McpError } from "../../model/errors.ts";
-import { checkOptionNames, checkService } from "../../model/option-names.ts";
-import type { Service } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { checkOptionNames, checkService } from "../../protocol/option-names.ts";
+import type { Service } from "../../protocol/service.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { createEndpoint, type HttpEndpoint } from "../http/endpoint.ts";
 import { consumedBody, type HttpAnswer, refusal, sendAnswer } from "../http/http-message.ts";

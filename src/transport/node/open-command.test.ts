@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { script } from "../../../test/fixtures/children/processes.ts";
-import type { Opening } from "../../model/connection.ts";
+import type { Opening } from "../../protocol/connection.ts";
 import { systemClock } from "../../std/clock.ts";
 import { openCommand } from "./spawn-channel.ts";
 

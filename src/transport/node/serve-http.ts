@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, isIPv6, Server as NetServer, type Socket } from "node:net";
-import { McpError } from "../../model/errors.ts";
-import { checkOptionNames, checkService, type OptionNames } from "../../model/option-names.ts";
-import type { Service } from "../../model/service.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { checkOptionNames, checkService, type OptionNames } from "../../protocol/option-names.ts";
+import type { Service } from "../../protocol/service.ts";
 import { systemClock } from "../../std/clock.ts";
 import { describeService } from "../describe-service.ts";
 import { isLoopback } from "../http/allowed-hosts.ts";

@@ -2,8 +2,8 @@
 /** @ts-ignore Without `@types/node` these are `any`. */
 import { type Readable, Writable } from "node:stream";
 import type { Channel, Sender } from "../../jsonrpc/channel.ts";
-import { checkOptionNames, type OptionNames } from "../../model/option-names.ts";
-import type { Service } from "../../model/service.ts";
+import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
+import type { Service } from "../../protocol/service.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import { type ServeChannelOptions, type ServeHandle, serveChannel } from "../serve-channel.ts";
 import { exitOnSignals, watchParent } from "./exit-signals.ts";

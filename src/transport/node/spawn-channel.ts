@@ -1,9 +1,9 @@
 import type { Channel } from "../../jsonrpc/channel.ts";
 import type { Incoming } from "../../jsonrpc/message.ts";
 import { parseReply } from "../../jsonrpc/parse-reply.ts";
-import type { Connection, Opening } from "../../model/connection.ts";
-import { McpError, toError } from "../../model/errors.ts";
-import { type Era, eraOf } from "../../model/revision.ts";
+import type { Connection, Opening } from "../../protocol/connection.ts";
+import { McpError, toError } from "../../protocol/errors.ts";
+import { type Era, eraOf } from "../../protocol/revision.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import { holding } from "../../std/hold.ts";
 import type { Command } from "../command.ts";

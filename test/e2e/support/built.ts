@@ -2,7 +2,7 @@ import type * as auth from "../../../src/auth/node/server.ts";
 import type * as client from "../../../src/connect/index.ts";
 import type * as host from "../../../src/host/index.ts";
 import type * as lock from "../../../src/lock/index.ts";
-import type { Service } from "../../../src/model/service.ts";
+import type { Service } from "../../../src/protocol/service.ts";
 import type * as server from "../../../src/server/index.ts";
 import type * as testing from "../../../src/testing/index.ts";
 import type * as http from "../../../src/transport/node/http.ts";

@@ -1,4 +1,4 @@
-import { McpError } from "../../../model/errors.ts";
+import { McpError } from "../../../protocol/errors.ts";
 import { reachOfAddress, reachOfHost } from "../../../std/address-reach.ts";
 import type { HttpSend } from "../http-message.ts";
 

@@ -1,4 +1,4 @@
-import { McpError } from "../../../model/errors.ts";
+import { McpError } from "../../../protocol/errors.ts";
 import type { LazyAbort } from "../../../std/lazy-abort.ts";
 import type { HttpSend, IncomingResponse } from "../http-message.ts";
 import { tooLarge } from "./http-errors.ts";

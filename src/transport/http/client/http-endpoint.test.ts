@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { createFakeHttp } from "../../../../test/support/fake-http.ts";
-import type { Authorizer } from "../../../model/authorizer.ts";
-import { McpError } from "../../../model/errors.ts";
+import type { Authorizer } from "../../../protocol/authorizer.ts";
+import { McpError } from "../../../protocol/errors.ts";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
 import { createEndpoint, type HeaderSource } from "./http-endpoint.ts";
 

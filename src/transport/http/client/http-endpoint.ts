@@ -1,5 +1,5 @@
-import type { AuthorizedRequest, Authorizer } from "../../../model/authorizer.ts";
-import { McpError } from "../../../model/errors.ts";
+import type { AuthorizedRequest, Authorizer } from "../../../protocol/authorizer.ts";
+import { McpError } from "../../../protocol/errors.ts";
 import type { LazyAbort } from "../../../std/lazy-abort.ts";
 import { createMask, type Mask, secretsInHeaders } from "../../../std/secrets.ts";
 import type { HttpSend, IncomingResponse, OutgoingRequest } from "../http-message.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../../json/json.ts";
-import { McpError } from "../../../model/errors.ts";
+import { McpError } from "../../../protocol/errors.ts";
 import { quote } from "../../../std/text.ts";
 import type { IncomingResponse } from "../http-message.ts";
 

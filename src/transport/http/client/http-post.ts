@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../../json/json.ts";
 import { encodeMessage, type Malformed, type Message, type Request, type Response } from "../../../jsonrpc/message.ts";
-import { metaKeys, metaOf } from "../../../model/meta.ts";
+import { metaKeys, metaOf } from "../../../protocol/meta.ts";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
 import type { IncomingResponse } from "../http-message.ts";
 import type { Endpoint, Headers } from "./http-endpoint.ts";

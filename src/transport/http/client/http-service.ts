@@ -1,10 +1,10 @@
-import { modernClientOf } from "../../../codec/client-codec.ts";
 import { encodeMessage, type Request, type Response } from "../../../jsonrpc/message.ts";
 import type { Lost, Reply } from "../../../jsonrpc/outbound.ts";
-import type { OpenConnection, Opening } from "../../../model/connection.ts";
-import type { DiscoverResult } from "../../../model/methods.ts";
-import { newest } from "../../../model/revision.ts";
-import type { Call, CallOf, Outcome, Service } from "../../../model/service.ts";
+import { modernClientOf } from "../../../protocol/codec/client-codec.ts";
+import type { OpenConnection, Opening } from "../../../protocol/connection.ts";
+import type { DiscoverResult } from "../../../protocol/methods.ts";
+import { newest } from "../../../protocol/revision.ts";
+import type { Call, CallOf, Outcome, Service } from "../../../protocol/service.ts";
 import { createDeadlines } from "../../../std/deadlines.ts";
 import { createModernTell, discoverCall, modernPeer } from "../../modern-connection.ts";
 import { maskError, outcomeOf } from "../../send-call.ts";

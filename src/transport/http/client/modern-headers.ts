@@ -1,6 +1,6 @@
-import { calledName, standardHeaders } from "../../../codec/headers.ts";
 import type { JsonObject } from "../../../json/json.ts";
-import { newest } from "../../../model/revision.ts";
+import { calledName, standardHeaders } from "../../../protocol/codec/headers.ts";
+import { newest } from "../../../protocol/revision.ts";
 import { type Headers, postHeaders } from "./http-endpoint.ts";
 
 /**

@@ -1,9 +1,9 @@
 import type { JsonLimits } from "../../../json/parse.ts";
 import type { Reply } from "../../../jsonrpc/outbound.ts";
-import type { Authorizer } from "../../../model/authorizer.ts";
-import type { Connection, Ending, Opening } from "../../../model/connection.ts";
-import { type ErrorCode, McpError, toError } from "../../../model/errors.ts";
-import { eraOf } from "../../../model/revision.ts";
+import type { Authorizer } from "../../../protocol/authorizer.ts";
+import type { Connection, Ending, Opening } from "../../../protocol/connection.ts";
+import { type ErrorCode, McpError, toError } from "../../../protocol/errors.ts";
+import { eraOf } from "../../../protocol/revision.ts";
 import { type HttpChannel, type LegacyClient, legacyClient, type SessionHooks } from "../../legacy-client.ts";
 import { createRemembered, modernCodes, type Negotiation } from "../../negotiate.ts";
 import { createChannelClient, openBy, openChannel } from "../../open-channel.ts";

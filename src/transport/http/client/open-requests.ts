@@ -1,9 +1,9 @@
-import type { ClientCodec } from "../../../codec/codec.ts";
 import type { Malformed, Message, Notification } from "../../../jsonrpc/message.ts";
 import type { Lost, Reply } from "../../../jsonrpc/outbound.ts";
-import type { Opening } from "../../../model/connection.ts";
-import { methodRow } from "../../../model/methods.ts";
-import { type CallOf, onAbort } from "../../../model/service.ts";
+import type { ClientCodec } from "../../../protocol/codec/codec.ts";
+import type { Opening } from "../../../protocol/connection.ts";
+import { methodRow } from "../../../protocol/methods.ts";
+import { type CallOf, onAbort } from "../../../protocol/service.ts";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
 import { type Linked, LinkedSet } from "../../../std/linked-set.ts";
 import { warnOfRequest } from "../../modern-connection.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { httpModern } from "../../../../test/support/http-connected.ts";
-import type { McpError } from "../../../model/errors.ts";
+import type { McpError } from "../../../protocol/errors.ts";
 
 /** How a call ends that was answered like this. */
 async function ending(

@@ -2,7 +2,7 @@ import { isObject } from "../../../json/json.ts";
 import type { JsonLimits } from "../../../json/parse.ts";
 import type { Failure, Id, Malformed, Message, Parsed, Request, Response } from "../../../jsonrpc/message.ts";
 import { parseReply } from "../../../jsonrpc/parse-reply.ts";
-import { McpError } from "../../../model/errors.ts";
+import { McpError } from "../../../protocol/errors.ts";
 import type { Deadline, Deadlines } from "../../../std/deadlines.ts";
 import { type Linked, LinkedSet } from "../../../std/linked-set.ts";
 import { createSseParser, type SseItem } from "../../../std/sse.ts";

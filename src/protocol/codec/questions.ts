@@ -8,9 +8,9 @@ import {
   oneOf,
   optional,
   type Problem,
-} from "../json/check.ts";
-import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import type { Question, QuestionMethod } from "../model/input.ts";
+} from "../../json/check.ts";
+import { isObject, type Json, type JsonObject } from "../../json/json.ts";
+import type { Question, QuestionMethod } from "../input.ts";
 import type { Decoded } from "./codec.ts";
 import { asQuestion, refuse } from "./codec.ts";
 

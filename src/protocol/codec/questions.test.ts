@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import type { Json } from "../json/json.ts";
-import { revisions } from "../model/revision.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import type { Json } from "../../json/json.ts";
+import { revisions } from "../revision.ts";
 
 const form = { message: "m", requestedSchema: {} };
 const sample = { messages: [], maxTokens: 1 };

@@ -1,6 +1,6 @@
-import { asJson, type JsonObject } from "../json/json.ts";
-import type { ClientInfo } from "../model/peer.ts";
-import type { CallOf } from "../model/service.ts";
+import { asJson, type JsonObject } from "../../json/json.ts";
+import type { ClientInfo } from "../peer.ts";
+import type { CallOf } from "../service.ts";
 import type { ClientCodec } from "./codec.ts";
 import { decodeFailure } from "./decode-failure.ts";
 import type { Dialect } from "./dialect.ts";

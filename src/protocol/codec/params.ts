@@ -8,11 +8,11 @@ import {
   type Members,
   optional,
   type Problem,
-} from "../json/check.ts";
-import { asJson, type JsonObject } from "../json/json.ts";
-import { type MethodRow, methodRow, type Params, type WireMethod } from "../model/methods.ts";
-import { isSince, type Revision } from "../model/revision.ts";
-import type { CallOf } from "../model/service.ts";
+} from "../../json/check.ts";
+import { asJson, type JsonObject } from "../../json/json.ts";
+import { type MethodRow, methodRow, type Params, type WireMethod } from "../methods.ts";
+import { isSince, type Revision } from "../revision.ts";
+import type { CallOf } from "../service.ts";
 import { type Dialect, dropMeta, without } from "./dialect.ts";
 
 /**

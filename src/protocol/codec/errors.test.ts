@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import type { ErrorCode } from "../model/errors.ts";
-import { revisions } from "../model/revision.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import type { ErrorCode } from "../errors.ts";
+import { revisions } from "../revision.ts";
 import { errorNumbers } from "./errors.ts";
 
 /** By code: the numbers of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28. */

@@ -1,6 +1,6 @@
-import type { Json } from "../json/json.ts";
-import { type ErrorObject, rpcCodes } from "../jsonrpc/message.ts";
-import type { ErrorCode, Failure } from "../model/errors.ts";
+import type { Json } from "../../json/json.ts";
+import { type ErrorObject, rpcCodes } from "../../jsonrpc/message.ts";
+import type { ErrorCode, Failure } from "../errors.ts";
 
 /** The failures that have a number on the wire of one revision. All others are internal errors with a `data.reason`. */
 export type ErrorNumbers = Readonly<Partial<Record<ErrorCode, number>>>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import { revisions } from "../model/revision.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import { revisions } from "../revision.ts";
 
 const codec = codecFor("2026-07-28");
 const subscriptionId = "io.modelcontextprotocol/subscriptionId";

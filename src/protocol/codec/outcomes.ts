@@ -1,9 +1,9 @@
-import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
-import { keepText } from "../json/text.ts";
-import type { Question, QuestionMethod } from "../model/input.ts";
-import { metaKeys, metaOf, withMeta } from "../model/meta.ts";
-import { methodRow, type WireMethod } from "../model/methods.ts";
-import type { Implementation } from "../model/peer.ts";
+import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
+import { keepText } from "../../json/text.ts";
+import type { Question, QuestionMethod } from "../input.ts";
+import { metaKeys, metaOf, withMeta } from "../meta.ts";
+import { methodRow, type WireMethod } from "../methods.ts";
+import type { Implementation } from "../peer.ts";
 import type { Decoded, ServerCodec } from "./codec.ts";
 import { asFailure, refuse } from "./codec.ts";
 import {

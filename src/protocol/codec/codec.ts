@@ -1,13 +1,13 @@
-import type { Json, JsonObject } from "../json/json.ts";
-import type { ErrorObject, Id, Request } from "../jsonrpc/message.ts";
-import type { ErrorCode, Failure } from "../model/errors.ts";
-import type { Question, QuestionMethod } from "../model/input.ts";
-import type { LogLevel } from "../model/logging.ts";
-import type { Method, MethodRow, Params, Result } from "../model/methods.ts";
-import type { ClientInfo, Implementation } from "../model/peer.ts";
-import type { Revision } from "../model/revision.ts";
-import type { CallOf, OutcomeOf } from "../model/service.ts";
-import type { DetailedTask, Task, TaskTerms } from "../model/task.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
+import type { ErrorObject, Id, Request } from "../../jsonrpc/message.ts";
+import type { ErrorCode, Failure } from "../errors.ts";
+import type { Question, QuestionMethod } from "../input.ts";
+import type { LogLevel } from "../logging.ts";
+import type { Method, MethodRow, Params, Result } from "../methods.ts";
+import type { ClientInfo, Implementation } from "../peer.ts";
+import type { Revision } from "../revision.ts";
+import type { CallOf, OutcomeOf } from "../service.ts";
+import type { DetailedTask, Task, TaskTerms } from "../task.ts";
 
 /** A value, or the failure to answer with. */
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { ClientInfo } from "../model/peer.ts";
-import { type CallSource, createCall } from "../model/service.ts";
-import { LazyAbort } from "../std/lazy-abort.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
+import type { ClientInfo } from "../peer.ts";
+import { type CallSource, createCall } from "../service.ts";
 import { modernClient, modernClientOf } from "./client-codec.ts";
 
 const peer: ClientInfo = { revision: "2026-07-28", capabilities: { roots: {} }, info: { name: "c", version: "1" } };

@@ -1,9 +1,9 @@
-import { anObject, aString, optional, type Problem } from "../json/check.ts";
-import { isObject, type JsonObject } from "../json/json.ts";
-import type { Request } from "../jsonrpc/message.ts";
-import { metaKeys, withMeta } from "../model/meta.ts";
-import { methodRow } from "../model/methods.ts";
-import type { Revision } from "../model/revision.ts";
+import { anObject, aString, optional, type Problem } from "../../json/check.ts";
+import { isObject, type JsonObject } from "../../json/json.ts";
+import type { Request } from "../../jsonrpc/message.ts";
+import { metaKeys, withMeta } from "../meta.ts";
+import { methodRow } from "../methods.ts";
+import type { Revision } from "../revision.ts";
 import type { Decoded, ServerCodec, WireCall } from "./codec.ts";
 import { asMethod, asParams, refuse } from "./codec.ts";
 import type { Dialect } from "./dialect.ts";

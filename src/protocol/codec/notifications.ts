@@ -1,6 +1,6 @@
-import { asJson, type JsonObject } from "../json/json.ts";
-import { metaKeys } from "../model/meta.ts";
-import type { DetailedTask } from "../model/task.ts";
+import { asJson, type JsonObject } from "../../json/json.ts";
+import { metaKeys } from "../meta.ts";
+import type { DetailedTask } from "../task.ts";
 import type { Decoded, NotificationScope, Told } from "./codec.ts";
 import { type Change, type Dialect, inOrder, without, withoutMeta } from "./dialect.ts";
 import type { TaskWriter } from "./outcomes.ts";

@@ -1,7 +1,7 @@
-import type { JsonObject } from "../json/json.ts";
-import { methodRow } from "../model/methods.ts";
-import { encodeHeaderValue, isHeaderFor, trimHeaderValue } from "../std/header-value.ts";
-import { quote } from "../std/text.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { encodeHeaderValue, isHeaderFor, trimHeaderValue } from "../../std/header-value.ts";
+import { quote } from "../../std/text.ts";
+import { methodRow } from "../methods.ts";
 
 /** What the headers of a request repeat. */
 interface Request {

@@ -1,4 +1,4 @@
-import { metaKeys } from "../model/meta.ts";
+import { metaKeys } from "../meta.ts";
 import {
   always,
   asModeled,

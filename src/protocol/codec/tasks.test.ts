@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import type { JsonObject } from "../json/json.ts";
-import type { Method, Params, Result } from "../model/methods.ts";
-import type { ClientInfo } from "../model/peer.ts";
-import { type Revision, revisions } from "../model/revision.ts";
-import { createCall, type OutcomeOf } from "../model/service.ts";
-import { type DetailedTask, type Task, type TaskTerms, tasksExtension } from "../model/task.ts";
-import { LazyAbort } from "../std/lazy-abort.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
+import type { Method, Params, Result } from "../methods.ts";
+import type { ClientInfo } from "../peer.ts";
+import { type Revision, revisions } from "../revision.ts";
+import { createCall, type OutcomeOf } from "../service.ts";
+import { type DetailedTask, type Task, type TaskTerms, tasksExtension } from "../task.ts";
 
 const modern = codecFor("2026-07-28");
 const core = codecFor("2025-11-25");

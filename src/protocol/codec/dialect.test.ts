@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inEveryMember } from "../legacy/codec/older-shapes.ts";
+import { inEveryMember } from "../../legacy/codec/older-shapes.ts";
 import { type Change, inEach, inMember, inOrder, keeping, ofType, same, without, withoutMeta } from "./dialect.ts";
 
 const dropB = without("b");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import { decodeLegacyResult } from "../legacy/codec/tasks.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import { decodeLegacyResult } from "../../legacy/codec/tasks.ts";
 import { decodeModernResult, mendResult, readDetails, resultProblem, safeIcons } from "./results.ts";
 
 const codec = codecFor("2026-07-28");

@@ -1,12 +1,12 @@
-import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
-import { keepText } from "../json/text.ts";
-import { type Id, isId } from "../jsonrpc/message.ts";
-import { isLogLevel, type LogLevel } from "../model/logging.ts";
-import { changeKeys, metaKeys } from "../model/meta.ts";
-import type { ClientCapabilities, ClientInfo, Implementation, ServerCapabilities } from "../model/peer.ts";
-import { type Revision, revisions } from "../model/revision.ts";
-import type { CallOf } from "../model/service.ts";
-import { type TaskTerms, tasksExtension } from "../model/task.ts";
+import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
+import { keepText } from "../../json/text.ts";
+import { type Id, isId } from "../../jsonrpc/message.ts";
+import { isLogLevel, type LogLevel } from "../logging.ts";
+import { changeKeys, metaKeys } from "../meta.ts";
+import type { ClientCapabilities, ClientInfo, Implementation, ServerCapabilities } from "../peer.ts";
+import { type Revision, revisions } from "../revision.ts";
+import type { CallOf } from "../service.ts";
+import { type TaskTerms, tasksExtension } from "../task.ts";
 import { type Decoded, type Refusal, refuse, type WireCall } from "./codec.ts";
 import { type Change, type Dialect, without } from "./dialect.ts";
 

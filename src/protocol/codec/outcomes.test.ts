@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import type { JsonObject } from "../json/json.ts";
-import { toText } from "../json/text.ts";
-import type { CreateMessageParams, Question } from "../model/input.ts";
-import type { Method } from "../model/methods.ts";
-import { type Revision, revisions } from "../model/revision.ts";
-import type { Outcome, OutcomeOf } from "../model/service.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { toText } from "../../json/text.ts";
+import type { CreateMessageParams, Question } from "../input.ts";
+import type { Method } from "../methods.ts";
+import { type Revision, revisions } from "../revision.ts";
+import type { Outcome, OutcomeOf } from "../service.ts";
 
 const codec = codecFor("2026-07-28");
 const serverInfo = "io.modelcontextprotocol/serverInfo";

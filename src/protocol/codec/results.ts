@@ -9,12 +9,12 @@ import {
   oneOf,
   optional,
   type Problem,
-} from "../json/check.ts";
-import { asJson, isObject, type Json, type JsonObject } from "../json/json.ts";
-import { metaKeys, metaOf } from "../model/meta.ts";
-import { type Method, methodRow, type Result, type WireMethod } from "../model/methods.ts";
-import type { Outcome, OutcomeOf } from "../model/service.ts";
-import type { DetailedTask, Task } from "../model/task.ts";
+} from "../../json/check.ts";
+import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
+import { metaKeys, metaOf } from "../meta.ts";
+import { type Method, methodRow, type Result, type WireMethod } from "../methods.ts";
+import type { Outcome, OutcomeOf } from "../service.ts";
+import type { DetailedTask, Task } from "../task.ts";
 import { asDetails, asErrorObject, asResult, asTask, type Decoded, type Refusal, refuse } from "./codec.ts";
 import { decodeFailure } from "./decode-failure.ts";
 import { type Change, inEach, inMember, inOrder, without, withoutMeta } from "./dialect.ts";

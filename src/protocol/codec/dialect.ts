@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import type { Revision } from "../model/revision.ts";
+import { isObject, type Json, type JsonObject } from "../../json/json.ts";
+import type { Revision } from "../revision.ts";
 import type { Decoded } from "./codec.ts";
 import { type ErrorNumbers, errorNumbers } from "./errors.ts";
 

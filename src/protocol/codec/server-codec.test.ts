@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../test/support/codecs.ts";
-import type { JsonObject } from "../json/json.ts";
-import type { Method, Params } from "../model/methods.ts";
-import { type CallSource, createCall } from "../model/service.ts";
-import { LazyAbort } from "../std/lazy-abort.ts";
+import { codecFor } from "../../../test/support/codecs.ts";
+import type { JsonObject } from "../../json/json.ts";
+import { LazyAbort } from "../../std/lazy-abort.ts";
+import type { Method, Params } from "../methods.ts";
+import { type CallSource, createCall } from "../service.ts";
 
 const codec = codecFor("2026-07-28");
 const version = "io.modelcontextprotocol/protocolVersion";

@@ -1,6 +1,6 @@
-import { isObject, type Json } from "../json/json.ts";
-import { type ErrorObject, rpcCodes } from "../jsonrpc/message.ts";
-import type { ErrorCode, Failure } from "../model/errors.ts";
+import { isObject, type Json } from "../../json/json.ts";
+import { type ErrorObject, rpcCodes } from "../../jsonrpc/message.ts";
+import type { ErrorCode, Failure } from "../errors.ts";
 
 const codes: ReadonlyMap<number, ErrorCode> = new Map([
   [rpcCodes.parseError, "parse-error"],

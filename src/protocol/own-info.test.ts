@@ -15,5 +15,5 @@ it("is the only place in the sources that says the version (X9)", () => {
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
   const code = sources.filter((file) => /\.ts$/.test(file) && !/\.test(-d)?\.ts$/.test(file));
   const saying = code.filter((file) => readFileSync(join(root, "src", file), "utf8").includes(`"${version}"`));
-  expect(saying).toEqual([join("model", "own-info.ts")]);
+  expect(saying).toEqual([join("protocol", "own-info.ts")]);
 });
