@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { root } from "./run.mjs";
@@ -18,19 +18,32 @@ const entries = Object.fromEntries(
     .map(({ node, default: source }) => [node.slice("./dist/node/".length, -".js".length), join(root, source)]),
 );
 
-/** What every server on stdio needs at its start, in one file. */
+/** What every server on stdio needs at its start, in one file; and in another what its first client of an older revision needs. */
 const kernel = reachable(entries.server, entries.stdio);
+const legacy = reachable(join(dist, "legacy", "server.js"));
 
 rmSync(folder, { recursive: true, force: true });
 const bundle = await rolldown({ input: entries, external: [/^[^./#]/], platform: "node", cwd: root });
-await bundle.write({
+const { output } = await bundle.write({
   dir: folder,
   format: "esm",
   entryFileNames: "[name].js",
   chunkFileNames: "chunks/[name]-[hash].js",
-  codeSplitting: { groups: [{ name: "kernel", test: (file) => kernel.has(file) }] },
+  comments: { jsdoc: false, annotation: true, legal: true },
+  codeSplitting: {
+    groups: [
+      { name: "kernel", test: (file) => kernel.has(file), priority: 2 },
+      { name: "legacy", test: (file) => legacy.has(file), priority: 1 },
+    ],
+  },
 });
 await bundle.close();
+for (const { fileName, code } of output) writeFileSync(join(folder, fileName), inAscii(code));
+
+/** With escapes for all other characters: one of them makes V8 keep and read a file as two bytes a character. */
+function inAscii(code) {
+  return code.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
 
 /** Files that are loaded with these. */
 function reachable(...files) {

@@ -1,4 +1,3 @@
-import { constants } from "node:os";
 import type { Clock } from "../../std/clock.ts";
 
 interface ExitSignalOptions {
@@ -26,8 +25,8 @@ interface ExitSignals {
 export function exitOnSignals({ clock, drainMs, onSignal }: ExitSignalOptions): ExitSignals {
   let cancelDeadline: (() => void) | undefined;
 
-  const handle = (signal: NodeJS.Signals): void => {
-    const exit = (): never => process.exit(128 + constants.signals[signal]);
+  const handle = (_: NodeJS.Signals, number: number): void => {
+    const exit = (): never => process.exit(128 + number);
     if (cancelDeadline !== undefined) exit();
     cancelDeadline = clock.after(drainMs, exit);
     onSignal();
