@@ -13,7 +13,12 @@ const withProcesses = [
 ];
 
 /** Tests that measure, and the official suite, for which half a second is silence: nothing else runs beside them. */
-const onTheirOwn = ["test/bench/**/*.test.ts", "test/package/import-time.test.ts", "test/conformance/**/*.test.ts"];
+const onTheirOwn = [
+  "test/bench/**/*.test.ts",
+  "test/package/import-time.test.ts",
+  "test/conformance/**/*.test.ts",
+  "test/e2e/attack-*.test.ts",
+];
 
 /** To notice what hangs, not what is slow: how long a test takes is up to whoever else has the processor. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
@@ -45,6 +50,7 @@ export default defineConfig({
           name: "e2e",
           include: ["test/**/*.test.ts", ...withProcesses],
           exclude: ["test/architecture.test.ts", "**/node_modules/**", ...onTheirOwn],
+          globalSetup: "test/support/built.ts",
           ...patience,
           maxWorkers: "100%",
         },
@@ -54,8 +60,10 @@ export default defineConfig({
         test: {
           name: "alone",
           include: onTheirOwn,
+          globalSetup: "test/support/built.ts",
           ...patience,
           maxWorkers: 1,
+          maxConcurrency: 2,
           sequence: { groupOrder: 1 },
         },
       },

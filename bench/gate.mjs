@@ -24,16 +24,22 @@ const required = JSON.parse(readFileSync(new URL("gate.json", import.meta.url), 
 const [major] = process.versions.node.split(".");
 const names = Object.keys(cells).filter((name) => values.only === undefined || values.only === name);
 
+/** Of the limit: who is nearer than this may have had bad luck. */
+const NEARLY = 0.85;
+
 const shares = [];
 for (const name of names) shares.push(await judge(name));
 console.log(JSON.stringify(shares));
 process.exit(shares.every(({ share, atLeast }) => share >= atLeast) ? 0 : 1);
 
-/** A share that is not reached is measured again, in new processes: compilers have luck, a loss has not. */
+/** A share that is nearly reached is measured again, in new processes: compilers have luck, a loss has not. */
 async function judge(name) {
   const atLeast = limitOf(required[name]);
   let share = 0;
-  for (let attempt = 0; attempt < 3 && share < atLeast; attempt++) share = Math.max(share, await measureShare(name));
+  for (let attempt = 0; attempt < 5 && share < atLeast; attempt++) {
+    share = Math.max(share, await measureShare(name));
+    if (share < NEARLY * atLeast) break;
+  }
   return { name, atLeast, share };
 }
 

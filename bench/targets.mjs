@@ -14,7 +14,7 @@ export const targets = [
     limits: [
       atLeast(`http/session/${answer}/64`, "bare", 0.75),
       atLeast(`http/session/${answer}/64`, "v2", 8),
-      atLeast(`http/session/${answer}/64`, "mcp-lite", 3),
+      atLeast(`http/session/${answer}/64`, "mcp-lite", 2),
     ],
   })),
   {

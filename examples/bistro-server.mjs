@@ -1,5 +1,5 @@
 // A small restaurant as an MCP server: tools, a question, progress, a resource
-// template with completion, and a prompt. Run it with `npm start`.
+// template with completion, and a prompt. Run it with `npm start`, behind a gateway.
 import { pathToFileURL } from "node:url";
 import { createServer, prompt, resource, tool, toolError } from "plugbay/server";
 import { serveStdio } from "plugbay/stdio";

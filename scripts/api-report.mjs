@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript-5.9";
+import { readExports, sourceOf } from "./entries.mjs";
 import { root } from "./run.mjs";
 
 /** Where the report is kept. */
@@ -9,11 +10,18 @@ export const reportFile = join("test", "api-report.md");
 
 /** Every entry of the package with the names it exports, values before types. Read from the sources. */
 export function apiReport() {
-  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const entries = Object.entries(exports).flatMap(([name, entry]) => {
+  const entries = Object.entries(readExports()).flatMap(([name, entry]) => {
     const types = entry.types ?? entry.default?.types;
     const web = entry.browser;
-    return types ? [{ name: name.replace(".", "plugbay"), source: sourceOf(types), web: web && sourceOf(web) }] : [];
+    return types
+      ? [
+          {
+            name: name.replace(".", "plugbay"),
+            source: join(root, sourceOf(types)),
+            web: web && join(root, sourceOf(web)),
+          },
+        ]
+      : [];
   });
   const files = entries.flatMap(({ source, web }) => (web ? [source, web] : [source]));
   const program = ts.createProgram(files, {
@@ -36,11 +44,6 @@ export function apiReport() {
     return `${lines.join("\n")}\n`;
   });
   return ["# Public API\n", "Written by `node scripts/api-report.mjs`.\n", ...sections].join("\n");
-}
-
-/** The source of a file of the package as it is published. */
-function sourceOf(file) {
-  return join(root, file.replace("./dist/", "src/").replace(/(\.d\.ts|\.js)$/, ".ts"));
 }
 
 function namesOf(program, file) {

@@ -10,13 +10,14 @@ const dist = join(root, "dist");
 const folder = join(dist, "node");
 const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-/** Entries by the name of their file in the folder, each with the file it is made from. */
-const entries = Object.fromEntries(
-  Object.values(exports)
+/** Entries by the name of their file in the folder, each with the file it is made from; and the program of the package. */
+const entries = Object.fromEntries([
+  ...Object.values(exports)
     .map((conditions) => (conditions.node ? conditions : conditions.default))
     .filter((conditions) => conditions?.node)
     .map(({ node, default: source }) => [node.slice("./dist/node/".length, -".js".length), join(root, source)]),
-);
+  ["plugbay", join(dist, "cli", "main.js")],
+]);
 
 /** What every server on stdio needs at its start, in one file; and in another what its first client of an older revision needs. */
 const kernel = reachable(entries.server, entries.stdio);

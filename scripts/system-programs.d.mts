@@ -1,2 +1,4 @@
-export function find(name: "chromium" | "dbus" | "keyring" | "python" | "redis"): string | undefined;
+export function find(
+  name: "bash" | "chromium" | "dbus" | "fish" | "keyring" | "nginx" | "python" | "redis" | "zsh",
+): string | undefined;
 export function installMissing(): void;

@@ -5,10 +5,14 @@ import { delimiter, join } from "node:path";
 /** Programs that some tests need: by which names they go, and which Debian package has them. */
 const programs = {
   chromium: { names: ["chromium", "chromium-browser", "google-chrome"], debian: "chromium" },
+  bash: { names: ["bash"], debian: "bash" },
   dbus: { names: ["dbus-daemon"], debian: "dbus" },
+  fish: { names: ["fish"], debian: "fish" },
   keyring: { names: ["gnome-keyring-daemon"], debian: "gnome-keyring" },
+  nginx: { names: ["nginx"], debian: "nginx-light" },
   python: { names: ["python3"], debian: "python3-minimal" },
   redis: { names: ["redis-server", "valkey-server"], debian: "redis-server" },
+  zsh: { names: ["zsh"], debian: "zsh" },
 };
 
 /** Where a program is, or undefined. */

@@ -45,6 +45,16 @@ export {
 } from "./protocol/service.ts";
 export type { Change, ListenFilter } from "./protocol/subscription.ts";
 export type { DetailedTask, Task, TaskStatus, TaskTerms } from "./protocol/task.ts";
+export type {
+  CallEnding,
+  CallObservation,
+  ObservedCall,
+  ObservedPlace,
+  ObservedSession,
+  ObservedSide,
+  SessionEnd,
+  Telemetry,
+} from "./protocol/telemetry.ts";
 export type * from "./protocol/tool.ts";
 export type * from "./protocol/tool.ts";
 export type { Clock } from "./std/clock.ts";

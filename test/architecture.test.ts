@@ -10,11 +10,16 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   jsonrpc: ["std", "json"],
   schema: ["std", "json", "typebox"],
   store: ["std", "json", "ioredis"],
-  protocol: ["std", "json"],
+  protocol: ["std", "json", "store"],
   auth: ["std", "json", "schema", "store", "protocol", "oauth4webapi", "jose", "@napi-rs"],
   "protocol/codec": ["std", "json", "jsonrpc", "protocol"],
   server: ["std", "json", "schema", "store", "protocol"],
+  files: ["protocol"],
+  openapi: ["std", "json", "schema", "protocol", "auth", "server", "files", "yaml"],
+  modules: ["std", "json", "protocol", "server"],
   middleware: ["std", "json", "store", "protocol"],
+  otel: ["std", "json", "protocol", "protocol/codec", "@opentelemetry"],
+  metrics: ["std", "protocol", "protocol/codec", "prom-client"],
   client: ["std", "json", "schema", "store", "protocol"],
   bridge: ["std", "json", "schema", "protocol"],
   typegen: ["std", "json", "schema", "protocol"],
@@ -23,10 +28,47 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   config: ["std", "json", "protocol", "jsonc-parser", "smol-toml", "yaml"],
   transport: ["std", "json", "jsonrpc", "schema", "store", "protocol", "protocol/codec"],
   legacy: ["std", "json", "jsonrpc", "store", "protocol", "protocol/codec", "transport"],
-  connect: ["std", "json", "jsonrpc", "protocol", "bridge", "client", "transport"],
+  connect: ["std", "json", "jsonrpc", "protocol", "bridge", "client", "transport", "openapi", "modules"],
   agent: ["std", "json", "protocol", "bridge", "catalog", "client"],
-  host: ["std", "json", "protocol", "bridge", "catalog", "lock", "config", "typegen", "client", "connect", "agent"],
-  testing: ["std", "json", "jsonrpc", "protocol", "protocol/codec", "transport", "client", "connect"],
+  host: [
+    ...[
+      "std",
+      "json",
+      "store",
+      "protocol",
+      "transport",
+      "bridge",
+      "catalog",
+      "lock",
+      "config",
+      "typegen",
+      "client",
+      "connect",
+    ],
+    "agent",
+  ],
+  gateway: [
+    ...[
+      "std",
+      "json",
+      "schema",
+      "store",
+      "auth",
+      "protocol",
+      "server",
+      "client",
+      "transport",
+      "connect",
+      "config",
+      "lock",
+    ],
+    ...["catalog", "host", "middleware", "bridge", "openapi", "modules", "yaml"],
+  ],
+  testing: ["std", "json", "jsonrpc", "store", "protocol", "protocol/codec", "transport", "client", "connect", "yaml"],
+  cli: [
+    ...["std", "json", "protocol", "schema", "store", "auth", "server", "client", "transport", "connect", "metrics"],
+    ...["catalog", "config", "lock", "typegen", "host", "gateway", "bridge", "jsonrpc", "@clack"],
+  ],
 };
 
 /** What entries show besides their layer: how to serve a server on any channel. */
@@ -44,7 +86,7 @@ const namesRevisions: readonly string[] = ["src/protocol/methods.ts", "src/proto
 
 /** Where the platform may be used. Everything else runs anywhere. */
 const platform =
-  /^src\/(std\/node|transport\/node|store\/node|auth\/node|config\/node|lock\/node|host\/node|testing)\//;
+  /^src\/(std\/node|transport\/node|store\/node|auth\/node|config\/node|lock\/node|host\/node|openapi\/node|files|modules|testing|gateway|cli)\//;
 
 const MAX_LINES = 450;
 

@@ -148,7 +148,7 @@ describe("pages", () => {
   it.each(guides)("%s is short", (page) => {
     const lines = read(page).split("\n").length - 1;
     expect(lines).toBeGreaterThanOrEqual(60);
-    expect(lines).toBeLessThanOrEqual(260);
+    expect(lines).toBeLessThanOrEqual(300);
   });
 
   it("ARCHITECTURE.md names only paths that exist", () => {
@@ -211,7 +211,6 @@ describe("options", () => {
     ["stdio", "src/transport/node/serve-stdio.ts", "StdioOptions"],
     ["stdio", "src/transport/node/line-channel.ts", "LineChannelOptions"],
     ["stdio", "src/transport/serve-channel.ts", "ServeChannelOptions"],
-    ["stdio", "src/jsonrpc/peer.ts", "PeerOptions"],
     ["stdio", "src/transport/command.ts", "Command"],
     ["stdio", "src/transport/command.ts", "ChildEnv"],
     ["http", "src/transport/http/options.ts", "HttpOptions"],
@@ -221,6 +220,12 @@ describe("options", () => {
     ["authorization", "src/auth/server/jwt.ts", "JwtOptions"],
     ["authorization", "src/auth/server/introspection.ts", "IntrospectionOptions"],
     ["authorization", "src/auth/server/dpop.ts", "DpopOptions"],
+    ["sign-in-proxy", "src/auth/proxy/settings.ts", "OAuthProxyOptions"],
+    ["sign-in-proxy", "src/auth/proxy/quota.ts", "OAuthProxyLimits"],
+    ["sign-in-proxy", "src/auth/proxy/provider.ts", "ProviderClientOptions"],
+    ["sign-in-proxy", "src/auth/proxy/presets.ts", "GithubOptions"],
+    ["sign-in-proxy", "src/auth/proxy/presets.ts", "EntraOptions"],
+    ["sign-in-proxy", "src/auth/proxy/presets.ts", "OidcOptions"],
     ["rate-limits", "src/middleware/rate-limit.ts", "RateLimitOptions"],
     ["store", "src/client/cache-entries.ts", "CacheOptions"],
     ["generated-types", "src/typegen/generate-types.ts", "GenerateTypesOptions"],
@@ -228,6 +233,14 @@ describe("options", () => {
     ["host", "src/host/spec.ts", "ServerSpec"],
     ["host", "src/host/host.ts", "Management"],
     ["agents", "src/agent/run-tools.ts", "RunToolsOptions"],
+    ["observability", "src/otel/otel.ts", "OtelOptions"],
+    ["observability", "src/metrics/metrics.ts", "MetricsOptions"],
+    ["observability", "src/metrics/metrics.ts", "Metrics"],
+    ["observability", "src/protocol/server-event.ts", "EventFacts"],
+    ["observability", "src/protocol/server-event.ts", "CallEvent"],
+    ["observability", "src/protocol/server-event.ts", "RefusedEvent"],
+    ["testing", "src/testing/tool-matchers.ts", "ToolMatchers"],
+    ["testing", "src/testing/tool-result.ts", "ExpectedResult"],
     ["testing", "src/testing/matrix.ts", "MatrixOptions"],
     ["testing", "src/testing/transcript.ts", "RecordOptions"],
     ["testing", "src/testing/fake-peer.ts", "FakePeer"],

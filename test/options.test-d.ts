@@ -1,6 +1,7 @@
 import { describe, expectTypeOf, it } from "vitest";
 import type * as agent from "../src/agent/index.ts";
 import type * as authClient from "../src/auth/node/client.ts";
+import type * as authProxy from "../src/auth/node/proxy.ts";
 import type * as authServer from "../src/auth/node/server.ts";
 import type * as aiSdk from "../src/bridge/ai-sdk/index.ts";
 import type * as anthropic from "../src/bridge/anthropic/index.ts";
@@ -9,10 +10,14 @@ import type * as openai from "../src/bridge/openai/index.ts";
 import type * as catalog from "../src/catalog/index.ts";
 import type * as config from "../src/config/index.ts";
 import type * as client from "../src/connect/index.ts";
+import type * as files from "../src/files/index.ts";
+import type * as gateway from "../src/gateway/index.ts";
 import type * as host from "../src/host/index.ts";
 import type * as root from "../src/index.ts";
 import type * as lock from "../src/lock/index.ts";
+import type * as metrics from "../src/metrics/index.ts";
 import type * as middleware from "../src/middleware/index.ts";
+import type * as otel from "../src/otel/index.ts";
 import type * as server from "../src/server/index.ts";
 import type * as store from "../src/store/node/index.ts";
 import type * as testing from "../src/testing/index.ts";
@@ -32,6 +37,10 @@ describe("every option takes undefined", () => {
   });
 
   it("of plugbay (T4)", () => {});
+
+  it("of plugbay/files (T4)", () => {
+    expectTypeOf<Parameters<typeof files.safePath>>().toEqualTypeOf<[folder: string, name: string]>();
+  });
 
   it("of plugbay/server (T4)", () => {
     expectTypeOf<Refusing<server.ServerOptions>>().toBeNever();
@@ -81,6 +90,15 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<host.ChangesOptions>>().toBeNever();
   });
 
+  it("of plugbay/gateway (T4)", () => {
+    expectTypeOf<Refusing<gateway.GatewayOptions>>().toBeNever();
+    expectTypeOf<Refusing<gateway.BreakerOptions>>().toBeNever();
+    expectTypeOf<Refusing<gateway.OpenApiOptions>>().toBeNever();
+    expectTypeOf<Refusing<gateway.ServerFromModuleOptions>>().toBeNever();
+    expectTypeOf<Refusing<gateway.GatewayRule>>().toBeNever();
+    expectTypeOf<Refusing<gateway.RedactOptions>>().toBeNever();
+  });
+
   it("of agents and catalogs (T4)", () => {
     expectTypeOf<Refusing<agent.RunToolsOptions>>().toBeNever();
     expectTypeOf<Refusing<agent.SamplerOptions<agent.ModelChoice>>>().toBeNever();
@@ -107,6 +125,10 @@ describe("every option takes undefined", () => {
   it("of plugbay/http and plugbay/stdio (T4)", () => {
     expectTypeOf<Refusing<http.HttpOptions>>().toBeNever();
     expectTypeOf<Refusing<http.ServeHttpOptions>>().toBeNever();
+    expectTypeOf<Refusing<http.FetchHandlerOptions>>().toBeNever();
+    expectTypeOf<Refusing<http.NodeHandlerOptions>>().toBeNever();
+    expectTypeOf<Refusing<http.HealthOptions>>().toBeNever();
+    expectTypeOf<Refusing<http.TlsOptions>>().toBeNever();
     expectTypeOf<Refusing<stdio.ServeStdioOptions>>().toBeNever();
   });
 
@@ -118,6 +140,11 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<gemini.ToolkitOptions>>().toBeNever();
     expectTypeOf<Refusing<openai.OpenAiOptions>>().toBeNever();
     expectTypeOf<Refusing<openai.ToolkitOptions>>().toBeNever();
+  });
+
+  it("of plugbay/otel and plugbay/metrics (T4)", () => {
+    expectTypeOf<Refusing<otel.OtelOptions>>().toBeNever();
+    expectTypeOf<Refusing<metrics.MetricsOptions>>().toBeNever();
   });
 
   it("of plugbay/middleware and plugbay/store (T4)", () => {
@@ -154,6 +181,16 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<authServer.BasicOptions>>().toBeNever();
     expectTypeOf<Refusing<Exclude<authServer.HashedSecret, string>>>().toBeNever();
     expectTypeOf<Refusing<NonNullable<Parameters<typeof authServer.hashPassword>[1]>>>().toBeNever();
+  });
+
+  it("of plugbay/auth/proxy (T4)", () => {
+    expectTypeOf<Refusing<authProxy.OAuthProxyOptions>>().toBeNever();
+    expectTypeOf<Refusing<authProxy.OAuthProxyLimits>>().toBeNever();
+    expectTypeOf<Refusing<authProxy.ProviderClientOptions>>().toBeNever();
+    expectTypeOf<Refusing<authProxy.GithubOptions>>().toBeNever();
+    expectTypeOf<Refusing<authProxy.EntraOptions>>().toBeNever();
+    expectTypeOf<Refusing<authProxy.OidcOptions>>().toBeNever();
+    expectTypeOf<Refusing<authProxy.IdentityProviderPreset>>().toBeNever();
   });
 
   it("of plugbay/testing (T4)", () => {

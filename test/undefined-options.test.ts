@@ -10,6 +10,7 @@ import { clientCredentials, type OAuthOptions, oauth } from "../src/auth/client/
 import { apiKey, hashApiKey } from "../src/auth/server/api-key.ts";
 import { createIntrospection } from "../src/auth/server/introspection.ts";
 import { createJwt } from "../src/auth/server/jwt.ts";
+import { aiSdk } from "../src/bridge/ai-sdk/index.ts";
 import { anthropic } from "../src/bridge/anthropic/index.ts";
 import { gemini } from "../src/bridge/gemini/index.ts";
 import { openaiChat, openaiResponses } from "../src/bridge/openai/index.ts";
@@ -111,8 +112,11 @@ describe("an option that is undefined is as good as none", () => {
       onApprove: undefined,
       lock: undefined,
       resultLimits: undefined,
+      budgets: undefined,
       maxRetries: undefined,
+      stateKeys: undefined,
       info: undefined,
+      telemetry: undefined,
       connectOptions: undefined,
       clock: undefined,
       onElicit: undefined,
@@ -278,7 +282,6 @@ describe("an option that is undefined is as good as none", () => {
       storeFailure: undefined,
       onError: undefined,
       clock: undefined,
-      now: undefined,
     };
     const tools = { buy: tool({ run: () => "bought" }) };
     const use = [rateLimit({ limit: 1, windowMs: 3_600_000, ...none })];
@@ -293,14 +296,8 @@ describe("an option that is undefined is as good as none", () => {
       signals: undefined,
       progressGapMs: undefined,
       clock: undefined,
-      maxLineBytes: undefined,
-      jsonLimits: undefined,
-      maxOpenRequests: undefined,
-      maxOpen: undefined,
-      maxConcurrent: undefined,
-      maxQueued: undefined,
-      maxHeldBytes: undefined,
-      askTimeoutMs: undefined,
+      limits: undefined,
+      budgets: undefined,
     };
     const before = process.listenerCount("SIGTERM");
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
@@ -409,7 +406,7 @@ describe("an option that is undefined is as good as none", () => {
       inputSchema: { type: "object" as const },
     }));
     const none = { validate: undefined, maxDescriptionLength: undefined, maxTools: undefined };
-    for (const bridge of [openaiChat, openaiResponses, gemini, anthropic]) {
+    for (const bridge of [openaiChat, openaiResponses, gemini, anthropic, aiSdk]) {
       expect(bridge(tools, none).skipped).toEqual(bridge(tools).skipped);
     }
     expect(openaiChat(tools, { ...none, strict: undefined }).skipped.length).toBeGreaterThan(0);

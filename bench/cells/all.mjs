@@ -1,4 +1,5 @@
 import { clientCells } from "./client.mjs";
+import { gatewayCells } from "./gateway.mjs";
 import { httpCells } from "./http.mjs";
 import { inProcessCells } from "./in-process.mjs";
 import { manyToolsCells } from "./many-tools.mjs";
@@ -18,6 +19,7 @@ export const cells = [
   ...stdioCells,
   ...httpCells,
   ...clientCells,
+  ...gatewayCells,
   ...manyToolsCells,
   ...sessionCells,
   ...startCells,

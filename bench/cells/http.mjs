@@ -38,8 +38,8 @@ export const httpCells = Object.entries(able).flatMap(([way, peers]) => {
 });
 
 /** A server under load. */
-export async function openHttp({ peer, mode, answer, connections, tools, slow, ...load }) {
-  const child = await startPeer(peer, "http", { mode, answer, tools, slow });
+export async function openHttp({ peer, mode, answer, connections, tools, slow, telemetry, ...load }) {
+  const child = await startPeer(peer, "http", { mode, answer, tools, slow, telemetry });
   const { port } = child.facts;
   const { run, close } = await openLoad({ port, mode, connections, ...load });
   return {

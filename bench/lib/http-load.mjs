@@ -6,9 +6,17 @@ import { add, initialize, initialized, isSum, LEGACY, MODERN } from "./messages.
  * or `fetch` would cost more than the servers that are measured. Status and body
  * of every answer are checked.
  */
-export async function openLoad({ port, mode, connections, body = add, check = isSum, method = "tools/call" }) {
+export async function openLoad({
+  port,
+  mode,
+  connections,
+  body = add,
+  check = isSum,
+  method = "tools/call",
+  headers = "",
+}) {
   const era = mode === "modern" ? "modern" : "legacy";
-  const open = () => openConnection({ port, mode, method });
+  const open = () => openConnection({ port, mode, method, headers });
   const opened = await Promise.all(Array.from({ length: connections }, open));
   let nextId = 1;
 
@@ -32,14 +40,14 @@ export async function openLoad({ port, mode, connections, body = add, check = is
   };
 }
 
-const common = (port) =>
+const common = (port, headers = "") =>
   `POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\n` +
-  "accept: application/json, text/event-stream\r\n";
+  `accept: application/json, text/event-stream\r\n${headers}`;
 
 /** A connection on which requests can be made; with a session of its own where there are any. */
-async function openConnection({ port, mode, method }) {
+async function openConnection({ port, mode, method, headers }) {
   const socket = await openSocket(port);
-  const head = common(port);
+  const head = common(port, headers);
   const plain = `${head}mcp-protocol-version: ${LEGACY}\r\n`;
   const name = method === "tools/call" ? "mcp-name: add\r\n" : "";
   const heads = {
@@ -47,13 +55,13 @@ async function openConnection({ port, mode, method }) {
     stateless: plain,
     session: plain,
   };
-  if (mode === "session") heads.session += `mcp-session-id: ${await openSession(socket, port)}\r\n`;
+  if (mode === "session") heads.session += `mcp-session-id: ${await openSession(socket, port, headers)}\r\n`;
   return { post: async (body) => (await socket.post(heads[mode], body)).body, close: socket.close };
 }
 
 /** Opens a session on a connection and gives its id. */
-export async function openSession(socket, port) {
-  const head = common(port);
+export async function openSession(socket, port, headers) {
+  const head = common(port, headers);
   const welcome = await socket.post(head, initialize(0));
   const id = /^mcp-session-id: *(.*)\r$/im.exec(welcome.head)?.[1];
   if (id === undefined) throw new Error(`no session: ${welcome.head}`);

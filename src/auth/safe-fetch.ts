@@ -4,15 +4,15 @@ import { McpError } from "../protocol/errors.ts";
 import { reachOfAddress, reachOfHost } from "../std/address-reach.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 
-/** One request of ours for something that others name: metadata, keys, tokens. */
+/** One request of ours for something that others name: metadata, keys, tokens, an API. */
 export interface SafeRequest {
-  readonly method?: "GET" | "POST" | "DELETE";
+  readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Fetches JSON from a URL that somebody else chose. The body is read, and within bounds, when it resolves. */
+/** Fetches from a URL that somebody else chose. The body is read, and within bounds, when it resolves. */
 export type SafeFetch = (url: string | URL, request?: SafeRequest) => Promise<Response>;
 
 /** Sends one request and follows no redirect: the platform's part. */
@@ -22,7 +22,7 @@ export interface HopRequest {
   readonly url: URL;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly signal: AbortSignal;
   /** Whether an address that the host resolves to may be connected to. For platforms that resolve it themselves. */
   allows(address: string): boolean;
@@ -35,8 +35,14 @@ export interface SafeFetchOptions {
   readonly allowInsecureLoopback?: boolean | undefined;
   /** Whether private networks may be asked: all, or hosts by name. Default false. */
   readonly allowPrivateNetwork?: boolean | readonly string[] | undefined;
+  /** Origins that the user named: they may be on any network, and are asked by http too. Default: none. */
+  readonly trustedOrigins?: readonly string[] | undefined;
+  /** What a body may be: JSON, or anything. Default `json`. */
+  readonly accepts?: "json" | "any" | undefined;
   /** Of one body. Default 1 MiB. */
   readonly maxBytes?: number | undefined;
+  /** Redirects that are followed, of a GET and within its origin. Default 3. */
+  readonly maxRedirects?: number | undefined;
   /** For all of it, redirects included. Default 10 s. */
   readonly timeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -46,12 +52,12 @@ export interface SafeFetchOptions {
  * A `fetch` for URLs that come from the network.
  *
  * Speaks https only, except with this machine; asks no private network; follows
- * at most three redirects, of a GET and within its origin; reads JSON only, of
- * bounded length and in bounded time. Rejects with an `McpError`, whose message
+ * at most three redirects, of a GET and within its origin; reads JSON only,
+ * unless told otherwise, of bounded length and in bounded time. Rejects with an `McpError`, whose message
  * names the origin and nothing else of the URL.
  */
 export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
-  const { hop = fetchHop, maxBytes = 1 << 20, timeoutMs = 10_000, clock = systemClock } = options;
+  const { hop = fetchHop, maxRedirects = 3, timeoutMs = 10_000, clock = systemClock } = options;
 
   const ask = async (first: URL, request: SafeRequest, signal: AbortSignal): Promise<Response> => {
     const { method = "GET", headers = {}, body } = request;
@@ -60,9 +66,10 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
       const sent = { url, method, headers: { accept: "application/json", ...headers }, signal, allows };
       const response = await hop(body === undefined ? sent : { ...sent, body });
       const target = targetOf(response, url);
-      if (target === undefined) return await readBounded(response, url, maxBytes);
+      if (target === undefined) return await readBounded(response, url, options);
       response.body?.cancel().catch(() => {});
-      if (method !== "GET" || count === maxRedirects) throw refusal(url, "redirects too often, or what is no GET");
+      if (method !== "GET" || count === maxRedirects)
+        throw refusal(url, "redirects too often, or redirects a request that is not GET");
       url = target;
     }
   };
@@ -85,27 +92,26 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
   };
 }
 
-const maxRedirects = 3;
-
 /** By `fetch` as it is then: called as a function of nobody, which browsers insist on. */
 const fetchHop: Hop = ({ url, method, headers, body, signal }) =>
   fetch(url, { method, headers, signal, redirect: "manual", ...(body !== undefined && { body }) });
 
 function readUrl(url: string | URL): URL {
   if (typeof url === "string" && !URL.canParse(url))
-    throw new McpError("invalid-response", "what should be a URL is none");
+    throw new McpError("invalid-response", "an address in the response is not a URL");
   return new URL(url);
 }
 
 /** Throws when a URL must not be asked. Returns how to judge the addresses of its host. */
 function checkTarget(url: URL, options: SafeFetchOptions): (address: string) => boolean {
-  const { allowInsecureLoopback: loopback = true, allowPrivateNetwork = false } = options;
+  const { allowInsecureLoopback: loopback = true, allowPrivateNetwork = false, trustedOrigins = [] } = options;
+  if (url.username !== "" || url.password !== "") throw notAllowed(url, "is not asked: its URL has credentials");
+  if (/^https?:$/.test(url.protocol) && trustedOrigins.includes(url.origin)) return () => true;
   const host = url.hostname.toLowerCase();
   const isPrivate = typeof allowPrivateNetwork === "boolean" ? allowPrivateNetwork : allowPrivateNetwork.includes(host);
   const reach = reachOfHost(host);
   const secure = url.protocol === "https:" || (url.protocol === "http:" && reach === "loopback");
   if (!secure) throw notAllowed(url, "is not asked: only https is");
-  if (url.username !== "" || url.password !== "") throw notAllowed(url, "is not asked: its URL has credentials");
   if (reach === "loopback" && !loopback) throw notAllowed(url, "is not asked: it is on this machine");
   if (reach === "private" && !isPrivate) throw notAllowed(url, "is not asked: it is on a private network");
   return (address) => {
@@ -152,11 +158,15 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-/** The response with its body in memory. Rejects when that is too long, or is no JSON where there is an answer. */
-async function readBounded(response: Response, { origin }: URL, maxBytes: number): Promise<Response> {
+/** The response with its body in memory. Rejects when that is too long, or is not what is accepted. */
+async function readBounded(
+  response: Response,
+  { origin }: URL,
+  { maxBytes = 1 << 20, accepts = "json" }: SafeFetchOptions,
+): Promise<Response> {
   const { status, headers } = response;
   const bytes = await readBytes(response, origin, maxBytes);
-  if (response.ok && bytes.length > 0 && !isJson(headers.get("content-type"))) {
+  if (accepts === "json" && response.ok && bytes.length > 0 && !isJson(headers.get("content-type"))) {
     throw new McpError("invalid-response", `${origin} did not answer with JSON`);
   }
   const bodiless = [101, 204, 205, 304].includes(status);

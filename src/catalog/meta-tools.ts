@@ -44,8 +44,8 @@ function kindOf(value: Json): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** `call_tool`: runs a tool that is not in the prompt. */
-export function callTool(catalog: Catalog, finder: string): MetaTool {
+/** `call_tool`: runs a tool that is not in the prompt. Without a catalog, whoever is called judges the name. */
+export function callTool(catalog: Catalog | undefined, finder: string): MetaTool {
   return {
     tool: {
       name: "call_tool",
@@ -65,7 +65,7 @@ export function callTool(catalog: Catalog, finder: string): MetaTool {
       }
       const { name, arguments: input = {}, ...others } = args;
       if (name === finder || name === "call_tool") return problem(`Call ${name} itself, not through call_tool.`);
-      if (catalog.find(name) === undefined) return unknownTool(catalog, name, finder);
+      if (catalog !== undefined && catalog.find(name) === undefined) return unknownTool(catalog, name, finder);
       if (!isObject(input)) return problem(`"arguments" of call_tool must be an object, not ${kindOf(input)}.`);
       const [stray] = Object.keys(others);
       if (stray !== undefined) return problem(`Put ${quoted(stray)} into "arguments": call_tool has no such argument.`);

@@ -109,7 +109,7 @@ describe("results in a store", () => {
     expect(await client().read()).toBe(3);
   });
 
-  it("that are private are there for clients of the same partition, and for nobody else", async () => {
+  it("that are private are there for clients of the same partition, and for nobody else (V36)", async () => {
     const { client } = setUp(own);
     const ann = client({ partition: "ann" });
     expect([await ann.read(), await ann.read(), await client({ partition: "ann" }).read()]).toEqual([1, 1, 1]);

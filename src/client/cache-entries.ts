@@ -2,8 +2,8 @@ import { aListOf, anObject, aString, type Check } from "../json/check.ts";
 import { isObject, type JsonObject } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
 import { type Awaitable, allOf, chain } from "../std/awaitable.ts";
-import { digestText } from "../std/base64.ts";
 import type { Clock } from "../std/clock.ts";
+import { digestText } from "../std/digest.ts";
 import { type Attempts, attemptsInMemory, createAttempts } from "../store/attempt.ts";
 import { boundedMemoryStore } from "../store/bounded-memory.ts";
 import type { Store, StoredValue, StoreValues } from "../store/store.ts";
@@ -77,7 +77,7 @@ export function createCacheEntries(options: CacheEntriesOptions): CacheEntries {
   const memo = createMemo();
 
   const inMemory = (scopes: readonly Scope[]): ResultStore => {
-    const attempt = attemptsInMemory(boundedMemoryStore({ clock, maxValues, whenFull: "drop" }));
+    const attempt = attemptsInMemory(boundedMemoryStore({ clock, maxValues }));
     return createResultStore({ attempt, warn, memo, names: memoryNames, slots: [{ kind: "own", scopes }] });
   };
 

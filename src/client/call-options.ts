@@ -71,6 +71,8 @@ export interface Route {
   readonly aside?: boolean;
   /** True for what stays open in the background: it does not keep the process alive. */
   readonly listens?: boolean;
+  /** The most that the response may have, where that is less than the connection allows. */
+  readonly maxBytes?: number;
   /** True when a task is to go on when nobody waits for it any more. */
   readonly keeps?: boolean;
 }

@@ -9,14 +9,14 @@ import type { CompleteParams, CompleteResult, GetPromptResult, Prompt } from "..
 import { isSince, newest, type Revision } from "../protocol/revision.ts";
 import type { CallOf, Service } from "../protocol/service.ts";
 import type { Change } from "../protocol/subscription.ts";
-import type { CallToolResult, Tool, ToolTypes } from "../protocol/tool.ts";
+import type { Tool, ToolTypes } from "../protocol/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { holding } from "../std/hold.ts";
 import { lazy } from "../std/lazy.ts";
 import { quote } from "../std/text.ts";
 import type { CacheOptions } from "./cache-entries.ts";
-import type { CachedCallOptions, CallOptions, ToolCallOptions } from "./call-options.ts";
-import { withoutMalformed } from "./list-entries.ts";
+import type { CachedCallOptions, CallOptions } from "./call-options.ts";
+import { warnOfHidden, withoutMalformed } from "./list-entries.ts";
 import { type ChangeKinds, createWatches, type Watch, type WatchOptions } from "./listen.ts";
 import { createOutputChecks } from "./output-check.ts";
 import type { ClientRequestHandlers, QuestionHandlers } from "./request-handlers.ts";
@@ -35,7 +35,7 @@ import { chooseCache } from "./response-cache.ts";
 import type { TaskHandlesParts } from "./task-handles.ts";
 import type { ClientTasks } from "./tasks.ts";
 import { createToolCalls } from "./tool-calls.ts";
-import { createTools, type ToolFunctions } from "./typed-tools.ts";
+import { type CallTool, createTools, type ToolFunctions } from "./typed-tools.ts";
 import { toWarn } from "./warning.ts";
 
 /// <reference lib="esnext.disposable" preserve="true" />
@@ -53,6 +53,11 @@ export interface ClientOptions extends QuestionHandlers {
   readonly maxRounds?: number | undefined;
   /** How many pages of a list are fetched. Default 1000. */
   readonly maxPages?: number | undefined;
+  /**
+   * Bytes of all pages of one list together. They are counted as they arrive; a list that has more fails with
+   * `limit-reached`. Default 16 MiB; 0 is off.
+   */
+  readonly maxListBytes?: number | undefined;
   /**
    * Keeps results for as long as the server allows: true (the default) in memory,
    * a store for others too. False asks the server every time.
@@ -87,9 +92,10 @@ export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable
   /**
    * Calls a tool. A failure the tool reports is a result with `isError`, not a
    * throw. When the server makes a task of it, this waits for its end, and
-   * whatever ends the call earlier ends the task.
+   * whatever ends the call earlier ends the task. Where the types of the tools are known, only their names and
+   * arguments are taken.
    */
-  callTool(name: string, args?: JsonObject, options?: ToolCallOptions): Promise<CallToolResult>;
+  readonly callTool: CallTool<T>;
   /** Tasks that outlive a call. */
   readonly tasks: ClientTasks;
   /** All tools on all pages. In every list, malformed and duplicate entries are left out, with a warning. */
@@ -145,18 +151,21 @@ export function createClient<T extends ToolTypes = ToolTypes>(
     maxQueuedCalls = 10_000,
     maxRounds = 10,
     maxPages = 1000,
+    maxListBytes = 16_777_216,
     onLog,
     logLevel = "info",
   } = options;
   const { server, revision } = connection;
   const warn = toWarn(options.onWarning);
+  const { instructions, serverInfo } = server;
+  warnOfHidden(() => `server ${quote(serverInfo.name)}`, { instructions, serverInfo }, warn);
   const limits = limitsOf(options, standardLimits);
   const bounds = { limits, maxOpenRequests, maxQueuedCalls, maxRounds };
   const requests = createRequests({ connection, handlers, clock, warn, ...bounds, onLog, logLevel });
   const lists = withoutMalformed(connection.service, warn);
   const cache = chooseCache(options.cache ?? true, { service: lists, connection, clock, warn, place });
   const checks = createOutputChecks(warn);
-  const { call, pages, list } = createCalls({ server, requests, lists, cache, maxPages, warn });
+  const { call, pages, list } = createCalls({ server, requests, lists, cache, maxPages, maxListBytes, warn });
   const { close, closed, isClosed, lose } = createLifetime(connection, requests, clock);
   void closed.then(handlers.close);
 
@@ -182,7 +191,8 @@ export function createClient<T extends ToolTypes = ToolTypes>(
     server,
     revision,
     tools: createTools<T>((name, input, callOptions) => callTool(name, input && asJson(input), callOptions)),
-    callTool,
+    // What tools take and give exists only in types.
+    callTool: callTool as CallTool<T>,
     tasks: createTasks({ connection, send, warn, lists, checks, checksOutput, maxPages, listTools }),
     listTools,
     listResources: (given) => list("resources/list", (page) => page.resources, given),
@@ -190,8 +200,11 @@ export function createClient<T extends ToolTypes = ToolTypes>(
     listPrompts: (given) => list("prompts/list", (page) => page.prompts, given),
     pages,
     readResource: (uri, given) => call("resources/read", { uri }, given),
-    getPrompt: (name, args, given) =>
-      call("prompts/get", args === undefined ? { name } : { name, arguments: args }, given),
+    async getPrompt(name, args, given) {
+      const result = await call("prompts/get", args === undefined ? { name } : { name, arguments: args }, given);
+      warnOfHidden(() => `prompt ${quote(name)}`, result, warn);
+      return result;
+    },
     complete: (params, given) => call("completion/complete", params, given),
     ...upkeep,
     request: (method: string, params: JsonObject = {}, given?: CallOptions) => requests.sendRaw(method, params, given),

@@ -17,6 +17,7 @@ import type { Method, Result } from "../protocol/methods.ts";
 import type { Prompt, PromptArgument } from "../protocol/prompt.ts";
 import type { CallOf, OutcomeOf, Service } from "../protocol/service.ts";
 import type { Tool, ToolAnnotations } from "../protocol/tool.ts";
+import { findHiddenText } from "../std/hidden-text.ts";
 import { quote } from "../std/text.ts";
 import type { Warn } from "./warning.ts";
 
@@ -31,10 +32,12 @@ export function withoutMalformed(service: Service, warn: Warn): Service {
     const fine = entries.filter((entry: Json, index) => {
       const problem = problemOf(list, entry);
       if (problem !== undefined) warn(leftOut(list, entry, index, problem));
+      else warnOfHidden(() => nameOf(list, entry, index), entry, warn);
       return problem === undefined;
     });
     if (outcome.kind === "complete" && fine.length === entries.length) return outcome;
-    return { kind: "complete", result: { ...result, [list.member]: fine } as unknown as Result<M> };
+    const whole = { kind: "complete", result: { ...result, [list.member]: fine } as unknown as Result<M> } as const;
+    return "size" in outcome ? { ...whole, size: outcome.size } : whole;
   };
 }
 
@@ -44,10 +47,18 @@ function readable(outcome: OutcomeOf): JsonObject | undefined {
   return outcome.kind === "failed" ? outcome.partial : undefined;
 }
 
+/** Warns of characters that do not show, in anything that people or models read. `what` names it. */
+export function warnOfHidden(what: () => string, value: unknown, warn: Warn): void {
+  const found = findHiddenText(value);
+  if (found.length === 0) return;
+  const places = found.map(({ at, characters }) => `${at === "" ? "its text" : at} (${characters.join(", ")})`);
+  warn({ kind: "hidden-characters", message: `${what()} has characters that do not show in ${places.join(", ")}` });
+}
+
 /** Why an entry is left out. */
 function problemOf(list: List, entry: Json): string | undefined {
   const excess = stubReason(entry);
-  if (excess !== undefined) return `${excess}; raise jsonLimits if you trust the server`;
+  if (excess !== undefined) return `${excess}; raise it in limits of connect if you trust the server`;
   const problem = list.check(entry);
   return problem === undefined ? undefined : wordsOf(problem);
 }

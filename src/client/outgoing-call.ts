@@ -3,7 +3,7 @@ import type { Connection } from "../protocol/connection.ts";
 import { McpError } from "../protocol/errors.ts";
 import type { Question, QuestionAnswer } from "../protocol/input.ts";
 import type { Method, Result } from "../protocol/methods.ts";
-import { type Ask, type CallOf, createCall, type Notify, type Outcome, type OutcomeOf } from "../protocol/service.ts";
+import { type CallOf, createCall, type Notify, type Outcome, type OutcomeOf } from "../protocol/service.ts";
 import type { Task, TaskTerms } from "../protocol/task.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Deadline, Deadlines } from "../std/deadlines.ts";
@@ -75,6 +75,8 @@ class OutgoingCall<M extends Method> implements OpenCall {
   #resting = false;
   #among: LinkedSet<OpenCall>;
   #settled = false;
+  /** Sends what has waited as if its caller did so now, where that makes a difference. */
+  #inContext: (() => void) | undefined;
 
   constructor(client: ClientState, request: OutgoingRequest<M>, settle: Settle<M>) {
     this.method = request.method;
@@ -98,12 +100,15 @@ class OutgoingCall<M extends Method> implements OpenCall {
 
   begin(): void {
     if (!this.#isWaiting) this.#call(firstRound);
+    // Another call makes room for it.
+    else this.#inContext = this.#client.connection.bind?.(() => this.#call(firstRound));
   }
 
   start(): void {
     this.#moveTo(this.#client.queue.open);
     this.#deadline.touch();
-    this.#call(firstRound);
+    if (this.#inContext === undefined) this.#call(firstRound);
+    else this.#inContext();
   }
 
   #call(round: Round): void {
@@ -122,15 +127,26 @@ class OutgoingCall<M extends Method> implements OpenCall {
   }
 
   #toCall({ answers, state }: Round): CallOf<M> {
-    const { method, params, meta, headers, wantsProgress, logLevel, route } = this.#request;
+    const request = this.#request;
     const { connection, handlers } = this.#client;
-    const tasks = route.tasks ?? this.#client.tasks;
     const abort = this.#abort;
-    const ask: Ask | undefined = handlers.isOpen ? (question) => handlers.answer(question, abort.signal) : undefined;
-    const { peer } = connection;
-    const notify = this.#notify;
-    const asked = { answers, state, ask, tasks };
-    return createCall({ method, params, peer, abort, notify, meta, headers, wantsProgress, logLevel, ...asked });
+    // Written out: spreading costs a call a tenth of its time.
+    return createCall({
+      method: request.method,
+      params: request.params,
+      peer: connection.peer,
+      abort,
+      notify: this.#notify,
+      meta: request.meta,
+      headers: request.headers,
+      wantsProgress: request.wantsProgress,
+      logLevel: request.logLevel,
+      answers,
+      state,
+      ask: handlers.isOpen ? (question) => handlers.answer(question, abort.signal) : undefined,
+      tasks: request.route.tasks ?? this.#client.tasks,
+      maxBytes: request.route.maxBytes,
+    });
   }
 
   #follow(signal: AbortSignal): () => void {

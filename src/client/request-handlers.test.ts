@@ -233,7 +233,7 @@ describe("links", () => {
     "//example.com",
     "not a url",
     "",
-  ])("%s is refused before the handler sees it", async (url) => {
+  ])("%s is refused before the handler sees it (V17)", async (url) => {
     let seen = 0;
     const onElicitUrl = () => {
       seen++;

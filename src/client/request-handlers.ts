@@ -5,6 +5,8 @@ import { McpError } from "../protocol/errors.ts";
 import {
   type CreateMessageParams,
   type CreateMessageResult,
+  type ElicitParams,
+  type ElicitResult,
   type Question,
   type QuestionAnswer,
   type Root,
@@ -24,6 +26,7 @@ import {
   elicitForm,
   elicitLink,
 } from "./elicitation.ts";
+import { createFormQueue, type FormQueue } from "./form-queue.ts";
 import { type ClientWarning, guarded, toWarn } from "./warning.ts";
 
 /**
@@ -32,7 +35,8 @@ import { type ClientWarning, guarded, toWarn } from "./warning.ts";
  * Giving a handler is the consent to being asked: it declares the capability.
  * `capabilities` has the last word, member by member. A handler may take as long
  * as the user does, may call the same client, and refuses by throwing an
- * `McpError`, such as `rejected` when the user says no to sampling.
+ * `McpError`, such as `rejected` when the user says no to sampling. At most four
+ * forms and pages of one server are open at a time; more wait in their order.
  */
 export interface QuestionHandlers {
   /**
@@ -107,6 +111,7 @@ export interface ClientRequestHandlers {
 export function createRequestHandlers(
   options: QuestionHandlers = {},
   clock: Clock = systemClock,
+  forms: FormQueue = createFormQueue(),
 ): ClientRequestHandlers {
   const capabilities = declared(options);
   const warn = toWarn(options.onWarning);
@@ -121,11 +126,7 @@ export function createRequestHandlers(
     refuseUndeclared(question, capabilities);
     switch (question.method) {
       case "elicitation/create":
-        return question.params.mode === "url"
-          ? elicitLink(question.params, visits, context.signal, (link) =>
-              handlerOf(question, options.onElicitUrl)(link, context),
-            )
-          : elicitForm(question.params, (form) => handlerOf(question, options.onElicit)(form, context));
+        return forms.show(context.signal, () => elicit(question.params, context));
       case "sampling/createMessage":
         checkSampling(question.params, capabilities);
         return checkSampled(await handlerOf(question, options.onSample)(question.params, context));
@@ -135,6 +136,11 @@ export function createRequestHandlers(
         throw notFound(question);
     }
   };
+
+  const elicit = (params: ElicitParams, context: QuestionContext): Promise<ElicitResult> =>
+    params.mode === "url"
+      ? elicitLink(params, visits, context.signal, (link) => handlerOf(elicitation, options.onElicitUrl)(link, context))
+      : elicitForm(params, (form) => handlerOf(elicitation, options.onElicit)(form, context));
 
   const counted = async (method: string, work: () => Promise<object>): Promise<QuestionAnswer> => {
     activity.pending++;
@@ -219,12 +225,14 @@ function refuseUndeclared(question: Question, { elicitation, sampling, roots }: 
   }
 }
 
-function handlerOf<H>(question: Question, handler: H | undefined): H {
+const elicitation = { method: "elicitation/create" } as const;
+
+function handlerOf<H>(question: Pick<Question, "method">, handler: H | undefined): H {
   if (handler === undefined) throw notFound(question);
   return handler;
 }
 
-function notFound({ method }: Question): McpError {
+function notFound({ method }: Pick<Question, "method">): McpError {
   return new McpError("method-not-found", `this client does not answer ${method}`);
 }
 

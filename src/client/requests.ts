@@ -1,10 +1,11 @@
-import { asJson, type JsonObject } from "../json/json.ts";
+import { asJson, isObject, type JsonObject } from "../json/json.ts";
 import type { Connection } from "../protocol/connection.ts";
 import { McpError, toError, toFailure } from "../protocol/errors.ts";
 import type { Root } from "../protocol/input.ts";
 import type { LogLevel } from "../protocol/logging.ts";
 import { callKey } from "../protocol/meta.ts";
 import {
+  type Cacheable,
   type DiscoverResult,
   type Method,
   methodRow,
@@ -34,6 +35,7 @@ import {
   type Send,
 } from "./call-options.ts";
 import { withoutDuplicates } from "./list-entries.ts";
+import { withHints } from "./list-hints.ts";
 import { type ClientState, createCallQueue, type RememberingClock, startOutgoingCall } from "./outgoing-call.ts";
 import type { ClientRequestHandlers } from "./request-handlers.ts";
 import type { ResponseCache } from "./response-cache.ts";
@@ -220,10 +222,12 @@ interface CallsOptions {
   readonly lists: Service;
   readonly cache: ResponseCache | undefined;
   readonly maxPages: number;
+  /** Of all pages of one list. 0 is off. */
+  readonly maxListBytes: number;
   readonly warn: Warn;
 }
 
-export function createCalls({ server, requests, lists, cache, maxPages, warn }: CallsOptions): Calls {
+export function createCalls({ server, requests, lists, cache, maxPages, maxListBytes, warn }: CallsOptions): Calls {
   const uncached: Route = { service: lists };
   const reading: Route = { service: cache?.reading ?? lists };
   const refreshing: Route = { service: cache?.refreshing ?? lists };
@@ -234,14 +238,16 @@ export function createCalls({ server, requests, lists, cache, maxPages, warn }: 
     return options?.fresh === true ? refreshing : reading;
   };
 
-  const call: Calls["call"] = (method, params, options) => {
-    const { capability, cacheable } = methodRow(method);
+  const send: Send = (method, params, options, route) => {
+    const { capability } = methodRow(method);
     if (capability !== undefined && server.capabilities[capability] === undefined) {
       return Promise.reject(unsupported(server, method, capability));
     }
-    if (cacheable !== true) return requests.send(method, params, options);
-    return requests.send(method, params, options, routeFor(options));
+    return requests.send(method, params, options, route);
   };
+
+  const call: Calls["call"] = (method, params, options) =>
+    send(method, params, options, methodRow(method).cacheable === true ? routeFor(options) : undefined);
 
   const pages: Calls["pages"] = (method, options) => {
     const fetchPage = (cursor: string | undefined) => call(method, cursor === undefined ? {} : { cursor }, options);
@@ -250,8 +256,16 @@ export function createCalls({ server, requests, lists, cache, maxPages, warn }: 
 
   const gather: Calls["list"] = async (method, items, options) => {
     const all: ReturnType<typeof items>[number][] = [];
-    for await (const page of pages(method, options)) for (const item of items(page)) all.push(item);
-    return withoutDuplicates(method, all, warn);
+    const what = callText(method, {}, server);
+    const budget = createListBudget(what, maxListBytes);
+    const fetchPage = (cursor: string | undefined) =>
+      budget.spend(routeFor(options), (route) => send(method, cursor === undefined ? {} : { cursor }, options, route));
+    const hints: Cacheable[] = [];
+    for await (const page of walk(fetchPage, { what, maxPages })) {
+      hints.push(page);
+      for (const item of items(page)) all.push(item);
+    }
+    return withHints(withoutDuplicates(method, all, warn), hints);
   };
 
   return {
@@ -266,6 +280,48 @@ export function createCalls({ server, requests, lists, cache, maxPages, warn }: 
       return gather(method, items, { ...options, fresh: true });
     },
   };
+}
+
+/** Counts the pages of a list as they come. */
+interface ListBudget {
+  /** Fetches a page within what is left. Rejects with `limit-reached` when it is more. */
+  spend<T>(route: Route, fetch: (route: Route) => Promise<T>): Promise<T>;
+}
+
+function createListBudget(what: string, max: number): ListBudget {
+  let left = max;
+  if (max === 0 || max === Number.POSITIVE_INFINITY) return { spend: (route, fetch) => fetch(route) };
+
+  const tooLong = (): McpError => {
+    const message = `${what} is longer than ${max} bytes in all its pages (maxListBytes); raise maxListBytes, or read it page by page with client.pages`;
+    return new McpError("limit-reached", message, { data: { limit: "maxListBytes", max, scope: "call" } });
+  };
+
+  return {
+    async spend(route, fetch) {
+      const { service } = route;
+      const counted: Service = async (call) => {
+        const outcome = await (service as Service)(call);
+        left -= "size" in outcome ? (outcome.size ?? 0) : 0;
+        return outcome;
+      };
+      const maxBytes = left;
+      try {
+        const page = await fetch({ ...route, service: counted, maxBytes });
+        if (left >= 0) return page;
+      } catch (error) {
+        if (!isOver(error, maxBytes)) throw error;
+      }
+      throw tooLong();
+    },
+  };
+}
+
+/** True for the error of a response that had more than was left. */
+function isOver(error: unknown, maxBytes: number): boolean {
+  if (!(error instanceof McpError) || error.code !== "limit-reached" || !isObject(error.data)) return false;
+  const { limit, max } = error.data;
+  return (limit === "maxMessageBytes" || limit === "maxListBytes") && max === maxBytes;
 }
 
 /** A kept page may lead to a cursor the server has forgotten. */

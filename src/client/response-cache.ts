@@ -4,8 +4,9 @@ import type { Method, Result } from "../protocol/methods.ts";
 import { abortReason, type CallOf, type Outcome, type OutcomeOf, type Service } from "../protocol/service.ts";
 import type { Change } from "../protocol/subscription.ts";
 import { type Awaitable, chain } from "../std/awaitable.ts";
-import { lazy } from "../std/lazy.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
 import type { CacheEntries, CacheEntriesOptions, CacheKey, CacheOptions, Lookup } from "./cache-entries.ts";
+import { createCacheOwner } from "./cache-owner.ts";
 
 /** Keeps results for as long as the server allows. */
 export interface ResponseCache {
@@ -20,10 +21,12 @@ export interface ResponseCache {
 interface ResponseCacheOptions extends CacheEntriesOptions {
   /** What is asked for results that are not kept. */
   readonly service: Service;
+  /** Who the server takes this client for, where that may change: nobody gets what was kept for somebody else. */
+  readonly credentials?: Connection["credentials"];
 }
 
 interface CacheParts extends Pick<ResponseCacheOptions, "service" | "clock" | "warn"> {
-  readonly connection: Pick<Connection, "server" | "revision">;
+  readonly connection: Pick<Connection, "server" | "revision" | "credentials">;
   /** Names where the server is. May hold secrets. Absent where nobody else could connect to the same. */
   readonly place: string | undefined;
 }
@@ -32,14 +35,16 @@ interface CacheParts extends Pick<ResponseCacheOptions, "service" | "clock" | "w
 export function chooseCache(wanted: boolean | CacheOptions, parts: CacheParts): ResponseCache | undefined {
   const { service, connection, clock, warn, place } = parts;
   if (wanted === false) return undefined;
-  if (wanted === true) return createResponseCache({ service, clock, warn });
+  const { credentials } = connection;
+  const common = { service, clock, warn, ...(credentials && { credentials }) };
+  if (wanted === true) return createResponseCache(common);
   if (place === undefined) {
     warn({ kind: "not-honoured", message: "results stay in memory: only a URL or a command names a server to others" });
-    return createResponseCache({ service, clock, warn });
+    return createResponseCache(common);
   }
   const { name, version } = connection.server.serverInfo;
   const server = JSON.stringify([place, name, version, connection.revision]);
-  return createResponseCache({ service, clock, warn, shared: { ...wanted, server } });
+  return createResponseCache({ ...common, shared: { ...wanted, server } });
 }
 
 /**
@@ -52,15 +57,21 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
   const { service, warn, shared } = options;
   /** What has changed before what keeps results was loaded. */
   const missed: string[] = [];
-  const lazyEntries = lazy(
-    () => import("./cache-entries.ts"),
-    ({ createCacheEntries }) => {
-      const entries = createCacheEntries(options);
-      for (const subject of missed.splice(0)) entries.outdate(subject);
-      return entries;
-    },
-  );
+  const createEntries = (): Lazy<CacheEntries> =>
+    lazy(
+      () => import("./cache-entries.ts"),
+      ({ createCacheEntries }) => {
+        const entries = createCacheEntries(options);
+        for (const subject of missed.splice(0)) entries.outdate(subject);
+        return entries;
+      },
+    );
+  let lazyEntries = createEntries();
   let changes = 0;
+  const owner = createCacheOwner(options.credentials, () => {
+    lazyEntries = createEntries();
+    changes++;
+  });
   let isBroken = false;
 
   /** Undefined when it cannot be loaded. It is tried once. */
@@ -96,12 +107,14 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
     const outcome = await service(call);
     if (outcome.kind !== "complete") return outcome;
     const result = asJson(outcome.result);
-    const place = lookup ?? (await makePlace(call, result));
-    if (asked === changes) place?.keep(result, ttlOf(result));
+    const isLarge = outcome.size !== undefined && outcome.size > maxKept;
+    const place = lookup ?? (isLarge ? undefined : await makePlace(call, result));
+    if (place !== undefined && (await owner.isSame()) && asked === changes)
+      place.keep(result, isLarge ? 0 : ttlOf(result));
     return outcome;
   };
 
-  const answer = <M extends Method>(call: CallOf<M>, anew: boolean): Promise<OutcomeOf<M>> => {
+  const answerOwner = <M extends Method>(call: CallOf<M>, anew: boolean): Promise<OutcomeOf<M>> => {
     const began = changes;
     const answered = chain(look(call, anew), (lookup): Promise<OutcomeOf<M>> => {
       const result = began === changes ? lookup?.result : undefined;
@@ -110,6 +123,11 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
       return Promise.resolve({ kind: "complete", result: result as Result<M> });
     });
     return answered as Promise<OutcomeOf<M>>;
+  };
+
+  const answer: typeof answerOwner = (call, anew) => {
+    const found = owner.find();
+    return found === undefined ? answerOwner(call, anew) : found.then(() => answerOwner(call, anew));
   };
 
   return {
@@ -127,6 +145,9 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
     },
   };
 }
+
+/** Results whose text is longer are not kept, so that memory has a bound. */
+const maxKept = 1_048_576;
 
 /** How long a result may be kept. */
 function ttlOf({ ttlMs }: JsonObject): number {

@@ -1,7 +1,10 @@
 import { expectTypeOf } from "vitest";
-import type { ToolsOf, ToolTypes, Typed } from "../protocol/tool.ts";
+import type { ToolSource } from "../agent/tool-source.ts";
+import type { Json } from "../json/json.ts";
+import type { CallToolResult, ToolsOf, ToolTypes, Typed } from "../protocol/tool.ts";
 import type { ToolCallOptions } from "./call-options.ts";
 import type { Client } from "./client.ts";
+import type { ToolCallResult } from "./typed-tools.ts";
 
 interface Shop
   extends Typed<{
@@ -40,7 +43,38 @@ client.tools.sell;
 // @ts-expect-error tools are not assigned
 client.tools.now = async () => "";
 
+// callTool knows the same names, and gives the whole result.
+const bought = await client.callTool("buy", { sku: "A", qty: 1 }, { timeoutMs: 1 });
+expectTypeOf(bought.content).toEqualTypeOf<CallToolResult["content"]>();
+if (bought.isError !== true)
+  expectTypeOf(bought.structuredContent).toEqualTypeOf<{ readonly order: string } | undefined>();
+else expectTypeOf(bought.structuredContent).toEqualTypeOf<Json | undefined>();
+expectTypeOf(client.callTool("find")).resolves.toEqualTypeOf<ToolCallResult<readonly string[]>>();
+expectTypeOf(client.callTool("now", {})).resolves.toEqualTypeOf<ToolCallResult<string>>();
+expectTypeOf(client.callTool("plain", { any: 1 })).resolves.toEqualTypeOf<CallToolResult>();
+expectTypeOf(bought).toExtend<CallToolResult>();
+
+// @ts-expect-error an input with required members must be given
+client.callTool("buy");
+// @ts-expect-error of the right type
+client.callTool("buy", { sku: "A", qty: "1" });
+// @ts-expect-error no such tool
+client.callTool("sell", {});
+declare const anyName: string;
+// @ts-expect-error nor one that may be any
+client.callTool(anyName, {});
+
 declare const anyClient: Client;
+expectTypeOf(anyClient.callTool(anyName)).resolves.toEqualTypeOf<CallToolResult>();
+expectTypeOf(anyClient.callTool("x", { a: 1 }, { timeoutMs: 1 })).resolves.toEqualTypeOf<CallToolResult>();
+declare const shop: Shop;
+expectTypeOf(anyClient.callTool("x", shop)).resolves.toEqualTypeOf<CallToolResult>();
+anyClient satisfies ToolSource;
+client satisfies ToolSource;
+client satisfies Client;
+declare const withInterface: Client<{ readonly a: { readonly input: object; readonly output: Shop } }>;
+withInterface satisfies ToolSource;
+withInterface satisfies Client;
 expectTypeOf<Client["tools"]>().toExtend<Readonly<Record<string, unknown>>>();
 expectTypeOf(anyClient.tools.whatever).toExtend<
   ((input?: unknown, options?: ToolCallOptions) => Promise<unknown>) | undefined

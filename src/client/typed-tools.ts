@@ -15,14 +15,53 @@ export type ToolFunctions<T extends ToolTypes> = { readonly [N in keyof T]: Tool
  * there are none. Throws `tool-error` when the tool says that it failed.
  */
 export type ToolFunction<S extends ToolTypes[string]> = object extends S["input"]
-  ? (input?: S["input"], options?: ToolCallOptions) => Promise<S["output"]>
-  : (input: S["input"], options?: ToolCallOptions) => Promise<S["output"]>;
+  ? Calling<S>["withoutInput"]
+  : Calling<S>["withInput"];
 
-type CallTool = (name: string, input?: object, options?: ToolCallOptions) => Promise<CallToolResult>;
+/** As methods, so that a client whose tools are known is a client of any tools, too. */
+interface Calling<S extends ToolTypes[string]> {
+  withoutInput(input?: S["input"], options?: ToolCallOptions): Promise<S["output"]>;
+  withInput(input: S["input"], options?: ToolCallOptions): Promise<S["output"]>;
+}
+
+/**
+ * Calls a tool by its name and gives the whole result. Where the types of the tools are known, only their names are taken,
+ * with their arguments; else any name.
+ */
+export type CallTool<T extends ToolTypes> = (string extends keyof T ? AnyTools : KnownTools<T>)["callTool"];
+
+interface AnyTools {
+  callTool(name: string, args?: object, options?: ToolCallOptions): Promise<CallToolResult>;
+}
+
+interface KnownTools<T extends ToolTypes> {
+  callTool<N extends keyof T & string>(
+    name: N,
+    ...given: ToolCallArguments<T[N]>
+  ): Promise<ToolCallResult<T[N]["output"]>>;
+}
+
+/** What `callTool` takes after the name of a tool: its arguments, which may be left out where none is required, and options. */
+export type ToolCallArguments<S extends ToolTypes[string]> = unknown extends S["input"]
+  ? [args?: object, options?: ToolCallOptions]
+  : object extends S["input"]
+    ? [args?: S["input"], options?: ToolCallOptions]
+    : [args: S["input"], options?: ToolCallOptions];
+
+/** The whole result of a tool whose output is known: its structured content is of that type unless the tool has failed. */
+export type ToolCallResult<O> = unknown extends O
+  ? CallToolResult
+  : Omit<CallToolResult, "structuredContent" | "isError"> &
+      (
+        | { readonly structuredContent?: O extends Json ? O : O & Json; readonly isError?: false }
+        | { readonly structuredContent?: Json; readonly isError: true }
+      );
+
+type CallUntyped = (name: string, input?: object, options?: ToolCallOptions) => Promise<CallToolResult>;
 type UntypedFunction = (input?: object, options?: ToolCallOptions) => Promise<unknown>;
 
 /** Functions for tools, made when first used. What they take and give exists only in their types. */
-export function createTools<T extends ToolTypes>(callTool: CallTool): ToolFunctions<T> {
+export function createTools<T extends ToolTypes>(callTool: CallUntyped): ToolFunctions<T> {
   const functions = new Map<string, UntypedFunction>();
 
   const functionOf = (name: string): UntypedFunction => {

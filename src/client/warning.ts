@@ -4,6 +4,8 @@ export interface ClientWarning {
     | "callback-failed"
     | "tool-left-out"
     | "entry-left-out"
+    /** Something that users and models read has characters that do not show. It stays as it is. */
+    | "hidden-characters"
     | "output-unchecked"
     | "not-honoured"
     | "store-failed";

@@ -69,8 +69,8 @@ function wordsOf(code: string): string {
 }
 
 const mistakes: Readonly<Record<string, string>> = {
-  InvalidSymbol: "this is no JSON value; text needs double quotes",
-  InvalidNumberFormat: "this is no number",
+  InvalidSymbol: "this is not a JSON value; text needs double quotes",
+  InvalidNumberFormat: "this is not a number",
   PropertyNameExpected: "a name in double quotes is expected",
   ValueExpected: "a value is expected",
   ColonExpected: "a colon is missing",

@@ -129,7 +129,7 @@ function wordsOf({ code }: YAMLError): string {
 }
 
 const mistakes: Readonly<Partial<Record<YAMLError["code"], string>>> = {
-  BAD_ALIAS: "this is no alias",
+  BAD_ALIAS: "this is not a valid alias",
   BAD_DQ_ESCAPE: "there is no such escape; write \\\\ for a backslash, or use single quotes",
   BAD_INDENT: "the indentation does not fit",
   BAD_SCALAR_START: "this character needs quotes around the text",

@@ -85,14 +85,14 @@ function variableNames(draft: Draft, node: ConfigNode, field: string): readonly 
   return node.items.flatMap((item, index) => {
     const name = item.kind === "object" ? item.members.get("name")?.value : item;
     if (name?.kind === "text" && isVariableName(name.text)) return { name: name.text, at: item.at };
-    refuse(draft, { at: item.at, field, message: `${field}[${index}] is no name of a variable` });
+    refuse(draft, { at: item.at, field, message: `${field}[${index}] is not a variable name` });
     return [];
   });
 }
 
 function setVariable(draft: Draft, name: string, setting: Setting): void {
   if (isVariableName(name)) draft.env.set(name, setting);
-  else refuse(draft, { at: setting.at, field: setting.field, message: `${shownName(name)} is no name of a variable` });
+  else refuse(draft, { at: setting.at, field: setting.field, message: `${shownName(name)} is not a variable name` });
 }
 
 /** Systems allow nearly everything; only what cannot be passed on is refused. */
@@ -140,7 +140,7 @@ function setHeader(draft: Draft, name: string, setting: Setting): void {
   const { at, field } = setting;
   const taken = [...draft.headers.keys()].find((other) => other.toLowerCase() === name.toLowerCase());
   if (taken !== undefined) refuse(draft, { at, field, message: `the header ${shownName(name)} is there twice` });
-  else if (!headerName.test(name)) refuse(draft, { at, field, message: `${shownName(name)} is no name of a header` });
+  else if (!headerName.test(name)) refuse(draft, { at, field, message: `${shownName(name)} is not a header name` });
   else draft.headers.set(name, setting);
 }
 

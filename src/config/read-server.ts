@@ -24,7 +24,16 @@ import {
   refuseField,
   wrongKind,
 } from "./read-fields.ts";
-import { claim, createDraft, type Draft, type FieldReader, refuse, type Setting, type Wrong } from "./server-draft.ts";
+import {
+  claim,
+  createDraft,
+  type Draft,
+  type FieldReader,
+  refuse,
+  type ServerType,
+  type Setting,
+  type Wrong,
+} from "./server-draft.ts";
 import { type ConfigNode, kindOf, limits, type ObjectNode } from "./tree.ts";
 
 /** What an entry says, in one shape for all dialects. What is wrong with it is in its problems. */
@@ -61,16 +70,23 @@ function wrongName(name: string): string | undefined {
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 function readFields(draft: Draft, node: ObjectNode): void {
+  const type = node.members.get("type")?.value;
+  const ofType = type?.kind === "text" ? readersOfType.get(type.text) : undefined;
   for (const [field, { at, value }] of node.members) {
-    const read = fieldReaders.get(field);
+    const read = ofType?.get(field) ?? fieldReaders.get(field);
     if (read === undefined) draft.ignored.push({ field: shownName(field), place: at });
     else if (value.kind !== "nothing") read(draft, value, field);
   }
 }
 
-/** A server is a command or a URL, and says so only once. */
+/** A server is a command or a URL, and says so only once; or it is what its type says. */
 function wrongTarget(draft: Draft, node: ObjectNode): Wrong | undefined {
   const { command, url, type, at } = draft;
+  if (type?.is === "openapi" || type?.is === "module") {
+    const field = type.is === "openapi" ? "document" : "module";
+    if (draft[field] !== undefined) return undefined;
+    return { at: type.at, field: "type", message: `the type wants a ${field}, and there is none` };
+  }
   if (command === undefined && url === undefined) return { at, ...missingTarget(node) };
   if (type === undefined) {
     if (command === undefined || url === undefined) return undefined;
@@ -78,7 +94,7 @@ function wrongTarget(draft: Draft, node: ObjectNode): Wrong | undefined {
   }
   const [wanted, found] = type.is === "stdio" ? ["command", command] : ["URL", url];
   if (found !== undefined) return undefined;
-  return { at: type.at, field: "type", message: `the type wants a ${wanted}, and there is none` };
+  return { at: type.at, field: "type", message: `the type needs a ${wanted}, which is missing` };
 }
 
 /** Whether a draft that has no problems is a program to start. */
@@ -88,8 +104,11 @@ export function isCommand({ command, type }: Draft): boolean {
 
 /** What only the other kind of server has a use for. */
 function unusedIn(draft: Draft): readonly Setting[] {
-  const { command, args, cwd, envFile, url, headers } = draft;
-  const unused = isCommand(draft) ? [url, ...headers.values()] : [command, ...args, cwd, envFile];
+  const { command, args, cwd, envFile, url, headers, type } = draft;
+  const ofProgram = [command, ...args, cwd, envFile];
+  if (type?.is === "openapi") return [...ofProgram, url].filter((setting) => setting !== undefined);
+  if (type?.is === "module") return [...ofProgram, url, ...headers.values()].filter((setting) => setting !== undefined);
+  const unused = isCommand(draft) ? [url, ...headers.values()] : ofProgram;
   return unused.filter((setting) => setting !== undefined);
 }
 
@@ -173,7 +192,21 @@ const fieldReaders: ReadonlyMap<string, FieldReader> = new Map<string, FieldRead
   ["customUserVars", () => {}],
 ]);
 
-function text(what: "cwd" | "envFile"): FieldReader {
+/** Fields that mean something only beside a type. */
+const readersOfType: ReadonlyMap<string, ReadonlyMap<string, FieldReader>> = new Map([
+  [
+    "openapi",
+    new Map<string, FieldReader>([
+      ["document", text("document")],
+      ["baseUrl", text("baseUrl")],
+      ["include", names("include")],
+      ["exclude", names("exclude")],
+    ]),
+  ],
+  ["module", new Map<string, FieldReader>([["module", text("module")]])],
+]);
+
+function text(what: "cwd" | "envFile" | "document" | "baseUrl" | "module"): FieldReader {
   return (draft, node, field) => {
     if (!claim(draft, what, field, node.at)) return;
     const setting = readSetting(draft, node, field);
@@ -216,7 +249,7 @@ function readTimeout(draft: Draft, node: ConfigNode, field: string): void {
   }
 }
 
-function names(what: "allow" | "deny"): FieldReader {
+function names(what: "allow" | "deny" | "include" | "exclude"): FieldReader {
   return (draft, node, field) => {
     if (!claim(draft, what, field, node.at)) return;
     const found = readNames(draft, node, field);
@@ -256,8 +289,6 @@ function readDescription(draft: Draft, node: ConfigNode, field: string): void {
   draft.description = node.text;
 }
 
-type ServerType = NonNullable<Draft["type"]>["is"];
-
 /** Reads `type` or `transport`, in any way it is spelled. */
 function readType(draft: Draft, node: ConfigNode, field: string): void {
   if (!claim(draft, "type", field, node.at)) return;
@@ -272,7 +303,7 @@ function readType(draft: Draft, node: ConfigNode, field: string): void {
   const reason = unserved.get(letters);
   const said = `${field} is ${shownName(maskText(node.text))}`;
   const message = reason === undefined ? `${said}, which is not known` : `${said}: ${reason}`;
-  refuse(draft, { at: node.at, field, message, hint: "known are stdio, http and sse" });
+  refuse(draft, { at: node.at, field, message, hint: "known are stdio, http, sse, openapi and module" });
 }
 
 const types: ReadonlyMap<string, ServerType> = new Map<string, ServerType>([
@@ -289,6 +320,8 @@ const types: ReadonlyMap<string, ServerType> = new Map<string, ServerType>([
   ["httpsse", "sse"],
   ["remote", "remote"],
   ["url", "remote"],
+  ["openapi", "openapi"],
+  ["module", "module"],
 ]);
 
 /** What exists, but not outside of the program the file is for. */
@@ -301,5 +334,5 @@ const unserved: ReadonlyMap<string, string> = new Map([
   ["inlinepython", "its code would have to be run by Goose"],
   ["sdk", "that lives in the program that the file is for"],
   ["inmemory", "that lives in the program that the file is for"],
-  ["docker", "an image is no command; write docker as the command, with run -i --rm and the image as args"],
+  ["docker", "an image is not a command; write docker as the command, with run -i --rm and the image as args"],
 ]);

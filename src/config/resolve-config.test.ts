@@ -10,12 +10,12 @@ import { type Config, parseConfigObject, resolveConfig } from "./resolve-config.
 /** One server called `a`, in a file of a dialect. */
 async function resolveEntry(
   entry: object,
-  surroundings: ConfigEnvironment = {},
+  environment: ConfigEnvironment = {},
   dialect: DialectName = "generic",
 ): Promise<Config> {
   return resolveConfig(
     [parseConfigObject({ mcpServers: { a: entry } }, { path: "/home/mcp.json", dialect })],
-    surroundings,
+    environment,
   );
 }
 
@@ -148,8 +148,8 @@ describe("variables", () => {
 
   it("know places", async () => {
     const args = ["${workspaceFolder}${/}a", "${workspaceFolderBasename}", "${userHome}", "${pathSeparator}"];
-    const surroundings = { workspaceFolder: "C:\\work\\shop", userHome: "C:\\Users\\ada", pathSeparator: "\\" };
-    const { servers } = await resolveEntry({ command: "x", args }, surroundings);
+    const environment = { workspaceFolder: "C:\\work\\shop", userHome: "C:\\Users\\ada", pathSeparator: "\\" };
+    const { servers } = await resolveEntry({ command: "x", args }, environment);
     expect(servers).toMatchObject([{ target: { args: ["C:\\work\\shop\\a", "shop", "C:\\Users\\ada", "\\"] } }]);
     const unknown = await resolveConfig([parseConfigObject({ a: { command: "x", args } })]);
     expect(unknown.problems.map(({ message }) => message)).toEqual([
@@ -205,10 +205,14 @@ describe("inputs", () => {
     ["${input:key}", { onInput: () => undefined }, /which was not answered/],
     ["${input:run}", { onInput: () => "x" }, /which a command would give; commands are not run/],
     ["${input:none}", { onInput: () => "x" }, /needs the input none, which is not defined/],
-    ["${input:size}", { inputs: { size: "xl" } }, /has a value for size that is no option \(pick one of s, m\)/],
+    [
+      "${input:size}",
+      { inputs: { size: "xl" } },
+      /has a value for size that is not one of its options \(pick one of s, m\)/,
+    ],
     ["${input:toString}", { inputs: {} }, /needs the input toString, which is not defined/],
-  ])("%s with %j is a problem", async (arg, surroundings: ConfigEnvironment, words) => {
-    const config = await resolveConfig([file({ a: { command: "x", args: [arg] } })], surroundings);
+  ])("%s with %j is a problem", async (arg, environment: ConfigEnvironment, words) => {
+    const config = await resolveConfig([file({ a: { command: "x", args: [arg] } })], environment);
     expect(problemsOf(config)).toEqual([expect.stringMatching(words)]);
   });
 });

@@ -37,16 +37,16 @@ export interface ConfigFile {
  */
 export async function resolveConfig(
   parsed: readonly ParsedConfig[],
-  surroundings: ConfigEnvironment = {},
+  environment: ConfigEnvironment = {},
 ): Promise<Config> {
   const files = new Map<string, ConfigFile>();
   for (const { path, dialect } of parsed) files.set(path, { path, kind: "config", dialect });
   const onFile = (path: string): void => {
     if (!files.has(path)) files.set(path, { path, kind: "value" });
   };
-  const shared = { surroundings, onFile, answers: new Map() };
+  const shared = { environment, onFile, answers: new Map() };
   const resolved: ResolvedServer[] = [];
-  for (const winner of winners(parsed, surroundings)) {
+  for (const winner of winners(parsed, environment)) {
     resolved.push(await resolveWinner(winner, shared));
   }
   return {
@@ -80,11 +80,11 @@ function winners(parsed: readonly ParsedConfig[], { workspaceFolder }: ConfigEnv
 
 async function resolveWinner(
   { server, config, replaces }: Winner,
-  shared: Pick<VariablesOptions, "surroundings" | "onFile" | "answers">,
+  shared: Pick<VariablesOptions, "environment" | "onFile" | "answers">,
 ): Promise<ResolvedServer> {
   const own = server.value.kind === "object" ? readUserVariables(server.value) : [];
   const inputs = new Map([...config.inputs, ...own]);
-  const { lenient = false, workspaceFolder = config.folder } = shared.surroundings;
+  const { lenient = false, workspaceFolder = config.folder } = shared.environment;
   const variables = createVariables({ path: config.path, folder: workspaceFolder, inputs, ...shared });
   return resolveServer(readServer(server, config), { variables, lenient, replaces });
 }
@@ -109,8 +109,8 @@ export function parseConfigObject(object: object, options: ParseObjectOptions = 
 }
 
 /** The servers of an object: `configOf({ mcpServers: { … } })` or `configOf({ shop: { command: "shop" } })`. */
-export async function configFromObject(object: object, surroundings: ConfigEnvironment = {}): Promise<Config> {
-  return resolveConfig([parseConfigObject(object)], surroundings);
+export async function configFromObject(object: object, environment: ConfigEnvironment = {}): Promise<Config> {
+  return resolveConfig([parseConfigObject(object)], environment);
 }
 
 /** Whether the members are servers themselves. A server may have a name that files use for something else. */

@@ -1,16 +1,11 @@
 import { defined } from "../std/defined.ts";
-import { hidden, maskArgs, maskText, maskUrl, withoutSecrets } from "../std/secrets.ts";
-import { type ConfigProblem, type SourceLocation, shownName } from "./problem.ts";
+import { hidden, maskArgs, maskText, withoutSecrets } from "../std/secrets.ts";
+import type { ConfigProblem, SourceLocation } from "./problem.ts";
 import { isCommand } from "./read-server.ts";
+import { resolveDocument, resolveModule } from "./resolve-document.ts";
+import { expandOptional, expandRecord, type ResolvedTarget, resolveUrl } from "./resolve-url.ts";
 import type { Draft, Setting } from "./server-draft.ts";
-import type {
-  CommandTarget,
-  FieldOrigin,
-  OAuthSettings,
-  ServerEntry,
-  ServerOrigin,
-  UrlTarget,
-} from "./server-entry.ts";
+import type { FieldOrigin, OAuthSettings, ServerEntry, ServerOrigin } from "./server-entry.ts";
 import { limits } from "./tree.ts";
 import { createExpander, type Expanded, type Expander, type Variables } from "./variables.ts";
 
@@ -50,6 +45,8 @@ export async function resolveServer(draft: Draft, options: ResolveServerOptions)
 const nothing: ResolvedTarget = { target: undefined, fields: [] };
 
 function resolveTarget(draft: Draft, expander: Expander, { variables }: ResolveServerOptions): Promise<ResolvedTarget> {
+  if (draft.type?.is === "openapi") return resolveDocument(draft, expander, variables);
+  if (draft.type?.is === "module") return resolveModule(draft, expander, variables);
   return isCommand(draft) ? resolveCommand(draft, expander, variables) : resolveUrl(draft, expander);
 }
 
@@ -98,7 +95,7 @@ async function expandAll(settings: readonly Setting[], expander: Expander): Prom
 }
 
 interface EntryParts {
-  readonly target: CommandTarget | UrlTarget;
+  readonly target: ServerEntry["target"];
   readonly envFile: string | undefined;
   readonly oauth: OAuthSettings | false | undefined;
   readonly origin: ServerOrigin;
@@ -109,13 +106,6 @@ function toEntry(draft: Draft, { target, envFile, oauth, origin }: EntryParts): 
   const tools = allow === undefined && deny === undefined ? undefined : defined({ allow, deny });
   const more = defined({ description, connectTimeoutMs, callTimeoutMs, tools, oauth, trust, envFile });
   return { name, target, enabled, ...more, origin };
-}
-
-/** What became of where a server is. */
-interface ResolvedTarget {
-  readonly target: CommandTarget | UrlTarget | undefined;
-  readonly fields: readonly FieldOrigin[];
-  readonly envFile?: string;
 }
 
 /** The program of a server, ready to be started. */
@@ -140,10 +130,6 @@ async function resolveCommand(draft: Draft, expander: Expander, variables: Varia
   return { target, fields, ...(file.path !== undefined && { envFile: file.path }) };
 }
 
-async function expandOptional(setting: Setting | undefined, expander: Expander): Promise<Expanded | undefined> {
-  return setting === undefined ? undefined : expander.expand(setting);
-}
-
 /** What an argument shows depends on the one before it. */
 async function expandArgs(settings: readonly Setting[], expander: Expander): Promise<readonly Expanded[]> {
   const args: Expanded[] = [];
@@ -164,20 +150,6 @@ async function expandArgs(settings: readonly Setting[], expander: Expander): Pro
 function secretsIn(arg: string): readonly string[] {
   const [, value = arg] = /^[^=\s]+=(.*)$/s.exec(arg) ?? /^[\w-]+:\s*(.*)$/s.exec(arg) ?? [];
   return [value, ...value.split(/\s+/)];
-}
-
-/** Variables and headers: all of them may be secret. */
-async function expandRecord(
-  settings: ReadonlyMap<string, Setting>,
-  expander: Expander,
-  own?: ReadonlyMap<string, string>,
-): Promise<readonly (readonly [string, Expanded])[]> {
-  const record: (readonly [string, Expanded])[] = [];
-  for (const [name, setting] of settings) {
-    const value = await expander.expand(setting, { sensitive: true, ...(own !== undefined && { own }) });
-    if (value !== undefined) record.push([name, value]);
-  }
-  return record;
 }
 
 function checkCommand(command: string, setting: Setting, expander: Expander): void {
@@ -227,48 +199,6 @@ async function readEnvFile(draft: Draft, expander: Expander, variables: Variable
     }
   }
   return { setting, path, values, fields };
-}
-
-/** Where a server is, ready to be connected to. */
-async function resolveUrl(draft: Draft, expander: Expander): Promise<ResolvedTarget> {
-  // Some dialects let headers refer to variables of the entry.
-  const env = await expandRecord(draft.env, expander);
-  const own = new Map(env.map(([name, { text }]) => [name, text]));
-  const url = draft.url === undefined ? undefined : await expander.expand(draft.url, { own });
-  const headers = await expandRecord(draft.headers, expander, own);
-  const fields = [...env, ...headers].map(([, { origin }]) => origin);
-  if (url === undefined || draft.url === undefined) return { target: undefined, fields };
-  const shown = maskUrl(url.shown);
-  const origin = { ...url.origin, shown, secret: shown !== url.text };
-  if (draft.enabled) {
-    checkUrl(url.text, draft.url, expander);
-    for (const [name, { text }] of headers) checkHeader(text, draft.headers.get(name) ?? draft.url, expander);
-  }
-  const type = draft.type?.is === "http" || draft.type?.is === "sse" ? draft.type.is : undefined;
-  const target = {
-    url: url.text,
-    ...(type !== undefined && { type }),
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers.map(([name, { text }]) => [name, text])) }),
-  };
-  return { target, fields: [origin, ...fields] };
-}
-
-function checkUrl(text: string, setting: Setting, expander: Expander): void {
-  const { protocol, username, password } = URL.canParse(text) ? new URL(text) : none;
-  if (protocol === "") expander.refuse(setting, "is no URL", "write https:// and where the server is");
-  else if (/^wss?:$/.test(protocol)) {
-    expander.refuse(setting, `is a ${protocol} URL; there is no WebSocket transport`);
-  } else if (!/^https?:$/.test(protocol)) {
-    expander.refuse(setting, `is a ${shownName(protocol)} URL`, "only http: and https: can be served");
-  } else if (username !== "" || password !== "") {
-    expander.refuse(setting, "has a user name or password in it", "send an authorization header instead");
-  }
-}
-
-const none = { protocol: "", username: "", password: "" };
-
-function checkHeader(value: string, setting: Setting, expander: Expander): void {
-  if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) expander.refuse(setting, "has a character that a header cannot have");
 }
 
 /** One variable of an env file, or a line that is none. */

@@ -11,6 +11,9 @@ export interface Setting {
   readonly parts: readonly Part[];
 }
 
+/** The kinds of servers. `remote` is at a URL, and how it speaks is found out. */
+export type ServerType = "stdio" | "http" | "sse" | "remote" | "openapi" | "module";
+
 /** What is read of one entry, field by field, whichever way the dialect spells them. */
 export interface Draft {
   readonly name: string;
@@ -18,7 +21,7 @@ export interface Draft {
   readonly dialect: Dialect;
   enabled: boolean;
   /** What `type` or `transport` says, if anything. */
-  type?: { readonly is: "stdio" | "http" | "sse" | "remote"; readonly at: SourceLocation };
+  type?: { readonly is: ServerType; readonly at: SourceLocation };
   description?: string;
   command?: Setting;
   args: Setting[];
@@ -28,6 +31,11 @@ export interface Draft {
   envFile?: Setting;
   url?: Setting;
   readonly headers: Map<string, Setting>;
+  document?: Setting;
+  baseUrl?: Setting;
+  include?: readonly string[];
+  exclude?: readonly string[];
+  module?: Setting;
   connectTimeoutMs?: number;
   callTimeoutMs?: number;
   allow?: readonly string[];

@@ -7,7 +7,7 @@ export interface ServerEntry {
   /** Not empty, and without `:` and control characters. */
   readonly name: string;
   /** What `connect` takes. */
-  readonly target: CommandTarget | UrlTarget;
+  readonly target: CommandTarget | UrlTarget | OpenApiTarget | ModuleTarget;
   /** A server that is switched off may have variables left in its texts. */
   readonly enabled: boolean;
   readonly description?: string;
@@ -40,6 +40,25 @@ export interface UrlTarget {
   /** Absent when it has to be found out. */
   readonly type?: "http" | "sse";
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An API that an OpenAPI document describes. */
+export interface OpenApiTarget {
+  readonly type: "openapi";
+  /** A URL, or the path of a file. */
+  readonly document: string;
+  /** Absent when the document says where its server is. */
+  readonly baseUrl?: string;
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A module whose exported functions are tools. */
+export interface ModuleTarget {
+  readonly type: "module";
+  /** The path of a file. */
+  readonly module: string;
 }
 
 /** Which tools there are. `*` stands for any characters. What is denied is denied even if it is allowed. */

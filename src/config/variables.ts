@@ -32,7 +32,7 @@ export interface VariablesOptions {
   /** The folder of the project. Default: the one the file is for. */
   readonly folder?: string | undefined;
   readonly inputs: ReadonlyMap<string, ConfigInput>;
-  readonly surroundings: ConfigEnvironment;
+  readonly environment: ConfigEnvironment;
   /** What was asked for already: every input is asked for once. */
   readonly answers: Map<ConfigInput, Promise<Value>>;
   /** Told of every file that was asked for. */
@@ -42,7 +42,7 @@ export interface VariablesOptions {
 export function createVariables({
   path,
   inputs,
-  surroundings,
+  environment,
   answers,
   onFile,
   ...options
@@ -50,7 +50,7 @@ export function createVariables({
   const folder = options.folder ?? projectFolder(path);
 
   const resolveFrom = (base: string, name: string): string => {
-    const { userHome } = surroundings;
+    const { userHome } = environment;
     if (userHome !== undefined && /^~(?:[\\/]|$)/.test(name)) return joinPath(userHome, name.slice(2));
     return isAbsolute(name) ? name : joinPath(base, name);
   };
@@ -58,19 +58,19 @@ export function createVariables({
   const readFile: Variables["readFile"] = async (name, from) => {
     const place = resolveFrom(from === "project" ? folder : folderOf(path), name);
     onFile(place);
-    return { path: place, text: await readQuietly(surroundings, place) };
+    return { path: place, text: await readQuietly(environment, place) };
   };
 
   const findFile = async ({ name }: Reference): Promise<Value> => {
     const { text } = await readFile(name, "config");
     if (text !== undefined) return { ok: true, text: text.replace(/\r?\n$/, ""), secret: true };
-    const hint = surroundings.readText === undefined ? "files cannot be read here" : "create it, or correct the path";
+    const hint = environment.readText === undefined ? "files cannot be read here" : "create it, or correct the path";
     return { ok: false, message: `needs the file ${shownName(maskText(name))}, which cannot be read`, hint };
   };
 
   const findInput = ({ name }: Reference): Promise<Value> => {
     const input = inputs.get(name);
-    const answer = (input && answers.get(input)) ?? askFor(name, input, surroundings);
+    const answer = (input && answers.get(input)) ?? askFor(name, input, environment);
     if (input !== undefined) answers.set(input, answer);
     return answer;
   };
@@ -81,13 +81,13 @@ export function createVariables({
     async find(reference) {
       switch (reference.source) {
         case "env":
-          return findEnv(reference, surroundings);
+          return findEnv(reference, environment);
         case "input":
           return findInput(reference);
         case "file":
           return findFile(reference);
         case "place":
-          return findPlace(reference, folder, surroundings);
+          return findPlace(reference, folder, environment);
       }
     },
   };
@@ -112,8 +112,8 @@ function findEnv({ name, fallback, written }: Reference, { env = {} }: ConfigEnv
   return { ok: false, message: `needs the variable ${shown}, which is not set`, hint: `set ${shown}${other}` };
 }
 
-async function askFor(id: string, input: ConfigInput | undefined, surroundings: ConfigEnvironment): Promise<Value> {
-  const { inputs = {}, onInput } = surroundings;
+async function askFor(id: string, input: ConfigInput | undefined, environment: ConfigEnvironment): Promise<Value> {
+  const { inputs = {}, onInput } = environment;
   const known = Object.hasOwn(inputs, id) ? inputs[id] : undefined;
   if (known !== undefined) return picked(known, input);
   const name = shownName(maskText(id));
@@ -136,13 +136,13 @@ function picked(text: string, input: ConfigInput | undefined): Value {
   const names = input.options?.map(({ label }) => shownName(maskText(label))).join(", ");
   return {
     ok: false,
-    message: `has a value for ${shownName(input.id)} that is no option`,
+    message: `has a value for ${shownName(input.id)} that is not one of its options`,
     hint: `pick one of ${names}`,
   };
 }
 
-function findPlace({ name }: Reference, folder: string, surroundings: ConfigEnvironment): Value {
-  const { userHome, pathSeparator = "/" } = surroundings;
+function findPlace({ name }: Reference, folder: string, environment: ConfigEnvironment): Value {
+  const { userHome, pathSeparator = "/" } = environment;
   if (name === "pathSeparator" || name === "/") return { ok: true, text: pathSeparator, secret: false };
   if (name === "userHome") {
     if (userHome !== undefined) return { ok: true, text: userHome, secret: false };

@@ -7,7 +7,7 @@ import { createMemoryChannels } from "../transport/memory-channels.ts";
 import { type HttpServeHandle, serveHttp } from "../transport/node/serve-http.ts";
 import { serveChannel } from "../transport/serve-channel.ts";
 import { dial } from "./connect.ts";
-import { type ConnectOptions, connect } from "./index.ts";
+import { type ConnectOptions, connect, type Target } from "./index.ts";
 
 const ok = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
 
@@ -160,9 +160,9 @@ describe("headers of one call", () => {
     await serving.close();
   });
 
-  it.each([
-    ["a server in this process", () => connect(server)],
-    ["a server in this process, with an older revision", () => connect(server, { revision: "2025-11-25" })],
+  it.each<[string, () => Promise<Client>]>([
+    ["a server in this process", () => connect(server as Target)],
+    ["a server in this process, with an older revision", () => connect(server as Target, { revision: "2025-11-25" })],
     [
       "a channel",
       () => {

@@ -1,9 +1,10 @@
 import type { ClientOptions } from "../client/client.ts";
-import type { JsonLimits } from "../json/parse.ts";
 import type { Authorizer } from "../protocol/authorizer.ts";
-import type { OptionNames } from "../protocol/option-names.ts";
-import type { Implementation } from "../protocol/peer.ts";
+import type { Limits } from "../protocol/limits.ts";
+import type { OptionNames, OtherNames } from "../protocol/option-names.ts";
+import type { Auth, Implementation } from "../protocol/peer.ts";
 import type { Revision } from "../protocol/revision.ts";
+import type { Telemetry } from "../protocol/telemetry.ts";
 import type { OrUndefined } from "../std/defined.ts";
 import type { HttpClientOptions } from "../transport/http/client/open-http.ts";
 
@@ -21,12 +22,8 @@ export interface ConnectOptions extends ClientOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** How long a server may ignore the modern opening before the older one is tried too. Default 3 s. */
   readonly probeMs?: number | undefined;
-  /** Bytes of one line of a server on stdio. Default 16 MiB; 0 is off. */
-  readonly maxLineBytes?: number | undefined;
-  /** Bytes of one JSON body, or of one event of a stream, of a server at a URL. Default 16 MiB; 0 is off. */
-  readonly maxBodyBytes?: number | undefined;
-  /** Bounds on the JSON of a server. Default: 64 levels, 65,536 elements. */
-  readonly jsonLimits?: JsonLimits | undefined;
+  /** Bounds on one message of a server: a line, a body, an event. Default: 16 MiB, 64 levels, 1,048,576 values. */
+  readonly limits?: Pick<Limits, "maxMessageBytes" | "maxJsonDepth" | "maxJsonNodes"> | undefined;
   /**
    * Sent with every request to a server at a URL, beside what the protocol
    * wants: an object, or a function that is asked before each request, such as
@@ -47,8 +44,20 @@ export interface ConnectOptions extends ClientOptions {
    * are checked; elsewhere, and with `fetch`, only what the URL tells. Default true.
    */
   readonly allowPrivateNetwork?: boolean | readonly string[] | undefined;
+  /**
+   * True sends credentials also to an `http:` URL of another machine, where everybody on the way can read them. Otherwise
+   * headers such as `authorization`, and requests for which `auth` has a token, fail there with `invalid-params`. Default false.
+   */
+  readonly allowInsecureHttp?: boolean | undefined;
   /** Sends the requests to a server at a URL. Default: what the platform does best. */
   readonly fetch?: typeof fetch | undefined;
+  /**
+   * Who calls, for a server in this process: it is as if somebody had checked. For tests. Connecting to anything else
+   * with it fails with `unsupported`.
+   */
+  readonly identity?: Auth | undefined;
+  /** Hears of every call that is sent: `otel()`, `createMetrics()`, or both in a list. Default: nobody. */
+  readonly telemetry?: Telemetry | readonly Telemetry[] | undefined;
   /** Ends the attempt to connect. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -56,8 +65,7 @@ export interface ConnectOptions extends ClientOptions {
 /** What is not here is refused: it would be ignored. */
 export const connectOptionNames: OptionNames<ConnectOptions> = {
   auth: true,
-  maxBodyBytes: true,
-  jsonLimits: true,
+  limits: true,
   onWarning: true,
   clock: true,
   info: true,
@@ -65,10 +73,12 @@ export const connectOptionNames: OptionNames<ConnectOptions> = {
   revisionHint: true,
   connectTimeoutMs: true,
   probeMs: true,
-  maxLineBytes: true,
   headers: true,
   allowPrivateNetwork: true,
+  allowInsecureHttp: true,
   fetch: true,
+  identity: true,
+  telemetry: true,
   signal: true,
   timeoutMs: true,
   maxTotalMs: true,
@@ -76,6 +86,7 @@ export const connectOptionNames: OptionNames<ConnectOptions> = {
   maxQueuedCalls: true,
   maxRounds: true,
   maxPages: true,
+  maxListBytes: true,
   cache: true,
   checkOutput: true,
   logLevel: true,
@@ -89,4 +100,11 @@ export const connectOptionNames: OptionNames<ConnectOptions> = {
   capabilities: true,
   onNotification: true,
   onLog: true,
+};
+
+/** Where limits are that had options of their own. */
+export const formerConnectOptions: OtherNames = {
+  maxLineBytes: "limits.maxMessageBytes",
+  maxBodyBytes: "limits.maxMessageBytes",
+  jsonLimits: "limits.maxJsonDepth and limits.maxJsonNodes",
 };

@@ -72,7 +72,9 @@ describe("a server that is defined badly", () => {
   it.each(["2024-11-05", "2025-11-25", "2026-07-28"] as const)("cannot be connected to on %s", async (revision) => {
     await expect(connect(bad, { revision })).rejects.toMatchObject({
       code: "invalid-definition",
-      message: expect.stringMatching(/^tool slow: input is no usable schema: #\/patternProperties\/\(a\+\)\+\$ cannot/),
+      message: expect.stringMatching(
+        /^tool slow: input is not a usable schema: #\/patternProperties\/\(a\+\)\+\$ cannot/,
+      ),
     });
   });
 });

@@ -1,12 +1,17 @@
 import { type Client, createClient } from "../client/client.ts";
-import { createRequestHandlers } from "../client/request-handlers.ts";
+import type { FormQueue } from "../client/form-queue.ts";
+import { type ClientRequestHandlers, createRequestHandlers } from "../client/request-handlers.ts";
 import { toWarn } from "../client/warning.ts";
 import type { Connection, Opening } from "../protocol/connection.ts";
 import { McpError } from "../protocol/errors.ts";
+import type { Question, QuestionAnswer } from "../protocol/input.ts";
+import { clientLimits } from "../protocol/limits.ts";
 import { checkOptionNames } from "../protocol/option-names.ts";
 import { ownInfo } from "../protocol/own-info.ts";
 import { eraOf } from "../protocol/revision.ts";
 import type { Service } from "../protocol/service.ts";
+import { type ObservedPlace, telemetryOf } from "../protocol/telemetry.ts";
+import { toLimits } from "../protocol/to-limits.ts";
 import type { ToolsOf, Typed } from "../protocol/tool.ts";
 import { systemClock } from "../std/clock.ts";
 import { defined } from "../std/defined.ts";
@@ -15,11 +20,19 @@ import type { Command } from "../transport/command.ts";
 import type { AddressGuard } from "../transport/http/client/address-guard.ts";
 import type { HttpSend } from "../transport/http/http-message.ts";
 import { openChannel } from "../transport/open-channel.ts";
-import { type ConnectOptions, connectOptionNames } from "./connect-options.ts";
+import { type ConnectOptions, connectOptionNames, formerConnectOptions } from "./connect-options.ts";
 import { openInProcess } from "./in-process.ts";
 import { createOpeningLog } from "./opening-log.ts";
 import { connectInTime, createPatience } from "./patience.ts";
-import { describePlace, type ParsedTarget, type ParsedUrl, readTarget, type Target } from "./target.ts";
+import {
+  describePlace,
+  type ModuleEntry,
+  type OpenApiEntry,
+  type ParsedTarget,
+  type ParsedUrl,
+  readTarget,
+  type Target,
+} from "./target.ts";
 
 /**
  * Connects to a server and returns a client for it.
@@ -37,6 +50,8 @@ export type Connect = <S extends Typed = Typed>(
 export interface Platform {
   /** Starts a program and connects to it. */
   openCommand(command: Command, opening: Opening, options: ConnectOptions): Promise<Connection>;
+  /** Makes a server in this process of a document or module. */
+  openEntry(entry: OpenApiEntry | ModuleEntry, options: ConnectOptions): Promise<Service>;
   /** How requests to this URL are sent, when the user has no way of their own. The guard judges addresses, where those show. */
   sendTo(url: URL, guard?: AddressGuard): Promise<HttpSend>;
 }
@@ -45,9 +60,23 @@ export interface Platform {
 export interface ClientConnection {
   readonly client: Client;
   readonly connection: Connection;
+  /** What the server has asked about tasks, where that is told by the tasks. */
+  readonly taskQuestions?: TaskQuestions;
+}
+
+/** Questions of a server of 2025-11-25 about its tasks, for a caller of 2026-07-28. */
+export interface TaskQuestions {
+  /** Those of a task that nobody has answered yet. Undefined where there are none. */
+  of(taskId: string): Readonly<Record<string, Question>> | undefined;
+  /** Gives answers by their keys. Those to no question are left out. */
+  answer(taskId: string, answers: Readonly<Record<string, QuestionAnswer>>): void;
 }
 
 export interface DialOptions extends ConnectOptions {
+  /** Where forms of the server wait, when it is asked over several connections. Default: one for the connection. */
+  readonly forms?: FormQueue;
+  /** Answers what the server asks, in place of the handlers of the options. */
+  readonly handlers?: ClientRequestHandlers | undefined;
   /** Is given the end of an attempt that took too long: it resolves when nothing of the attempt is left. */
   onAbandoned?(over: Promise<void>): void;
 }
@@ -59,7 +88,7 @@ export type Dial = (target: Target, options?: DialOptions) => Promise<ClientConn
 export function createConnect(platform: Platform): Connect {
   const dial = createDial(platform);
   const connect = async (target: Target, options: ConnectOptions = {}): Promise<Client> => {
-    checkOptionNames("connect", options, connectOptionNames);
+    checkOptionNames("connect", options, connectOptionNames, formerConnectOptions);
     return (await dial(target, options)).client;
   };
   return connect as Connect;
@@ -89,7 +118,7 @@ async function dialBy(
   const { connectTimeoutMs: timeoutMs = 30_000, clock = systemClock, signal: given } = options;
   const { revision, revisionHint, onAbandoned } = options;
   if (given?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: given.reason });
-  const handlers = createRequestHandlers(options, clock);
+  const handlers = options.handlers ?? createRequestHandlers(options, clock, options.forms);
   const patience = options.auth && createPatience(clock, options.auth);
   const patientClock = patience?.clock ?? clock;
   const log = createOpeningLog({ clock: patientClock, what: describePlace(place), timeoutMs });
@@ -115,16 +144,36 @@ async function dialBy(
   const explain = (error: unknown): never => {
     throw log.explain(error);
   };
-  const connection = await holding(clock, connectInTime(start, limit).catch(explain));
+  const opened = await holding(clock, connectInTime(start, limit).catch(explain));
+  const connection = options.telemetry === undefined ? opened : await observed(opened, options, place);
   askForLogs(connection, options);
   const pingIntervalMs = canBeDead(connection, place) ? (options.pingIntervalMs ?? 0) : 0;
   const name = place && namePlace(place);
   return { client: createClient(connection, handlers, { ...options, pingIntervalMs }, name), connection };
 }
 
+/** Lets telemetry hear of every call that is sent. Only who wants that loads what it takes. */
+async function observed(
+  connection: Connection,
+  { telemetry, clock = systemClock }: ConnectOptions,
+  place: ParsedTarget | undefined,
+): Promise<Connection> {
+  const { observeConnection } = await import("../protocol/observe.ts");
+  return observeConnection(connection, observedPlace(place), { telemetry: telemetryOf(telemetry), clock });
+}
+
+function observedPlace(place: ParsedTarget | undefined): ObservedPlace {
+  if (place?.kind === "command") return { transport: "pipe" };
+  if (place?.kind !== "url") return { transport: undefined };
+  const { hostname, port, protocol } = place.url;
+  return { transport: "tcp", serverAddress: hostname, serverPort: Number(port) || standardPorts[protocol] };
+}
+
+const standardPorts: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
+
 /** Whether there is anything between the two that could break without being noticed. */
 function canBeDead({ ping }: Connection, place: ParsedTarget | undefined): boolean {
-  if (place?.kind === "service") return false;
+  if (place?.kind === "service" || place?.kind === "openapi" || place?.kind === "module") return false;
   // Without a session, every request over HTTP stands for itself.
   return place?.kind !== "url" || ping !== undefined;
 }
@@ -146,16 +195,26 @@ async function open(
   options: ConnectOptions,
   opening: Opening,
 ): Promise<Connection> {
+  const isHere = place.kind === "service" || place.kind === "openapi" || place.kind === "module";
+  if (options.identity !== undefined && !isHere) throw notHere(place);
   switch (place.kind) {
     case "service":
-      return openInProcess(place.service, opening);
+      return openInProcess(place.service, opening, options.identity);
     case "command":
       return platform.openCommand(place.command, opening, options);
+    case "openapi":
+    case "module":
+      return openInProcess(await platform.openEntry(place.entry, options), opening, options.identity);
     case "channel":
       return openChannel(place.channel, opening, options.probeMs === undefined ? {} : { probeMs: options.probeMs });
     case "url":
       return openUrl(platform, place, options, opening);
   }
+}
+
+function notHere(place: ParsedTarget): McpError {
+  const remedy = "only a server in this process takes it; give others credentials with auth or headers";
+  return new McpError("unsupported", `cannot connect to ${describePlace(place)} with the option identity: ${remedy}`);
 }
 
 async function openUrl(
@@ -169,14 +228,14 @@ async function openUrl(
     import("../transport/http/client/open-http.ts"),
     sendTo(url, platform, options),
   ]);
-  const { maxBodyBytes, jsonLimits, probeMs } = options;
+  const { probeMs } = options;
   const headers = both(fixed, options.headers);
   return openHttp(url, opening, {
     send,
     headers,
     auth: options.auth,
-    maxBodyBytes,
-    jsonLimits,
+    allowInsecureHttp: options.allowInsecureHttp,
+    limits: toLimits(options.limits, clientLimits, "connect"),
     transport,
     probeMs,
     warn: toWarn(options.onWarning),
@@ -229,6 +288,8 @@ export function namePlace(place: ParsedTarget): string | undefined {
     case "command":
       return nameCommand(place.command);
     case "service":
+    case "openapi":
+    case "module":
     case "channel":
       return undefined;
   }

@@ -117,7 +117,10 @@ describe.each(testMatrix({ server }))("$name", ({ connect, revision }) => {
       code: "resource-not-found",
       data: { uri: "file:///none" },
     });
-    await expect(client.callTool("none")).rejects.toMatchObject({ code: "invalid-params", data: { name: "none" } });
+    await expect(client.request("tools/call", { name: "none" })).rejects.toMatchObject({
+      code: "invalid-params",
+      data: { name: "none" },
+    });
     await expect(client.getPrompt("none")).rejects.toMatchObject({ code: "invalid-params" });
     await expect(client.request("made/up")).rejects.toMatchObject({ code: "method-not-found" });
   });
@@ -125,7 +128,7 @@ describe.each(testMatrix({ server }))("$name", ({ connect, revision }) => {
   it("tells the failure of a tool as a result, and bad arguments likewise", async () => {
     await using client = await connect();
     expect(await client.callTool("broken")).toEqual({ content: [{ type: "text", text: "sold out" }], isError: true });
-    expect(await client.callTool("add", { a: "x" })).toMatchObject({ isError: true });
+    expect(await client.request("tools/call", { name: "add", arguments: { a: "x" } })).toMatchObject({ isError: true });
   });
 
   it("reads, lists and pings", async () => {

@@ -2,9 +2,9 @@ import type { Connection, Ending, Opening } from "../protocol/connection.ts";
 import { McpError } from "../protocol/errors.ts";
 import { metaOf } from "../protocol/meta.ts";
 import type { NotificationParams } from "../protocol/notification.ts";
-import type { ClientInfo } from "../protocol/peer.ts";
+import type { Auth, ClientInfo } from "../protocol/peer.ts";
 import { eraOf, newest } from "../protocol/revision.ts";
-import { createCall, type Service } from "../protocol/service.ts";
+import { createCall, inPlaceOf, type Service, withCall } from "../protocol/service.ts";
 import { LazyAbort, orAborted } from "../std/lazy-abort.ts";
 import { describeService } from "../transport/describe-service.ts";
 import { createMemoryChannels } from "../transport/memory-channels.ts";
@@ -15,16 +15,17 @@ import { serveChannel } from "../transport/serve-channel.ts";
  * Connects to a service in this process.
  *
  * Calls go to it by reference, with nothing between. Where an older revision is
- * asked for, the two ends speak that revision over a channel in memory.
+ * asked for, the two ends speak that revision over a channel in memory. With
+ * `identity`, the service finds that this is who calls.
  */
-export async function openInProcess(service: Service, opening: Opening): Promise<Connection> {
+export async function openInProcess(service: Service, opening: Opening, identity?: Auth): Promise<Connection> {
   const { revision = newest, info, capabilities } = opening;
-  const peer: ClientInfo = { revision, info, capabilities };
+  const peer: ClientInfo = { revision, info, capabilities, ...(identity && { auth: identity }) };
   const isLegacy = eraOf(revision) === "legacy";
   const described = describeService(service, isLegacy ? undefined : { peer });
   // A service that does not say what it is cannot be told to stop: it may be far away itself.
   const server = await orAborted(described, opening.signal, cancelled);
-  if (isLegacy) return openInMemory(service, opening);
+  if (isLegacy) return openInMemory(service, opening, identity);
   let end = (_ending: Ending): void => {};
   const ended = new Promise<Ending>((resolve) => {
     end = resolve;
@@ -58,10 +59,15 @@ async function tell(service: Service, params: NotificationParams, peer: ClientIn
 }
 
 /** Connects to a service in this process over the wire of a revision. */
-export function openInMemory(service: Service, opening: Opening): Promise<Connection> {
+export function openInMemory(service: Service, opening: Opening, identity?: Auth): Promise<Connection> {
   const [here, there] = createMemoryChannels();
-  serveChannel(there, service, { clock: opening.clock });
+  serveChannel(there, identity === undefined ? service : calledBy(service, identity), { clock: opening.clock });
   return openChannel(here, opening);
+}
+
+/** The same service, which finds that every call comes from somebody. */
+function calledBy(service: Service, auth: Auth): Service {
+  return inPlaceOf(service, (call) => service(withCall(call, { peer: { ...call.peer, auth } })));
 }
 
 function cancelled(cause: unknown): McpError {

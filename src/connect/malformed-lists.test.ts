@@ -90,9 +90,9 @@ describe.each(["2025-11-25", "2026-07-28", "http"] as const)("a malformed entry 
   });
 
   it.each<[what: string, problem: string, schema: JsonObject]>([
-    ["deeper", "nested deeper than 64 levels (maxDepth)", nested(40)],
-    ["much deeper", "nested deeper than 64 levels (maxDepth)", nested(2000)],
-    ["wider", "a container has more than 65536 elements (maxWidth)", { enum: Array(65_537).fill(1) }],
+    ["deeper", "nested deeper than 64 levels (maxJsonDepth)", nested(40)],
+    ["much deeper", "nested deeper than 64 levels (maxJsonDepth)", nested(2000)],
+    ["wider", "more than 1048576 values (maxJsonNodes)", { enum: Array(1_048_577).fill(1) }],
   ])("is one that is %s than the limits, and the rest of the list is there (B8)", async (_what, problem, schema) => {
     const bad = { ...good, name: "bad", inputSchema: schema };
     const last = { name: "last", inputSchema };
@@ -105,7 +105,7 @@ describe.each(["2025-11-25", "2026-07-28", "http"] as const)("a malformed entry 
     });
     expect(await client.listTools()).toEqual([good, last]);
     expect(await client.listResources()).toEqual([resource]);
-    const why = `is left out: ${problem}; raise jsonLimits if you trust the server`;
+    const why = `is left out: ${problem}; raise it in limits of connect if you trust the server`;
     expect(warnings).toEqual([
       { kind: "tool-left-out", message: `tool "bad" ${why}` },
       { kind: "tool-left-out", message: `tool "bad" ${why}` },

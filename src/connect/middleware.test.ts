@@ -91,7 +91,7 @@ describe("a server with middleware around it", () => {
     wrapped.tools.add("more", tool({ run: () => "more" }));
     expect([wrapped.tools.names, wrapped.resources.names]).toEqual([["hi", "more"], []]);
     const typed: Server<{ readonly hi: { readonly input: object; readonly output: string } }> = wrapped;
-    expect((await agent.callTool("more")).content).toEqual([{ type: "text", text: "more" }]);
+    expect((await agent.request("tools/call", { name: "more" })).content).toEqual([{ type: "text", text: "more" }]);
     await typed.close();
   });
 

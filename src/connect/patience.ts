@@ -39,7 +39,7 @@ export function createPatience(clock: Clock, auth: Authorizer): Patience {
     for (const { cancel } of timers) cancel();
   };
 
-  const goOn = (): void => {
+  const restart = (): void => {
     if (--busy > 0) return;
     stood += clock.now() - since;
     for (const timer of timers) arm(timer);
@@ -50,7 +50,7 @@ export function createPatience(clock: Clock, auth: Authorizer): Patience {
     try {
       return await work;
     } finally {
-      goOn();
+      restart();
     }
   };
 
@@ -71,7 +71,7 @@ export function createPatience(clock: Clock, auth: Authorizer): Patience {
     auth: {
       ...auth,
       headers: (request) => auth.headers(request),
-      refused: (request, answer) => patiently(auth.refused(request, answer)),
+      refused: (request, answer, options) => patiently(auth.refused(request, answer, options)),
       answered: (request, answer) => auth.answered?.(request, answer),
     },
   };

@@ -50,9 +50,9 @@ describe("readTarget", () => {
     ["blanks", "   ", 'cannot connect: "   " names no program'],
     ["no words", [], "cannot connect: the command names no program"],
     ["an empty word", ["", "x"], "cannot connect: the command names no program"],
-    ["a broken URL", "http://[", 'cannot connect: "http://[" is no URL'],
-    ["an entry with a broken URL", { url: "nowhere" }, 'cannot connect: "nowhere" is no URL'],
-    ["a broken URL with secrets", "http://me:secret@[?key=secret", 'cannot connect: "http://[" is no URL'],
+    ["a broken URL", "http://[", 'cannot connect: "http://[" is not a URL'],
+    ["an entry with a broken URL", { url: "nowhere" }, 'cannot connect: "nowhere" is not a URL'],
+    ["a broken URL with secrets", "http://me:secret@[?key=secret", 'cannot connect: "http://[" is not a URL'],
     [
       "another kind of URL",
       new URL("file:///a"),
@@ -66,26 +66,34 @@ describe("readTarget", () => {
     [
       "a URL without its scheme",
       "localhost:3000/mcp?key=secret",
-      'cannot connect: "localhost:3000/mcp" is no URL; write "http://localhost:3000/mcp" or "https://localhost:3000/mcp"',
+      'cannot connect: "localhost:3000/mcp" is not a URL; write "http://localhost:3000/mcp" or "https://localhost:3000/mcp"',
     ],
     [
       "an entry with a URL without its scheme",
       { url: "127.0.0.1:3000" },
-      'cannot connect: "127.0.0.1:3000" is no URL; write "http://127.0.0.1:3000" or "https://127.0.0.1:3000"',
+      'cannot connect: "127.0.0.1:3000" is not a URL; write "http://127.0.0.1:3000" or "https://127.0.0.1:3000"',
     ],
     [
       "undefined",
       undefined as unknown as Target,
-      "cannot connect: undefined is no target; give a URL, a command, a config entry, a channel or a server",
+      "cannot connect: undefined is not a target; give a URL, a command, a config entry, a channel or a server",
     ],
-    ["an unknown type", { url: "http://a/", type: "ws" }, 'cannot connect: "ws" is no type of server at a URL'],
+    ["an unknown type", { url: "http://a/", type: "ws" }, 'cannot connect: "ws" is not a type of server at a URL'],
     [
       "a URL with a password",
       "https://me:secret@x.example/",
       "cannot connect: a URL must not have a user name or password; send an authorization header with the option headers",
     ],
-    ["an entry with neither", {} as Target, "cannot connect: a config entry needs a command or a url"],
-    ["an entry with an empty command", { command: "" }, "cannot connect: a config entry needs a command or a url"],
+    [
+      "an entry with neither",
+      {} as Target,
+      "cannot connect: a config entry needs a command, a url, a document or a module",
+    ],
+    [
+      "an entry with an empty command",
+      { command: "" },
+      "cannot connect: a config entry needs a command, a url, a document or a module",
+    ],
   ])("refuses %s, and says why", (_what, target, message) => {
     expect(() => readTarget(target)).toThrow(expect.objectContaining({ code: "invalid-params", message }));
   });

@@ -5,8 +5,30 @@ import { splitWords } from "../std/text.ts";
 import type { Command } from "../transport/command.ts";
 import type { HttpTransport } from "../transport/http/client/open-http.ts";
 
-/** An entry of an `mcpServers` file: a program to start, or a URL. */
-export type ConfigEntry = Command | UrlEntry;
+/** An entry of an `mcpServers` file: a program to start, a URL, an OpenAPI document, or a module. */
+export type ConfigEntry = Command | UrlEntry | OpenApiEntry | ModuleEntry;
+
+/** An API, by the OpenAPI document that describes it: its operations are tools, and it is called from this process. */
+export interface OpenApiEntry {
+  readonly type: "openapi";
+  /** A URL, or the path of a file. */
+  readonly document: string;
+  /** Where requests go. Default: the server of the document, which must be public. */
+  readonly baseUrl?: string | undefined;
+  /** Operations to take, such as `list*`, `tag:pets` and `GET /pets*`. Default: all that are not deprecated. */
+  readonly include?: readonly string[] | undefined;
+  /** Operations to leave out. Default: none. */
+  readonly exclude?: readonly string[] | undefined;
+  /** Sent with every request to the API, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A module whose exported functions are tools. It is loaded into this process. */
+export interface ModuleEntry {
+  readonly type: "module";
+  /** The path of a file. */
+  readonly module: string;
+}
 
 export interface UrlEntry {
   readonly url: string;
@@ -21,7 +43,7 @@ export interface UrlEntry {
 
 /**
  * Where a server is: in this process, behind a command, at a URL, at the end of
- * a channel, or what a config file says of it. A text that is no URL is a command line; quotes keep
+ * a channel, or what a config file says of it, which may be an OpenAPI document or a module. A text that is no URL is a command line; quotes keep
  * words together, nothing is expanded, and no shell is involved.
  */
 export type Target = Service | ConfigEntry | Channel | URL | string | readonly string[];
@@ -31,6 +53,8 @@ export type ParsedTarget =
   | { readonly kind: "service"; readonly service: Service }
   | { readonly kind: "command"; readonly command: Command }
   | { readonly kind: "channel"; readonly channel: Channel }
+  | { readonly kind: "openapi"; readonly entry: OpenApiEntry }
+  | { readonly kind: "module"; readonly entry: ModuleEntry }
   | ParsedUrl;
 
 export interface ParsedUrl {
@@ -45,12 +69,14 @@ export function readTarget(target: Target): ParsedTarget {
   if (typeof target === "function") return { kind: "service", service: target };
   if (target instanceof URL) return readUrl(target.href);
   if (typeof target === "string") return readText(target);
-  if (typeof target !== "object" || target === null) throw bad(`${String(target)} is no target; ${targets}`);
+  if (typeof target !== "object" || target === null) throw bad(`${String(target)} is not a target; ${targets}`);
   if (isWords(target)) return readWords(target, "the command");
   if ("incoming" in target) return { kind: "channel", channel: target };
   if ("url" in target) return readUrlEntry(target);
+  if ("document" in target) return { kind: "openapi", entry: readNamed(target, "document") };
+  if ("module" in target) return { kind: "module", entry: readNamed(target, "module") };
   if (typeof target.command === "string" && target.command !== "") return { kind: "command", command: target };
-  throw bad("a config entry needs a command or a url");
+  throw bad("a config entry needs a command, a url, a document or a module");
 }
 
 const targets = "give a URL, a command, a config entry, a channel or a server";
@@ -62,6 +88,10 @@ export function describePlace(place: ParsedTarget | undefined): string {
       return place.url.origin;
     case "command":
       return `the program ${JSON.stringify(place.command.command)}`;
+    case "openapi":
+      return "the OpenAPI document";
+    case "module":
+      return `the module ${JSON.stringify(place.entry.module)}`;
     default:
       return "the server";
   }
@@ -70,7 +100,12 @@ export function describePlace(place: ParsedTarget | undefined): string {
 /** True for what runs on this machine: programs to start, and servers in this process. */
 export function isProgram(target: Target): boolean {
   const { kind } = readTarget(target);
-  return kind === "command" || kind === "service";
+  return kind === "command" || kind === "service" || kind === "module";
+}
+
+function readNamed<E extends OpenApiEntry | ModuleEntry>(entry: E, member: keyof E & string): E {
+  if (typeof entry[member] === "string" && entry[member] !== "") return entry;
+  throw bad(`the ${member} of a config entry must be a text that is not empty`);
 }
 
 function readText(text: string): ParsedTarget {
@@ -88,7 +123,7 @@ function readUrlEntry({ url, type, headers }: UrlEntry): ParsedUrl {
 /** Configuration files spell it in many ways. */
 function transportOf(type: string): HttpTransport {
   const transport = transports[type.toLowerCase().replaceAll(/[^a-z]/g, "")];
-  if (transport === undefined) throw bad(`${JSON.stringify(type)} is no type of server at a URL`);
+  if (transport === undefined) throw bad(`${JSON.stringify(type)} is not a type of server at a URL`);
   return transport;
 }
 
@@ -101,8 +136,8 @@ const transports: Readonly<Record<string, HttpTransport>> = {
 
 function readUrl(text: string): ParsedUrl {
   const address = addressOf(text);
-  if (address !== undefined) throw bad(`"${address}" is no URL; write "http://${address}" or "https://${address}"`);
-  if (!URL.canParse(text)) throw bad(`${JSON.stringify(withoutSecrets(text))} is no URL`);
+  if (address !== undefined) throw bad(`"${address}" is not a URL; write "http://${address}" or "https://${address}"`);
+  if (!URL.canParse(text)) throw bad(`${JSON.stringify(withoutSecrets(text))} is not a URL`);
   const url = new URL(text);
   if (!/^https?:$/.test(url.protocol)) throw bad(`nothing is known about ${url.protocol} URLs; use http: or https:`);
   if (url.username !== "" || url.password !== "") {

@@ -10,7 +10,7 @@ import { toFetchHandler } from "../transport/http/fetch-handler.ts";
 import { toNodeHandler } from "../transport/node/node-handler.ts";
 import { serveHttp } from "../transport/node/serve-http.ts";
 import { serveStdio } from "../transport/node/stdio.ts";
-import { connect } from "./index.ts";
+import { connect, type Target } from "./index.ts";
 
 const server = createServer({ name: "s", version: "1" });
 
@@ -84,7 +84,8 @@ describe("what is no server", () => {
   });
 
   it("is not called the way of the official client", async () => {
-    const client = await connect(server);
+    const target: Target = server;
+    const client = await connect(target);
     await expect(client.callTool({ name: "add" } as never)).rejects.toMatchObject({
       code: "invalid-params",
       message: "callTool takes the name of a tool first: callTool(name, arguments, options)",

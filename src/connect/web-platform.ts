@@ -7,6 +7,9 @@ export const webPlatform: Platform = {
   async openCommand({ command }) {
     throw new McpError("unsupported", `cannot start ${JSON.stringify(command)}: this platform starts no programs`);
   },
+  async openEntry({ type }) {
+    throw new McpError("unsupported", `cannot connect to a server of type ${type}: this platform reads no files`);
+  },
   // Called as a function of nobody: browsers insist on it.
   sendTo: async () => fetchSend((input, init) => fetch(input, init)),
 };

@@ -9,7 +9,13 @@ export type { ChangeKinds, Watch, WatchOptions } from "../client/listen.ts";
 export type { QuestionContext, QuestionHandlers } from "../client/request-handlers.ts";
 export type { ListMethod, PagesOptions } from "../client/requests.ts";
 export type { ClientTasks, FollowOptions, StartOptions, TaskHandle } from "../client/tasks.ts";
-export type { ToolFunction, ToolFunctions } from "../client/typed-tools.ts";
+export type {
+  CallTool,
+  ToolCallArguments,
+  ToolCallResult,
+  ToolFunction,
+  ToolFunctions,
+} from "../client/typed-tools.ts";
 export type { ClientWarning } from "../client/warning.ts";
 export { McpError } from "../protocol/errors.ts";
 export type { DetailedTask, Task, TaskStatus } from "../protocol/task.ts";
@@ -17,7 +23,7 @@ export type { ToolsOf, ToolTypes, Typed } from "../protocol/tool.ts";
 export type { Command } from "../transport/command.ts";
 export type { ConnectOptions } from "./connect-options.ts";
 export type { Connect } from "./create-connect.ts";
-export type { ConfigEntry, Target, UrlEntry } from "./target.ts";
+export type { ConfigEntry, ModuleEntry, OpenApiEntry, Target, UrlEntry } from "./target.ts";
 
 /**
  * Connects to a server and returns a client for it.

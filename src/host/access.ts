@@ -3,6 +3,7 @@ import { lockVerdict } from "../lock/diff-lock.ts";
 import type { Lock } from "../lock/lock.ts";
 import { McpError } from "../protocol/errors.ts";
 import type { ToolAnnotations } from "../protocol/tool.ts";
+import { toMatcher } from "../std/glob.ts";
 import { type HostTool, originalOf } from "./host-tool.ts";
 import type { ServerSpec } from "./spec.ts";
 
@@ -41,14 +42,15 @@ export function createAccess({ policy, onApprove, lock }: AccessOptions): Access
     },
     async judge(tool, rules) {
       const { isThere, isApproved } = rulesOf(rules);
-      if (!isThere(tool.localName)) return { action: "deny", by: `the tool filter of server ${tool.server}` };
+      if (!isThere(tool.localName))
+        return { action: "deny", by: `the tool filter of server ${tool.server}`, source: "filter" };
       const decided = decide(tool);
       const isConsented = decided.action === "approve" && isApproved(tool.localName);
-      const decision: Decision = isConsented ? { action: "allow", by: "its configuration" } : decided;
+      const decision: Decision = isConsented ? { action: "allow", by: "its configuration", source: "policy" } : decided;
       const approved = lock();
       if (approved === undefined || decision.action === "deny") return decision;
       const verdict = await lockVerdict(approved, tool.server, originalOf(tool));
-      return verdict === "approved" ? decision : { action: "deny", by: refusals[verdict] };
+      return verdict === "approved" ? decision : { action: "deny", by: refusals[verdict], source: "lock" };
     },
     async approve(tool, args = {}, { by }, signal) {
       if (onApprove === undefined) {
@@ -68,8 +70,8 @@ const refusals = {
 };
 
 /** The error of a call that is not allowed. */
-export function denied(name: string, { by }: Decision): McpError {
-  const isLocked = Object.values(refusals).includes(by);
+export function denied(name: string, { by, source }: Decision): McpError {
+  const isLocked = source === "lock";
   const hint = isLocked ? "; look at the tool, then approve it with approveTools" : "";
   const data = { by: isLocked ? "lock" : "policy", rule: by };
   return new McpError("denied", `${name} must not be called: denied by ${by}${hint}`, { data });
@@ -132,15 +134,16 @@ interface Decision {
   readonly action: PolicyAction;
   /** For people. */
   readonly by: string;
+  readonly source: "policy" | "lock" | "filter";
 }
 
 type Decide = (tool: HostTool) => Decision;
 
-const allowed: Decision = { action: "allow", by: "no rule" };
+const allowed: Decision = { action: "allow", by: "no rule", source: "policy" };
 
 export function createPolicy(policy: Policy | undefined): Decide {
   if (policy === undefined) return () => allowed;
-  if (typeof policy === "function") return (tool) => ({ action: policy(tool), by: "the policy" });
+  if (typeof policy === "function") return (tool) => ({ action: policy(tool), by: "the policy", source: "policy" });
   const rules = policy.map(toRule);
   const denying = rules.filter(({ decision, isRest }) => decision.action === "deny" && !isRest);
   const others = rules.filter(({ decision }) => decision.action !== "deny");
@@ -159,13 +162,14 @@ interface Rule {
 function toRule({ action, tools, when }: PolicyRule, index: number): Rule {
   const isNamed = tools === undefined ? () => true : toMatcher([tools].flat());
   return {
-    decision: { action, by: `rule ${index + 1} of the policy` },
+    decision: { action, by: `rule ${index + 1} of the policy`, source: "policy" },
     isRest: tools === undefined && when === undefined,
     fits: ({ name, annotations }) => isNamed(name) && (when === undefined || areHints(when, annotations)),
   };
 }
 
-function areHints(when: PolicyHints, annotations: ToolAnnotations = {}): boolean {
+/** Whether a tool is said to be so. */
+export function areHints(when: PolicyHints, annotations: ToolAnnotations = {}): boolean {
   const { readOnlyHint = false, destructiveHint = true, idempotentHint = false, openWorldHint = true } = annotations;
   const said: { readonly [K in keyof PolicyHints]-?: boolean } = {
     readOnly: readOnlyHint,
@@ -175,38 +179,4 @@ function areHints(when: PolicyHints, annotations: ToolAnnotations = {}): boolean
     openWorld: openWorldHint,
   };
   return (Object.keys(said) as (keyof PolicyHints)[]).every((hint) => (when[hint] ?? said[hint]) === said[hint]);
-}
-
-/** Tells whether a text fits one of the globs. `*` stands for any characters, `?` for one. */
-export function toMatcher(globs: readonly string[]): (text: string) => boolean {
-  const plain = new Set(globs.filter((glob) => !/[*?]/.test(glob)));
-  const parts = globs.filter((glob) => /[*?]/.test(glob)).map((glob) => glob.replaceAll(/\*+/g, "*"));
-  return (text) => plain.has(text) || parts.some((glob) => fits(text, glob));
-}
-
-/**
- * One pass that goes back to the last star when it gets stuck: at worst the
- * product of the two lengths, whatever the glob.
- */
-function fits(text: string, glob: string): boolean {
-  let at = 0;
-  let in_ = 0;
-  let star = -1;
-  let retry = 0;
-  while (at < text.length) {
-    if (glob[in_] === "*") {
-      star = in_++;
-      retry = at;
-    } else if (in_ < glob.length && (glob[in_] === "?" || glob[in_] === text[at])) {
-      at++;
-      in_++;
-    } else if (star >= 0) {
-      in_ = star + 1;
-      at = ++retry;
-    } else {
-      return false;
-    }
-  }
-  while (glob[in_] === "*") in_++;
-  return in_ === glob.length;
 }

@@ -1,15 +1,17 @@
-import { nearestTo } from "../catalog/tool-index.ts";
 import type { ToolCallOptions } from "../client/call-options.ts";
 import type { ClientConnection } from "../connect/create-connect.ts";
 import type { JsonObject } from "../json/json.ts";
-import { McpError } from "../protocol/errors.ts";
+import type { McpError } from "../protocol/errors.ts";
+import type { CallOf } from "../protocol/service.ts";
 import type { CallToolResult } from "../protocol/tool.ts";
 import { type Access, denied } from "./access.ts";
 import type { Abortable, Delivery, Sending } from "./delivery.ts";
-import { type HostTool, type Listing, type MissingServer, splitName } from "./host-tool.ts";
-import type { HostListOptions } from "./list-cache.ts";
+import { type HostTool, type Listing, splitName } from "./host-tool.ts";
+import type { ServerSlots } from "./host-view.ts";
+import type { CallerListOptions } from "./list-cache.ts";
 import type { Results } from "./results.ts";
 import type { ServerSlot } from "./server-slot.ts";
+import { unknownServer, unknownTool, unlistedTool } from "./unknown-names.ts";
 
 interface ToolCallsOptions {
   readonly find: FindTool;
@@ -150,11 +152,25 @@ export interface Route {
   tool: HostTool | undefined;
   /** True once it is known that the tool runs only as a task. */
   isTask: boolean;
+  /** The same tool by way of other slots of its server. */
+  readonly others: WeakMap<ServerSlot, Route>;
+}
+
+/** The same tool, by way of another slot of its server. */
+export function routeBy(route: Route, slot: ServerSlot): Route {
+  if (slot === route.slot) return route;
+  const known = route.others.get(slot);
+  if (known !== undefined) return known;
+  const made = toRoute(slot, route.localName);
+  route.others.set(slot, made);
+  return made;
 }
 
 export interface Routes {
   /** Where a tool is, by `server:tool` or its alias in the lists at hand. Undefined when the name leads nowhere. */
   find(name: string): Route | undefined;
+  /** Remembers where a name leads that was found in lists, until something changes. */
+  keep(name: string, route: Route): void;
   /** The server. Throws `invalid-params` when there is none of the name. */
   slot(server: string): ServerSlot;
   /** The error of a server that is not there. */
@@ -163,28 +179,30 @@ export interface Routes {
   forget(): void;
 }
 
+/** A tool of a server, by what the server calls it. */
+export type ToolPlace = Pick<HostTool, "server" | "localName">;
+
 /** More than any host has: names that nobody has heard of are not kept for ever. */
 const maxRoutes = 20_000;
 
-export function createRoutes(slots: ReadonlyMap<string, ServerSlot>): Routes {
+/** `placeOf` says which tool a name is that of. Default: `server:tool`, or an alias in the lists at hand. */
+export function createRoutes(
+  slots: ServerSlots,
+  placeOf: (name: string) => ToolPlace | undefined = (name) => fullPlace(slots, name) ?? byAlias(slots, name),
+): Routes {
   let routes = new Map<string, Route>();
 
   const noServer = (server: string): McpError => unknownServer(server, [...slots.keys()]);
 
-  const byAlias = (alias: string): Route | undefined => {
-    for (const slot of slots.values()) {
-      const tool = slot.tools.last.find((listed) => listed.alias === alias);
-      if (tool !== undefined) return toRoute(slot, tool.localName);
-    }
-    return undefined;
+  const keep = (name: string, route: Route): void => {
+    if (routes.size >= maxRoutes) routes = new Map();
+    routes.set(name, route);
   };
 
-  /** An alias has no separator, so one look tells which of the two a name is. */
   const look = (name: string): Route | undefined => {
-    const parts = splitName(name);
-    if (parts === undefined) return byAlias(name);
-    const slot = slots.get(parts.server);
-    return slot && toRoute(slot, parts.name);
+    const place = placeOf(name);
+    const slot = place && slots.get(place.server);
+    return place && slot && toRoute(slot, place.localName);
   };
 
   return {
@@ -192,11 +210,10 @@ export function createRoutes(slots: ReadonlyMap<string, ServerSlot>): Routes {
       const known = routes.get(name);
       if (known !== undefined) return known;
       const found = look(name);
-      if (found === undefined) return undefined;
-      if (routes.size >= maxRoutes) routes = new Map();
-      routes.set(name, found);
+      if (found !== undefined) keep(name, found);
       return found;
     },
+    keep,
     slot(server) {
       const found = slots.get(server);
       if (found === undefined) throw noServer(server);
@@ -209,94 +226,58 @@ export function createRoutes(slots: ReadonlyMap<string, ServerSlot>): Routes {
   };
 }
 
+/** The tool that a full name is that of, where its server is there. */
+export function fullPlace(slots: ServerSlots, name: string): ToolPlace | undefined {
+  const parts = splitName(name);
+  return parts && slots.has(parts.server) ? { server: parts.server, localName: parts.name } : undefined;
+}
+
+/** The tool that has an alias. An alias has no separator, so a name with one is none. */
+export function byAlias(slots: ServerSlots, alias: string): ToolPlace | undefined {
+  if (splitName(alias) !== undefined) return undefined;
+  for (const { tools } of slots.values()) {
+    const tool = tools.last.find((listed) => listed.alias === alias);
+    if (tool !== undefined) return tool;
+  }
+  return undefined;
+}
+
 function toRoute(slot: ServerSlot, localName: string): Route {
-  return { slot, localName, isClear: false, tool: undefined, isTask: false };
+  return { slot, localName, isClear: false, tool: undefined, isTask: false, others: new WeakMap() };
 }
 
 /** Where a tool is, by its name or alias. Rejects with `invalid-params` when there is none; `data.reason` says why. */
-export type FindTool = (name: string, caller: Abortable) => Route | Promise<Route>;
+export type FindTool = (name: string, caller: ToolCaller) => Route | Promise<Route>;
 
-interface ToolFinderOptions {
-  readonly routes: Routes;
-  tools(options: HostListOptions): Promise<Listing<HostTool>>;
-  /** What tools are called by those who look for them. */
-  nameOf(tool: HostTool): string;
+export interface ToolCaller extends Abortable {
+  /** The call of the client that looks for the tool, if it is one. */
+  readonly origin?: CallOf | undefined;
+  /** True where only what the lists of the caller have will do. */
+  readonly onlyListed?: boolean | undefined;
 }
 
 /** Finds tools. An alias leads somewhere only when the lists are at hand: a caller may have got it from another process. */
-export function createToolFinder({ routes, tools, nameOf }: ToolFinderOptions): FindTool {
-  const findInLists = async (name: string, { signal }: Abortable): Promise<Route> => {
-    const listed = await tools({ signal });
+export function createToolFinder(
+  routes: Routes,
+  list: (options: CallerListOptions) => Promise<Listing<HostTool>>,
+): FindTool {
+  const findInLists = async (name: string, { signal, origin }: ToolCaller): Promise<Route> => {
+    const listed = await list({ signal, caller: origin });
     const tool = listed.find(({ alias }) => alias === name);
     const found = tool && routes.find(tool.name);
     if (found !== undefined) return found;
-    throw unknownTool(name, listed.map(nameOf), listed.missing);
+    throw unknownTool(
+      name,
+      listed.map((each) => each.name),
+      listed.missing,
+    );
   };
 
   return (name, caller) => {
+    if (caller.onlyListed === true) return findInLists(name, caller);
     const known = routes.find(name);
     if (known !== undefined) return known;
     const parts = splitName(name);
     return parts === undefined ? findInLists(name, caller) : Promise.reject(routes.noServer(parts.server));
   };
-}
-
-/** The error of a name that is none of a tool: says which there are, the nearest first. */
-function unknownTool(name: string, names: readonly string[], missing: readonly MissingServer[] = []): McpError {
-  return unknown("tool", name, names, missing);
-}
-
-/** The error of a name that is none of a prompt. */
-export function unknownPrompt(name: string, names: readonly string[], missing: readonly MissingServer[]): McpError {
-  return unknown("prompt", name, names, missing);
-}
-
-/** The error of a tool that its server does not list. */
-function unlistedTool(server: string, localName: string, tools: readonly HostTool[]): McpError {
-  const names = tools.map((tool) => tool.localName);
-  const message = `server ${server} lists no tool ${quoted(localName)}; ${whatThereIs("tool", localName, names)}`;
-  return wrong("unknown-tool", message, localName, names);
-}
-
-/** The error of a server that a host does not have. */
-function unknownServer(name: string, names: readonly string[]): McpError {
-  const message = `there is no server ${quoted(name)}; there are: ${some(names)}`;
-  return wrong("unknown-server", message, name, names);
-}
-
-function unknown(what: string, name: string, names: readonly string[], missing: readonly MissingServer[]): McpError {
-  const absent = missing.map(({ server }) => server);
-  const more = absent.length === 0 ? "" : `; servers that could not be asked: ${some(absent)}`;
-  const message = `unknown ${what} ${quoted(name)}; ${whatThereIs(what, name, names)}${more}`;
-  return wrong(`unknown-${what}`, message, name, names);
-}
-
-function whatThereIs(what: string, name: string, names: readonly string[]): string {
-  const near = nearestTo(name, names);
-  if (near.length > 0) return `did you mean ${near.join(" or ")}?`;
-  return `there are ${names.length} ${what}s: ${some(names)}`;
-}
-
-function wrong(reason: string, message: string, name: string, names: readonly string[]): McpError {
-  return new McpError("invalid-params", message, {
-    data: { reason, name: shortened(name), similar: nearestTo(name, names) },
-  });
-}
-
-const maxChars = 128;
-
-/** Names come from callers, and may be of any length. */
-function shortened(name: string): string {
-  return name.length > maxChars ? `${name.slice(0, maxChars)}…` : name;
-}
-
-function quoted(name: string): string {
-  return JSON.stringify(shortened(name));
-}
-
-const maxNames = 20;
-
-function some(names: readonly string[]): string {
-  if (names.length === 0) return "none";
-  return names.length > maxNames ? `${names.slice(0, maxNames).join(", ")}, …` : names.join(", ");
 }

@@ -88,8 +88,8 @@ interface Following {
   readonly call: Call<"tools/call">;
   /** What is stated to the server about who calls. */
   readonly peer: ClientInfo;
-  /** What brings the caller back to the task when it has answers. */
-  readonly state: string;
+  /** Makes what brings the caller back to the task when it has answers. */
+  toState(): Promise<string>;
 }
 
 const closed: Failure = { code: "connection-closed", message: "the connection is closed" };
@@ -105,7 +105,7 @@ const maxRounds = 10;
  * comes back. When the caller gives up, the task is cancelled.
  */
 export async function followForCaller(task: Task, following: Following): Promise<Outcome<"tools/call">> {
-  const { line, clock, call, state } = following;
+  const { line, clock, call } = following;
   let questions: Readonly<Record<string, Question>> = {};
   let isAsked = false;
   const abort = new LazyAbort();
@@ -133,7 +133,7 @@ export async function followForCaller(task: Task, following: Following): Promise
     });
     return { kind: "complete", result };
   } catch (error) {
-    if (isAsked) return { kind: "input-required", questions, state };
+    if (isAsked) return { kind: "input-required", questions, state: await following.toState() };
     if (abortReason(call) !== undefined) return { kind: "failed", failure: gaveUp };
     if (!(error instanceof McpError) || error.code === "connection-closed") throw error;
     return { kind: "failed", failure: toFailure(error) };

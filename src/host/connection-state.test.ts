@@ -157,6 +157,24 @@ describe("a server of a host", () => {
     );
   });
 
+  it("that needs its user to sign in is not tried again, neither by itself nor by who needs it", () => {
+    const unauthorized: Failure = { code: "unauthorized", message: "sign in" };
+    const waiting = following([
+      [0, wanted],
+      [1, { kind: "failed", reason: unauthorized }],
+    ]);
+    expect(waiting).toMatchObject({ kind: "needs-auth", reason: unauthorized });
+    for (const event of [wanted, due, opened, failed, ended, { kind: "unauthorized", reason } as const]) {
+      expect(following([[1_000_000, event]], waiting)).toBe(waiting);
+    }
+    expect(following([[2, { kind: "restart" }]], waiting)).toMatchObject({ kind: "connecting" });
+    const ready = following([
+      [0, wanted],
+      [1, opened],
+    ]);
+    expect(following([[2, { kind: "unauthorized", reason }]], ready)).toMatchObject({ kind: "needs-auth", reason });
+  });
+
   it("remembers no more failures than count, and waits no longer than the limit", () => {
     const event = fc.constantFrom<MemberEvent>(wanted, opened, failed, ended, due);
     fc.assert(

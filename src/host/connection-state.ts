@@ -17,6 +17,11 @@ export type ConnectionState =
       readonly isLooping: boolean;
       readonly failures: Failures;
     }
+  /**
+   * Its server takes no call without credentials that only a user can give. It is not tried again by itself: signing in,
+   * or a restart, does.
+   */
+  | { readonly kind: "needs-auth"; readonly reason: Failure; readonly failures: Failures }
   /** Never used: switched off, or its configuration has a problem. */
   | { readonly kind: "off"; readonly reason: Failure }
   | { readonly kind: "closed" };
@@ -34,6 +39,8 @@ export type MemberEvent =
   | { readonly kind: "opened" }
   | { readonly kind: "failed"; readonly reason: Failure }
   | { readonly kind: "ended"; readonly reason: Failure | undefined }
+  /** Somebody has to sign in first, or has signed out. */
+  | { readonly kind: "unauthorized"; readonly reason: Failure }
   /** The time to try again has come. */
   | { readonly kind: "due" }
   /** Nobody has used it for long enough. */
@@ -84,6 +91,8 @@ export function step(state: ConnectionState, event: MemberEvent, moment: Moment)
       return mayTry(state, moment) ? connecting(state.failures, moment) : state;
     case "due":
       return state.kind === "down" && mayTry(state, moment) ? connecting(state.failures, moment) : state;
+    case "unauthorized":
+      return state.kind === "needs-auth" ? state : needsAuth(event.reason);
     case "restart":
       return connecting(noFailures, moment);
     case "opened":
@@ -102,12 +111,17 @@ function connecting(failures: Failures, { now }: Moment): ConnectionState {
   return { kind: "connecting", since: now, failures };
 }
 
+function needsAuth(reason: Failure): ConnectionState {
+  return { kind: "needs-auth", reason, failures: noFailures };
+}
+
 function mayTry(state: ConnectionState, { now }: Moment): boolean {
   return state.kind === "idle" || (state.kind === "down" && now >= state.retryAt);
 }
 
 function afterAttempt({ failures }: In<"connecting">, event: On<"opened" | "failed">, moment: Moment): ConnectionState {
   if (event.kind === "opened") return { kind: "ready", since: moment.now, failures };
+  if (event.reason.code === "unauthorized") return needsAuth(event.reason);
   return toDown(event.reason, failures, moment);
 }
 

@@ -6,7 +6,6 @@ import { isSafeToRetry } from "../protocol/safe-to-retry.ts";
 import { type CallChanges, type CallOf, type Notify, type OutcomeOf, withCall } from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
 import { holding } from "../std/hold.ts";
-import { isUnavailable } from "./server-connection.ts";
 import type { ServerSlot } from "./server-slot.ts";
 
 /** What a caller can give up. Read the signal only when something has to wait: making one is dear. */
@@ -109,7 +108,8 @@ export function through<M extends Method>(
 ): Promise<OutcomeOf<M>> {
   const { revision } = line.connection;
   const peer = { ...(changes.peer ?? call.peer), revision };
-  return over(line, withCall(call, { ...changes, peer, http: undefined, notify: wantedOf(call) }));
+  const notify = wantedBy(call.logLevel, call.notify);
+  return over(line, withCall(call, { ...changes, peer, http: undefined, notify }));
 }
 
 /** Sends a call over a connection as it is. Rejects like {@link through}. */
@@ -119,19 +119,8 @@ export async function over<M extends Method>({ connection }: ClientConnection, c
   return outcome;
 }
 
-/** What clients of a host may know of a server that is gone: neither its command line nor what it wrote to stderr. */
-export function outward(server: string, error: unknown): unknown {
-  if (isUnavailable(error)) {
-    const data = { reason: "server-unavailable", server };
-    return new McpError("internal", `server ${server} is not available`, { data, cause: error });
-  }
-  if (!(error instanceof McpError) || error.code !== "connection-closed") return error;
-  const data = { reason: "connection-closed", server, safeToRetry: isSafeToRetry(error) };
-  return new McpError("connection-closed", `server ${server} was lost before it answered`, { data, cause: error });
-}
-
 /** Older servers log what they like: callers get what they asked for. */
-function wantedOf({ notify, logLevel }: CallOf): Notify {
+export function wantedBy(logLevel: LogLevel | undefined, notify: Notify): Notify {
   return (method, params) => {
     const isUnwanted = method === "notifications/message" && !isWantedLog(params.level, logLevel);
     return isUnwanted ? undefined : notify(method, params);

@@ -1,8 +1,14 @@
-import { toAlias } from "../bridge/alias.ts";
 import type { ClientConnection } from "../connect/create-connect.ts";
 import { asJson, type JsonObject } from "../json/json.ts";
 import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
-import type { DiscoverResult, Method, Params } from "../protocol/methods.ts";
+import {
+  type Cacheable,
+  type DiscoverResult,
+  isDescribed,
+  type Method,
+  type Params,
+  type Result,
+} from "../protocol/methods.ts";
 import type { Implementation, ServerCapabilities } from "../protocol/peer.ts";
 import { revisions } from "../protocol/revision.ts";
 import {
@@ -18,91 +24,131 @@ import { changeToNotification, honoured, isWanted } from "../protocol/subscripti
 import { tasksExtension } from "../protocol/task.ts";
 import type { CallToolResult } from "../protocol/tool.ts";
 import type { Clock } from "../std/clock.ts";
-import {
-  createToolFinder,
-  type FindTool,
-  type Route,
-  type Routes,
-  type ToolCall,
-  type ToolCalls,
-  unknownPrompt,
-} from "./calls.ts";
-import type { ChangeFeed } from "./change-feed.ts";
-import { type Delivery, outward, type Sending, through } from "./delivery.ts";
-import { type HostPrompt, type HostTool, type Listing, qualify, splitName } from "./host-tool.ts";
-import type { HostListOptions, Listings } from "./list-cache.ts";
+import { withListHints, withReadScope } from "./caching-hints.ts";
+import { type CallGuard, type GuardSubject, guardListings } from "./call-guard.ts";
+import { createCallSender } from "./call-sender.ts";
+import { changesFor } from "./caller-changes.ts";
+import type { CallerShares } from "./caller-shares.ts";
+import { type FindTool, type Route, routeBy, type ToolCall, type ToolCalls } from "./calls.ts";
+import type { ChangeFeed, ResourceRef } from "./change-feed.ts";
+import { createCollisionReport } from "./collision-report.ts";
+import { type Delivery, through } from "./delivery.ts";
+import { createGuardedTools } from "./guarded-tools.ts";
+import { type Handles, unknownTask } from "./handles.ts";
+import type { HostView, ServerSlots } from "./host-view.ts";
+import type { CallerListings } from "./list-cache.ts";
 import type { LockGate, Reference } from "./lock-check.ts";
-import { createResourceCalls, openFor } from "./resource-calls.ts";
+import type { Outward } from "./outward.ts";
+import type { OwnConnections } from "./own-connections.ts";
+import { createResourceCalls } from "./resource-calls.ts";
 import type { Results } from "./results.ts";
+import { createServedPrompts, type ServedPrompts } from "./served-prompts.ts";
+import { createServedTools, type ServedPage } from "./served-tools.ts";
 import { soon } from "./server-changes.ts";
-import type { ServerSlot } from "./server-slot.ts";
+import type { ListKind, ServerSlot } from "./server-slot.ts";
+import type { HostEvent } from "./status.ts";
 import { createTaskCalls, type TaskCalls, type TaskMethod } from "./task-calls.ts";
 
-interface HostServiceOptions extends Omit<ServerProxyOptions, "find" | "prompts"> {
-  readonly listings: Listings;
+export interface HostServiceOptions extends Omit<ServerProxyOptions, "find" | "findPrompt"> {
+  readonly listings: CallerListings;
   readonly changes: ChangeFeed;
   readonly info: Implementation;
   readonly gate: LockGate;
+  readonly view: HostView;
+  /** How many entries a page of a list has at most. */
+  readonly pageSize: number;
 }
 
-type Handlers = { readonly [M in Method]?: (call: Call<M>) => Promise<Outcome<M>> };
+/** A host as a server. */
+export interface HostService {
+  readonly service: Service;
+  /** Forgets where names lead: something has changed. */
+  forget(): void;
+}
+
+/** Undefined for what a host does not answer. */
+type Handlers = { readonly [M in Method]: ((call: Call<M>) => Promise<Outcome<M>>) | undefined };
 
 /**
- * A host as a server: its tools and prompts have their aliases for names, its
- * resources their own URIs. Calls are handed on as they are, so that questions
- * of modern servers reach whoever calls; older servers ask the host.
+ * A host as a server, or the part of it that is in a view: tools and prompts have the names of the view, resources their own
+ * URIs. Calls are handed on as they are, so that questions of modern servers reach the caller; older servers ask the host.
  */
-export function createHostService(options: HostServiceOptions): Service {
-  const { slots, routes, listings, info, gate, results } = options;
-  const find = createToolFinder({ routes, tools: listings.listTools, nameOf: ({ alias }) => alias });
-  const proxy = createServerProxy({ ...options, find, prompts: listings.listPrompts });
-  const resources = createResourceCalls({ slots, listings, pass: proxy.to });
+export function createHostService(given: HostServiceOptions): HostService {
+  const { results, tell, view, guard } = given;
+  const options = { ...given, listings: guardListings(given.listings, guard) };
+  const onCollisions = createCollisionReport(view.name, tell);
+  const tools = createServedTools({ ...options, onCollisions });
+  const prompts = createServedPrompts({ ...options, onCollisions });
+  const proxy = createServerProxy({ ...options, find: tools.find, findPrompt: prompts.find });
+  const resources = createResourceCalls({ ...options, uiOwners: tools.uiOwners, pass: proxy.to });
+
+  const toOutcome = async <P extends Cacheable>(call: CallOf, kind: ListKind, { page, listing }: ServedPage<P>) => {
+    const result = await withListHints(page, { kind, call, listing }, options);
+    return { kind: "complete", result } as const;
+  };
 
   const handlers: Handlers = {
-    "server/discover": async () => ({ kind: "complete", result: describe(slots, info, gate) }),
-    "tools/list": async ({ signal }) => {
-      const tools = await listings.listTools({ signal });
-      return { kind: "complete", result: { tools: tools.map(toPlain) } };
-    },
+    "server/discover": async (call) => ({ kind: "complete", result: describe(options, call) }),
+    "tools/list": async (call) => toOutcome(call, "tools", await tools.list(call)),
     "tools/call": proxy.tool,
-    "prompts/list": async ({ signal }) => {
-      const prompts = await listings.listPrompts({ signal });
-      const placed = prompts.map(({ server, ...prompt }) => ({ ...prompt, name: promptName(server, prompt.name) }));
-      return { kind: "complete", result: { prompts: placed } };
-    },
+    "prompts/list": async (call) => toOutcome(call, "prompts", await prompts.list(call)),
     "prompts/get": proxy.prompt,
-    "resources/list": async ({ signal }) => ({
-      kind: "complete",
-      result: { resources: await resources.list(signal) },
-    }),
-    "resources/templates/list": async ({ signal }) => ({
-      kind: "complete",
-      result: { resourceTemplates: await resources.templates(signal) },
-    }),
+    "resources/list": async (call) => toOutcome(call, "resources", await resources.list(call)),
+    "resources/templates/list": async (call) => toOutcome(call, "resourceTemplates", await resources.templates(call)),
     "resources/read": async (call) => {
       const page = results?.read(call.params.uri, call.peer.auth?.principal);
-      return page === undefined ? resources.read(call) : { kind: "complete", result: page };
+      if (page !== undefined) return { kind: "complete", result: page };
+      const outcome = await resources.read(call);
+      return outcome.kind === "complete" ? { ...outcome, result: withReadScope(outcome.result, call) } : outcome;
     },
     "completion/complete": (call) =>
       call.params.ref.type === "ref/prompt" ? proxy.completePrompt(call) : resources.complete(call),
-    "subscriptions/listen": (call) => listen(call, options, resources.owners),
+    "subscriptions/listen": (call) => listen(call, options, resources.ownerOf),
     "tasks/get": proxy.task,
     "tasks/update": proxy.task,
     "tasks/cancel": proxy.task,
     "tasks/result": proxy.task,
+    "tasks/list": undefined,
+    notification: undefined,
+  };
+
+  /** A method that nobody here knows is for the server of a view that has no other. */
+  const passUnknown = (call: CallOf): Promise<Outcome> => {
+    const slot = view.only === undefined ? undefined : options.slots.get(view.only);
+    if (slot === undefined || guard?.seesServer(call, slot.name) === false) return refuse(unknownMethod(call.method));
+    if (guard?.mode === "enforce") return refuse(unjudged(call.method));
+    return proxy.to(slot, call, call.params);
   };
 
   const service = async (call: Call): Promise<Outcome> => {
-    const handle = handlers[call.method] as ((call: Call) => Promise<Outcome>) | undefined;
-    if (handle === undefined) return failed({ code: "method-not-found", message: `unknown method ${call.method}` });
+    const handle = handlerOf(handlers, call.method) ?? (isDescribed(call.method) ? undefined : passUnknown);
+    if (handle === undefined) return failed(unknownMethod(call.method));
     try {
       return await handle(call);
     } catch (error) {
-      if (error instanceof McpError) return failed(toFailure(error));
-      return failed({ code: "internal", message: `${call.method} failed` });
+      const isTold = error instanceof McpError;
+      const failure: Failure = isTold ? toFailure(error) : { code: "internal", message: `${call.method} failed` };
+      return { kind: "failed", failure, cause: error };
     }
   };
-  return service as Service;
+  return { service: service as Service, forget: tools.forget };
+}
+
+function handlerOf(handlers: Handlers, method: Method): ((call: Call) => Promise<Outcome>) | undefined {
+  return Object.hasOwn(handlers, method) ? (handlers[method] as (call: Call) => Promise<Outcome>) : undefined;
+}
+
+async function refuse(failure: Failure): Promise<Outcome> {
+  return failed(failure);
+}
+
+function unknownMethod(method: string): Failure {
+  return { code: "method-not-found", message: `unknown method ${method}` };
+}
+
+function unjudged(method: string): Failure {
+  const message = `${method} must not be called: it is not a method of the protocol, and rules cannot judge it`;
+  return { code: "denied", message, data: { by: "policy", rule: "methods of the protocol only" } };
 }
 
 /** All that a host may have. Which of its servers has what may change at any time. */
@@ -116,45 +162,67 @@ const capabilities: ServerCapabilities = {
 };
 
 /** Says what the servers that are connected tell models: nobody is waited for. */
-function describe(slots: ReadonlyMap<string, ServerSlot>, serverInfo: Implementation, gate: LockGate): DiscoverResult {
-  const texts = [...slots.values()].flatMap(({ name, member }) => {
-    const text = gate.instructions(name, member.line?.client.server.instructions);
-    return text === undefined ? [] : [`# ${name}\n\n${text}`];
-  });
+function describe({ slots: all, info, gate, view, guard }: HostServiceOptions, caller: CallOf): DiscoverResult {
+  const slots = [...all.values()].filter(({ name }) => guard?.seesServer(caller, name) !== false);
+  const serverInfo = view.name === "" ? info : { ...info, name: `${info.name}/${view.name}` };
+  const own = view.only === undefined ? undefined : slots[0]?.member.line?.client.server.capabilities;
+  const instructions = view.instructions ?? instructionsOf(slots, gate, view);
   return {
     supportedVersions: [...revisions].reverse(),
-    capabilities,
-    ...(texts.length > 0 && { instructions: texts.join("\n\n") }),
+    capabilities: own === undefined ? capabilities : withExtensionsOf(own),
+    ...(instructions !== "" && { instructions }),
     serverInfo,
   };
 }
 
-function toPlain({
-  server: _,
-  localName: __,
-  alias,
-  ...tool
-}: HostTool): Omit<HostTool, "server" | "localName" | "alias"> {
-  return { ...tool, name: alias };
+/** What a view of a single server has, with the extensions of that server. */
+function withExtensionsOf({ extensions, experimental }: ServerCapabilities): ServerCapabilities {
+  return {
+    ...capabilities,
+    extensions: { ...extensions, ...capabilities.extensions },
+    ...(experimental && { experimental }),
+  };
 }
 
-/** Tells of changes until the call ends. */
+function instructionsOf(slots: readonly ServerSlot[], gate: LockGate, { only }: HostView): string {
+  const texts = slots.flatMap(({ name, member }) => {
+    const text = gate.instructions(name, member.line?.client.server.instructions);
+    if (text === undefined) return [];
+    return name === only ? [text] : [`# ${name}\n\n${text}`];
+  });
+  return texts.join("\n\n");
+}
+
+/** Tells of changes until the call ends. A resource is told of by the URI that the client has asked for. */
 async function listen(
   call: Call<"subscriptions/listen">,
-  { changes, clock }: Pick<HostServiceOptions, "changes" | "clock">,
-  ownersOf: (uris: readonly string[]) => Promise<readonly { readonly server: string; readonly uri: string }[]>,
+  options: Pick<HostServiceOptions, "changes" | "clock" | "slots" | "own" | "guard">,
+  ownerOf: (uri: string, caller: CallOf) => Promise<ResourceRef | undefined>,
 ): Promise<Outcome<"subscriptions/listen">> {
   const filter = honoured(call.params.notifications, capabilities);
   const over = new AbortController();
   onAbort(call, () => over.abort());
-  const resources = await ownersOf(filter.resourceSubscriptions ?? []);
-  const feed = changes({ resources, signal: over.signal });
+  const names = new Map<string, string>();
+  const refs = await Promise.all(
+    (filter.resourceSubscriptions ?? []).map(async (uri) => {
+      const ref = await ownerOf(uri, call);
+      const subject = ref && ({ kind: "resource", server: ref.server, name: ref.uri } as const);
+      if (subject !== undefined && options.guard?.sees(call, subject) === false) return undefined;
+      if (ref !== undefined) names.set(`${ref.server} ${ref.uri}`, uri);
+      return ref;
+    }),
+  );
+  const resources = refs.filter((ref) => ref !== undefined);
+  const feed = await changesFor(call, { resources, signal: over.signal }, options);
   // One silent server does not keep others from being heard: whatever is confirmed late counts as changed then.
-  await soon(feed.ready, clock);
+  await soon(feed.ready, options.clock);
   call.notify("notifications/subscriptions/acknowledged", { notifications: asJson(filter) });
-  for await (const { server: _, ...change } of feed) {
-    if (!isWanted(change, filter)) continue;
-    const [method, params] = changeToNotification(change);
+  for await (const { server, ...change } of feed) {
+    if (!options.slots.has(server)) continue;
+    const told =
+      change.kind === "resource" ? { ...change, uri: names.get(`${server} ${change.uri}`) ?? change.uri } : change;
+    if (!isWanted(told, filter)) continue;
+    const [method, params] = changeToNotification(told);
     await call.notify(method, params);
   }
   return { kind: "complete", result: {} };
@@ -171,65 +239,92 @@ interface ServerProxy {
   tool(call: Call<"tools/call">): Promise<Outcome<"tools/call">>;
   prompt(call: Call<"prompts/get">): Promise<Outcome<"prompts/get">>;
   completePrompt(call: Call<"completion/complete">): Promise<Outcome<"completion/complete">>;
-  /** Tasks have the name of their server before their id. */
+  /** The id of a task is the one that the host gave to this caller. */
   task<M extends TaskMethod>(call: CallOf<M>): Promise<OutcomeOf<M>>;
 }
 
 interface ServerProxyOptions {
-  readonly slots: ReadonlyMap<string, ServerSlot>;
-  readonly routes: Routes;
+  readonly slots: ServerSlots;
   readonly find: FindTool;
+  readonly findPrompt: ServedPrompts["find"];
   readonly toolCalls: ToolCalls;
   readonly delivery: Delivery;
   /** Cuts what is too large; absent where nothing is. */
   readonly results: Results | undefined;
   readonly gate: LockGate;
   readonly clock: Clock;
-  prompts(options: HostListOptions): Promise<Listing<HostPrompt>>;
+  readonly handles: Handles;
+  readonly outward: Outward;
+  readonly callers: CallerShares;
+  /** Connections that callers have of their own, if they may have any. */
+  readonly own: OwnConnections | undefined;
+  /** Judges what callers may do, if anybody does. */
+  readonly guard: CallGuard | undefined;
+  tell(event: HostEvent): void;
 }
 
 function createServerProxy(options: ServerProxyOptions): ServerProxy {
-  const { slots, routes, find, toolCalls, delivery, results, gate, prompts, clock } = options;
-  const tasks = createTaskCalls(clock);
+  const { slots, findPrompt, toolCalls, results, clock, handles, outward, callers, own } = options;
+  const tools = createGuardedTools(options);
+  const tasks = createTaskCalls(clock, handles, callers);
 
-  const deliver = <R>(
-    slot: ServerSlot,
-    call: CallOf,
-    reference: Reference | undefined,
-    send: (line: ClientConnection) => Promise<R>,
-  ) => {
-    const sending: Sending<R> = {
-      slot,
-      get signal() {
-        return signalOf(call);
-      },
-      open: () => openFor(slot, reference, gate, sending),
-      over: send,
-      isRepeatable: () => true,
+  const { deliver, inShare, shown } = createCallSender(options);
+  const by: OwnConnections["run"] = own === undefined ? (slot, call, send) => send(slot, call) : own.run;
+
+  const to: ServerProxy["to"] = async <M extends Method>(shared: ServerSlot, call: CallOf<M>, params: Params<M>) => {
+    const send = async (slot: ServerSlot, sent: CallOf<M>): Promise<OutcomeOf<M>> => {
+      const earlier = await handles.openContinuation(sent, slot.name);
+      const state = earlier?.kind === "state" ? earlier.state : undefined;
+      return deliver(slot, sent, referenceOf(sent.method, params), async (line) => {
+        const outcome = await through(line, sent, { params, state });
+        return handles.sealOutcome(sent, slot.name, outcome);
+      });
     };
-    return delivery.send(sending).catch((error: unknown) => {
-      throw outward(slot.name, error);
-    });
+    return tools.pass(subjectOf(shared.name, call.method, params), call, (passed) =>
+      inShare(shared, passed, { isTask: false, send: () => by(shared, passed, send) }),
+    );
   };
 
-  const to: ServerProxy["to"] = (slot, call, params) =>
-    deliver(slot, call, referenceOf(call.method, params), (line) => through(line, call, { params }));
+  const task = async <M extends TaskMethod>(call: CallOf<M>): Promise<OutcomeOf<M>> => {
+    const ref = await handles.openTask(call, call.params.taskId);
+    const slot = slots.get(ref.server);
+    if (slot === undefined) throw unknownTask(call.params.taskId);
+    const params = { ...call.params, taskId: ref.taskId };
+    const outcome = await tools.pass(tools.subjectOfTask(slot, ref, call), call, (passed) =>
+      shown(
+        slot,
+        passed,
+        by(slot, passed, (via, sent) => deliver(via, sent, undefined, (line) => tasks.about(line, sent, params))),
+      ),
+    );
+    callers.of(slot).remainders.hear(call.params.taskId, outcome);
+    if (outcome.kind !== "complete") return outcome;
+    return { kind: "complete", result: taskResult(ref.server, call, outcome.result) };
+  };
 
-  const fitted = (tool: string, result: CallToolResult, { peer }: CallOf): CallToolResult =>
-    results === undefined ? result : results.fit(tool, result, { principal: peer.auth?.principal });
+  const taskResult = <M extends TaskMethod>(server: string, call: CallOf<M>, result: Result<M>): Result<M> => {
+    if (isTask(result)) {
+      const whole = "result" in result ? { result: fitted("task", result.result as CallToolResult, call) } : {};
+      const why = "failure" in result ? { failure: outward.failure(server, call, result.failure as Failure) } : {};
+      return { ...result, ...whole, ...why, taskId: call.params.taskId };
+    }
+    return isToolResult(result) ? fitted("task", result, call) : result;
+  };
 
-  const findPrompt = async (
-    name: string,
-    call: Call,
-  ): Promise<{ readonly slot: ServerSlot; readonly name: string }> => {
-    const parts = splitName(name);
-    const direct = parts && slots.get(parts.server);
-    if (parts !== undefined && direct !== undefined) return { slot: direct, name: parts.name };
-    const listed = await prompts({ signal: signalOf(call) });
-    const found = listed.find((prompt) => promptName(prompt.server, prompt.name) === name);
-    if (found !== undefined) return { slot: routes.slot(found.server), name: found.name };
-    const names = listed.map((prompt) => promptName(prompt.server, prompt.name));
-    throw unknownPrompt(name, names, listed.missing);
+  const fitted = (tool: string, given: CallToolResult, call: CallOf): CallToolResult => {
+    const result = outward.result(call, given);
+    return results === undefined ? result : results.fit(tool, result, { principal: call.peer.auth?.principal });
+  };
+
+  const sendTool = (route: Route, call: Call<"tools/call">, handed: HandedCall): Promise<OutcomeOf<"tools/call">> => {
+    const sendOwn: Parameters<typeof by<"tools/call">>[2] = (slot, sent) =>
+      toolCalls.run(routeBy(route, slot), sent === call ? handed : new HandedCall(sent as Call<"tools/call">, tasks));
+    return inShare<"tools/call">(route.slot, call, {
+      get isTask() {
+        return route.isTask;
+      },
+      send: () => by(route.slot, call, sendOwn),
+    });
   };
 
   return {
@@ -237,11 +332,11 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
     async tool(call) {
       const { name } = call.params;
       const handed = new HandedCall(call, tasks);
-      const found = find(name, handed);
+      const found = tools.find(name, handed);
       const route = found instanceof Promise ? await found : found;
-      const outcome = await toolCalls.run(route, handed).catch((error: unknown) => {
-        throw outward(route.slot.name, error);
-      });
+      const outcome = await tools.pass<"tools/call">(tools.subjectOf(route, call), call, (passed) =>
+        sendTool(route, passed, passed === call ? handed : new HandedCall(passed, tasks)),
+      );
       if (outcome.kind !== "complete") return outcome;
       return { kind: "complete", result: fitted(route.localName, outcome.result, call) };
     },
@@ -255,22 +350,7 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
       const { slot, name } = await findPrompt(ref.name, call);
       return to(slot, call, { ...call.params, ref: { ...ref, name } });
     },
-    async task<M extends TaskMethod>(call: CallOf<M>): Promise<OutcomeOf<M>> {
-      const parts = splitName(call.params.taskId);
-      const slot = parts && slots.get(parts.server);
-      if (parts === undefined || slot === undefined) {
-        throw new McpError("invalid-params", `unknown task ${JSON.stringify(call.params.taskId)}`);
-      }
-      const params = { ...call.params, taskId: parts.name };
-      const outcome = await deliver(slot, call, undefined, (line) => tasks.about(line, call, params));
-      if (outcome.kind !== "complete") return outcome;
-      const { result } = outcome;
-      if (isTask(result)) {
-        const whole = "result" in result ? { result: fitted("task", result.result as CallToolResult, call) } : {};
-        return { kind: "complete", result: { ...result, ...whole, taskId: call.params.taskId } };
-      }
-      return { kind: "complete", result: isToolResult(result) ? fitted("task", result, call) : result };
-    },
+    task,
   };
 }
 
@@ -292,6 +372,10 @@ class HandedCall implements ToolCall<Outcome<"tools/call">> {
     return signalOf(this.#call);
   }
 
+  get origin(): CallOf {
+    return this.#call;
+  }
+
   over(line: ClientConnection, route: Route): Promise<Outcome<"tools/call">> {
     return this.#tasks.call(route, line, this.#call);
   }
@@ -311,9 +395,19 @@ function referenceOf(method: Method, params: object): Reference | undefined {
   }
 }
 
-/** What a prompt is called where only one name counts. */
-function promptName(server: string, name: string): string {
-  return toAlias(qualify(server, name));
+/** What a guard judges a call by, where that is neither a tool nor a task. */
+function subjectOf(server: string, method: Method, params: object): GuardSubject | undefined {
+  const reference = referenceOf(method, params);
+  switch (reference?.type) {
+    case undefined:
+      return undefined;
+    case "ref/prompt":
+      return { kind: "prompt", server, name: reference.name };
+    case "read":
+      return { kind: "resource", server, name: reference.uri };
+    case "ref/resource":
+      return { kind: "template", server, name: reference.uri };
+  }
 }
 
 function isTask<T extends object>(result: T): result is T & { readonly taskId: string } {

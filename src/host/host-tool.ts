@@ -2,6 +2,7 @@ import type { Resource, ResourceTemplate } from "../protocol/content.ts";
 import { type Failure, McpError } from "../protocol/errors.ts";
 import type { Prompt } from "../protocol/prompt.ts";
 import type { Tool } from "../protocol/tool.ts";
+import { findHiddenText, type HiddenText } from "../std/hidden-text.ts";
 
 /** A tool of one of the servers of a host. Its `name` is `server:tool`: give a list of them to a bridge as it is. */
 export interface HostTool extends Tool {
@@ -10,6 +11,8 @@ export interface HostTool extends Tool {
   readonly localName: string;
   /** For providers that take no other characters: `[A-Za-z0-9_-]`, at most 64. `callTool` takes it as well. */
   readonly alias: string;
+  /** What of it has characters that do not show, if anything has. Show it to who approves the tool. */
+  readonly hiddenText?: readonly HiddenText[];
 }
 
 const originals = new WeakMap<HostTool, Tool>();
@@ -17,27 +20,45 @@ const originals = new WeakMap<HostTool, Tool>();
 /** Gives a tool its place in a host. */
 export function toHostTool(server: string, tool: Tool, aliasOf: (server: string, tool: string) => string): HostTool {
   const { name } = tool;
-  const placed = { ...tool, name: qualify(server, name), server, localName: name, alias: aliasOf(server, name) };
+  const place = { name: qualify(server, name), server, localName: name, alias: aliasOf(server, name) };
+  const placed: HostTool = { ...tool, ...place, ...hiddenTextIn(tool) };
   originals.set(placed, tool);
   return placed;
 }
 
 /** The tool as its server lists it. */
 export function originalOf(tool: HostTool): Tool {
-  const { server: _, localName, alias: __, ...rest } = tool;
+  const { server: _, localName, alias: __, hiddenText: ___, ...rest } = tool;
   return originals.get(tool) ?? { ...rest, name: localName };
 }
 
-export interface HostResource extends Resource {
+/** What a host adds to what a server lists besides tools. */
+interface Placed {
   readonly server: string;
+  /** What of it has characters that do not show, if anything has. */
+  readonly hiddenText?: readonly HiddenText[];
 }
 
-export interface HostResourceTemplate extends ResourceTemplate {
-  readonly server: string;
+export interface HostResource extends Resource, Placed {}
+
+export interface HostResourceTemplate extends ResourceTemplate, Placed {}
+
+export interface HostPrompt extends Prompt, Placed {}
+
+/** Gives something that a server lists its place in a host. */
+export function toPlaced<T extends object>(server: string, item: T): T & Placed {
+  return { ...item, server, ...hiddenTextIn(item) };
 }
 
-export interface HostPrompt extends Prompt {
-  readonly server: string;
+/** The item as its server lists it. */
+export function withoutPlace<T extends object>(item: T & Partial<Placed>): Omit<T, keyof Placed> {
+  const { server: _, hiddenText: __, ...rest } = item;
+  return rest;
+}
+
+function hiddenTextIn(item: object): { readonly hiddenText?: readonly HiddenText[] } {
+  const hiddenText = findHiddenText(item);
+  return hiddenText.length === 0 ? {} : { hiddenText };
 }
 
 /** A server that is missing from a list, and why. */
@@ -56,6 +77,27 @@ export interface Listing<T> extends ReadonlyArray<T> {
 
 export function toListing<T>(items: readonly T[], missing: readonly MissingServer[]): Listing<T> {
   return Object.defineProperty([...items], "missing", { value: missing }) as unknown as Listing<T>;
+}
+
+/** A tool that is there, and cannot be called. */
+export interface WithheldTool {
+  readonly server: string;
+  /** `server:tool`. */
+  readonly name: string;
+  /** What withholds it: a rule of the policy, the lock, or the tool filter of its server. */
+  readonly by: "policy" | "lock" | "filter";
+  /** The rule, for people. */
+  readonly reason: string;
+}
+
+/** The tools of all servers that may be called. */
+export interface ToolListing extends Listing<HostTool> {
+  /** Tools that are there, and cannot be called. */
+  readonly withheld: readonly WithheldTool[];
+}
+
+export function toToolListing(listing: Listing<HostTool>, withheld: readonly WithheldTool[]): ToolListing {
+  return Object.defineProperty(listing, "withheld", { value: withheld }) as ToolListing;
 }
 
 /** Stands between the name of a server and that of its tool. */

@@ -1,7 +1,7 @@
-import type { ToolCallOptions } from "../client/call-options.ts";
 import type { Client } from "../client/client.ts";
+import { type CallTool, createTools, type ToolFunctions } from "../client/typed-tools.ts";
 import type { Dial } from "../connect/create-connect.ts";
-import type { JsonObject } from "../json/json.ts";
+import { asJson } from "../json/json.ts";
 import type { Lock, ServerSurface } from "../lock/lock.ts";
 import { McpError } from "../protocol/errors.ts";
 import type { Root } from "../protocol/input.ts";
@@ -10,25 +10,33 @@ import type { OptionNames } from "../protocol/option-names.ts";
 import { ownInfo } from "../protocol/own-info.ts";
 import type { Implementation } from "../protocol/peer.ts";
 import type { CallOf, OutcomeOf } from "../protocol/service.ts";
-import type { CallToolResult } from "../protocol/tool.ts";
+import type { Telemetry } from "../protocol/telemetry.ts";
+import type { ToolTypes } from "../protocol/tool.ts";
 import { createBroadcast } from "../std/broadcast.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { defined, type OrUndefined } from "../std/defined.ts";
 import { createGate } from "../std/gate.ts";
 import { holding } from "../std/hold.ts";
 import { type ApprovalRequest, createAccess, type Policy } from "./access.ts";
+import type { CallGuard } from "./call-guard.ts";
 import { createRoutes, createToolCalls, createToolFinder } from "./calls.ts";
 import { type ChangesOptions, createChangeFeed, type HostChanges } from "./change-feed.ts";
 import { type RestartOptions, standardRules } from "./connection-state.ts";
 import { createDelivery } from "./delivery.ts";
-import { createHostService } from "./host-service.ts";
+import { createHandles } from "./handles.ts";
+import type { HostBudgets } from "./host-budgets.ts";
+import { createHostServices, type ViewParts } from "./host-services.ts";
+import type { ServerSlots } from "./host-view.ts";
 import type { HostQuestionHandlers } from "./input-handlers.ts";
-import { createListings, createListWait, type Listings } from "./list-cache.ts";
-import { createLockGate, type Locate, revisionIn, surfaceOf, toolsIn } from "./lock-check.ts";
+import { type CallerListings, createListings, createListWait, type Listings } from "./list-cache.ts";
+import { createLockGate, type Locate, type LockGate, revisionIn, surfaceOf, toolsIn } from "./lock-check.ts";
+import { createOutward } from "./outward.ts";
+import type { CreateOwnSlot, OwnConnections } from "./own-connections.ts";
 import { createItemCalls, type ItemCalls } from "./resource-calls.ts";
 import { createResults, type ResultLimits } from "./results.ts";
 import { createServerRegistry } from "./server-registry.ts";
 import { type ServerSlot, trustOf } from "./server-slot.ts";
+import { createSignIns } from "./sign-in.ts";
 import type { HostConnectOptions, ServerSpec } from "./spec.ts";
 import type { HostEvent, ServerStatus } from "./status.ts";
 
@@ -41,19 +49,33 @@ import type { HostEvent, ServerStatus } from "./status.ts";
  * its servers is supervised; those that fail are reported, and the others go on.
  * Every method rejects with an `McpError`.
  */
-export interface Host extends Management {
+export interface Host<T extends ToolTypes = ToolTypes> extends Management<T> {
   <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>>;
 }
 
 /** What a host can do besides being a service. */
-interface Management extends Listings, ItemCalls, AsyncDisposable {
+interface Management<T extends ToolTypes> extends Listings, ItemCalls, AsyncDisposable {
+  /** What the host says of itself. A store that it shares with others keeps what belongs to this name apart. */
+  readonly info: Implementation;
   /** How all servers stand, in the order they were given in. */
   servers(): readonly ServerStatus[];
-  /** Resolves when no server is being connected to: each is ready, idle, or failed. */
+  /**
+   * Signs in to a server, and connects to it. This is what opens a page where a user signs in: without it, a server that
+   * wants that is `needs-auth`. Rejects when nobody has signed in, or the server cannot be reached.
+   */
+  signIn(server: string): Promise<void>;
+  /** Forgets the tokens of a server, after giving them back, and lets go of it: it is `needs-auth` then. */
+  signOut(server: string): Promise<void>;
+  /** Resolves when no server is being connected to: each is ready, idle, failed, or wants somebody to sign in. */
   settled(signal?: AbortSignal): Promise<readonly ServerStatus[]>;
 
-  /** Calls a tool by `server:tool` or its alias. A server that is not connected is connected to. */
-  callTool(name: string, args?: JsonObject, options?: ToolCallOptions): Promise<CallToolResult>;
+  /**
+   * Calls a tool by `server:tool` or its alias. A server that is not connected is connected to. With generated types,
+   * `openHost<HostTools>`, only the names and arguments that they know are taken.
+   */
+  readonly callTool: CallTool<T>;
+  /** The tools as functions that return values, by their full names: `await host.tools["shop:buy"]({ sku })`. */
+  readonly tools: ToolFunctions<T>;
   /** The client of one server, connected if need be. It is gone when the connection is: ask again. */
   client(server: string, signal?: AbortSignal): Promise<Client>;
 
@@ -81,19 +103,38 @@ interface Management extends Listings, ItemCalls, AsyncDisposable {
 }
 
 /** Where a host gets its connections. */
-interface HostParts {
+export interface HostParts {
   readonly dial: Dial;
   /** Finds what commands start, where programs can be started: a lock wants to know. */
   readonly locate?: Locate;
+  /** Gives callers of the host connections of their own, where they need some. */
+  own?(create: CreateOwnSlot): OwnConnections;
+  /** Makes services of parts of the host. */
+  views?(parts: ViewParts): void;
+  /** How many entries a page of a list has at most that the host serves. Default 1,000. */
+  readonly pageSize?: number;
+  /** Makes of a server what the host has in its place. The same server gives the same one. */
+  shape?(name: string, spec: ServerSpec): ServerSpec;
+  /** Judges what callers of the host may see and do. */
+  readonly guard?: CallGuard | undefined;
   /** Runs when the host is closed. */
-  onClose?(): void;
+  onClose?(): void | Promise<void>;
 }
 
-export function createHost(
+export function createHost<T extends ToolTypes = ToolTypes>(
   specs: Readonly<Record<string, ServerSpec>>,
   options: HostOptions,
-  { dial, locate = async () => ({}), onClose }: HostParts,
-): Host {
+  {
+    dial,
+    locate = async () => ({}),
+    own: createOwn,
+    views: createViews,
+    pageSize = 1_000,
+    shape,
+    guard,
+    onClose,
+  }: HostParts,
+): Host<T> {
   const { clock = systemClock, connect = "eager", maxConnecting = 8, maxRetries: retries = 1 } = options;
   const info = options.info ? defined(options.info) : ownInfo;
   const events = createBroadcast<HostEvent>({ maxUnread, overrun, clock });
@@ -110,76 +151,91 @@ export function createHost(
       gate: createGate({ maxRunning: maxConnecting, maxWaiting: Number.POSITIVE_INFINITY }),
       rules: { ...standardRules, ...defined(options.restart ?? {}) },
       connect,
-      idleTimeoutMs: options.idleTimeoutMs ?? 0,
-      pingIntervalMs: options.pingIntervalMs ?? 60_000,
-      listTtlMs: options.listTtlMs ?? 60_000,
-      options: { info, ...defined(options.connectOptions ?? {}) },
+      ...timesOf(options),
+      options: { info, ...defined({ telemetry: options.telemetry, ...options.connectOptions }) },
       objection: gate.objection,
       revisionHint: (server) => revisionIn(lock, server),
       questions: () => ({ ...options, ...(roots && { roots }) }),
     },
+    shape,
     tell: events.tell,
-    onTurn: () => routes.forget(),
+    onTurn: () => services.forget(),
   });
-  const { slots } = registry;
+  const { slots, add, ownSlot, close: closeServers, ...supervision } = registry;
+  const own = createOwn?.(ownSlot);
   const routes = createRoutes(slots);
   const access = createAccess({ policy: options.policy, onApprove: options.onApprove, lock: () => lock });
+  const outward = createOutward((masked) => events.tell({ kind: "failed", ...masked }));
+  const handles = createHandles({ stateKeys: options.stateKeys, now: Date.now });
   const results = options.resultLimits === false ? undefined : createResults(options.resultLimits ?? {}, clock);
   const delivery = createDelivery({ retries, clock });
-  const listings = createListings({
-    slots,
-    access,
-    gate,
-    kept: ({ name }) => toolsIn(lock, name),
-    onDenied: ({ server, name: tool }, by) => events.tell({ kind: "denied", server, tool, by }),
-    wait: createListWait(clock, options.listTimeoutMs ?? 5_000),
-  });
-  const find = createToolFinder({ routes, tools: listings.listTools, nameOf: ({ name }) => name });
+  const listingsOf = (some: ServerSlots): CallerListings =>
+    createListings({
+      slots: some,
+      access,
+      gate,
+      kept: ({ name }) => toolsIn(lock, name),
+      onDenied: ({ server, name: tool }, by) => events.tell({ kind: "denied", server, tool, by }),
+      wait: createListWait(clock, options.listTimeoutMs ?? 5_000),
+      own,
+    });
+  const listings = listingsOf(slots);
+  const find = createToolFinder(routes, listings.listTools);
   const toolCalls = createToolCalls({ find, access, delivery, results });
   const changes = createChangeFeed({ events, slots, slot: routes.slot });
 
   const close = async (): Promise<void> => {
-    onClose?.();
-    await holding(clock, registry.close());
+    await holding(clock, Promise.all([onClose?.(), closeServers()]));
     events.end();
   };
 
-  const { servers, settled, add, remove, update } = registry;
-  const management: Management = {
+  const management: Management<T> = {
+    info,
     ...listings,
+    ...createSignIns(routes.slot),
     ...createItemCalls({ routes, gate, results, delivery }),
-    servers,
-    settled,
+    ...supervision,
     add,
-    remove,
-    update,
-    callTool: toolCalls.call,
+    // What tools take and give exists only in types.
+    callTool: toolCalls.call as CallTool<T>,
+    tools: createTools<T>((name, input, given) => toolCalls.call(name, input && asJson(input), given)),
     client: async (server, signal) => (await routes.slot(server).member.open(signal)).client,
     events: (signal) => events.listen(signal),
     changes,
     setRoots(given) {
       roots = given;
-      for (const { spec, member } of slots.values()) {
-        if (member.line !== undefined && trustOf(spec).roots) member.line.client.setRoots(given);
-      }
+      for (const slot of slots.values()) tellRoots(slot, given);
     },
     readSurfaces: (signal) =>
       Promise.all([...slots.values()].filter(isOn).map((slot) => surfaceOf(slot, locate, signal))),
     setLock(given) {
       lock = given;
-      routes.forget();
-      for (const slot of slots.values()) {
-        for (const change of allLists) events.tell({ kind: "changed", server: slot.name, change });
-        void gate.judgeAgain(slot);
-      }
+      services.forget();
+      for (const slot of slots.values()) judgeAgain(slot, gate, events.tell);
     },
     restart: (server) => routes.slot(server).member.restart(),
     close,
     [Symbol.asyncDispose]: close,
   };
+  const parts = { slots, listingsOf, toolCalls, changes, info, gate, delivery, results, handles, outward, clock };
+  const services = createHostServices({ ...options, ...parts, routes, own, guard, tell: events.tell, pageSize });
+  createViews?.({ create: services.view, slots });
   for (const [name, spec] of Object.entries(specs)) add(name, spec);
-  const parts = { slots, routes, listings, toolCalls, changes, info, gate, delivery, results, clock };
-  return Object.assign(createHostService(parts), management);
+  return Object.assign(services.whole, management);
+}
+
+function timesOf({ idleTimeoutMs = 0, pingIntervalMs = 60_000, listTtlMs = 60_000 }: HostOptions) {
+  return { idleTimeoutMs, pingIntervalMs, listTtlMs };
+}
+
+function tellRoots({ spec, member }: ServerSlot, roots: readonly Root[]): void {
+  if (member.line !== undefined && trustOf(spec).roots) member.line.client.setRoots(roots);
+}
+
+/** A lock may allow something else from now on. */
+function judgeAgain(slot: ServerSlot, gate: LockGate, tell: (event: HostEvent) => void): void {
+  for (const change of allLists) tell({ kind: "changed", server: slot.name, change });
+  void gate.judgeAgain(slot);
 }
 
 const allLists = [{ kind: "tools" }, { kind: "prompts" }, { kind: "resources" }] as const;
@@ -227,6 +283,11 @@ export interface HostOptions extends HostQuestionHandlers {
   /** False gives results as they come, whatever their size. */
   readonly resultLimits?: ResultLimits | false | undefined;
   /**
+   * Where the host is served: what each of its callers may have at one server (`principal`), and all of them together
+   * (`process`): calls that run and wait, questions and tasks. See {@link HostBudget} for the defaults; 0 is off.
+   */
+  readonly budgets?: HostBudgets | undefined;
+  /**
    * How often a call whose connection broke is sent again, where the server
    * says that the tool only reads, or that calling it twice is calling it once.
    * Default 1.
@@ -234,8 +295,19 @@ export interface HostOptions extends HostQuestionHandlers {
   readonly maxRetries?: number | undefined;
   /** What the host says of itself, to servers and to who calls it as a server. */
   readonly info?: OrUndefined<Implementation> | undefined;
+  /**
+   * Where the host is served: secrets that seal what its callers bring back, the states of calls that ask and the ids of
+   * tasks. 32 random bytes or more each; the first seals, all open. Processes that serve the same host need the same.
+   * Default: `PLUGBAY_STATE_KEYS`, else random.
+   */
+  readonly stateKeys?: readonly string[] | undefined;
   /** For all servers. */
   readonly connectOptions?: HostConnectOptions | undefined;
+  /**
+   * Hears of every call to a server, and of every call of a client where the host is served: `otel()`,
+   * `createMetrics()`, or both in a list. Default: nobody.
+   */
+  readonly telemetry?: Telemetry | readonly Telemetry[] | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -261,7 +333,10 @@ export const hostOptionNames: OptionNames<HostOptions> = {
   onApprove: true,
   lock: true,
   resultLimits: true,
+  budgets: true,
   maxRetries: true,
+  stateKeys: true,
   connectOptions: true,
   sampling: true,
+  telemetry: true,
 };

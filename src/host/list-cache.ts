@@ -1,5 +1,6 @@
 import type { ClientConnection } from "../connect/create-connect.ts";
 import { McpError, toFailure } from "../protocol/errors.ts";
+import type { CallOf } from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Access } from "./access.ts";
 import {
@@ -9,9 +10,14 @@ import {
   type HostTool,
   type Listing,
   type MissingServer,
+  type ToolListing,
   toListing,
+  toToolListing,
+  type WithheldTool,
 } from "./host-tool.ts";
+import type { ServerSlots } from "./host-view.ts";
 import type { LockGate } from "./lock-check.ts";
+import type { OwnConnections } from "./own-connections.ts";
 import { unavailable } from "./server-connection.ts";
 import type { ListCache, ListKind, ServerSlot } from "./server-slot.ts";
 import { missing } from "./status.ts";
@@ -24,6 +30,12 @@ export interface HostListOptions {
   readonly server?: string | undefined;
 }
 
+/** Of lists that are made for a client of the host. */
+export interface CallerListOptions extends HostListOptions {
+  /** Whose list it is, where that may make a difference. */
+  readonly caller?: CallOf | undefined;
+}
+
 /** What a server tells models about its use. */
 export interface HostInstructions {
   readonly server: string;
@@ -32,15 +44,24 @@ export interface HostInstructions {
 
 /** Lists over all servers. A server that fails is missing from them, and said to be. */
 export interface Listings {
-  listTools(options?: HostListOptions): Promise<Listing<HostTool>>;
+  /** Says besides which tools are there but cannot be called. */
+  listTools(options?: HostListOptions): Promise<ToolListing>;
   listResources(options?: HostListOptions): Promise<Listing<HostResource>>;
   listResourceTemplates(options?: HostListOptions): Promise<Listing<HostResourceTemplate>>;
   listPrompts(options?: HostListOptions): Promise<Listing<HostPrompt>>;
   listInstructions(options?: HostListOptions): Promise<Listing<HostInstructions>>;
 }
 
+/** The same, as one client of the host sees them. */
+export interface CallerListings extends Listings {
+  listTools(options?: CallerListOptions): Promise<ToolListing>;
+  listResources(options?: CallerListOptions): Promise<Listing<HostResource>>;
+  listResourceTemplates(options?: CallerListOptions): Promise<Listing<HostResourceTemplate>>;
+  listPrompts(options?: CallerListOptions): Promise<Listing<HostPrompt>>;
+}
+
 interface ListingsOptions {
-  readonly slots: ReadonlyMap<string, ServerSlot>;
+  readonly slots: ServerSlots;
   readonly access: Access;
   readonly gate: LockGate;
   /** The tools of a server that is not connected yet, from what was kept of it. */
@@ -48,15 +69,19 @@ interface ListingsOptions {
   /** Hears of tools that are there but not allowed. */
   onDenied?(tool: HostTool, by: string): void;
   readonly wait: ListWait;
+  readonly own: OwnConnections | undefined;
 }
 
-export function createListings({ slots, access, gate, kept, onDenied, wait }: ListingsOptions): Listings {
+export function createListings(options: ListingsOptions): CallerListings {
+  const { slots, access, gate, kept, onDenied, wait, own } = options;
   const gather = async <T>(
     part: (slot: ServerSlot) => Promise<readonly T[]>,
-    { server, signal }: HostListOptions,
+    { server, signal, caller }: CallerListOptions,
   ): Promise<Listing<T>> => {
     const asked = [...slots.values()].filter(({ name }) => server === undefined || name === server);
-    const parts = await Promise.all(asked.map((slot) => orMissing(slot, part)));
+    const partFor = async (slot: ServerSlot): Promise<readonly T[]> =>
+      part(own === undefined || caller === undefined ? slot : await own.listsOf(slot, caller));
+    const parts = await Promise.all(asked.map((slot) => orMissing(slot, partFor)));
     if (signal?.aborted === true) throw new McpError("cancelled", "listing was cancelled", { cause: signal.reason });
     return toListing(
       parts.flatMap(({ items }) => items),
@@ -77,31 +102,40 @@ export function createListings({ slots, access, gate, kept, onDenied, wait }: Li
   const reach = ({ name, member }: ServerSlot, signal: AbortSignal | undefined): Promise<ClientConnection> => {
     const { line, state } = member;
     if (line !== undefined) return Promise.resolve(line);
-    if (state.kind === "down" && !state.isLooping) return Promise.reject(unavailable(name, state.reason));
+    if (state.kind === "needs-auth" || (state.kind === "down" && !state.isLooping))
+      return Promise.reject(unavailable(name, state.reason));
     const opened = member.open(signal);
     const since = member.state.kind === "connecting" ? member.state.since : undefined;
     return wait(opened, { server: name, since, what: "connecting" });
   };
 
-  const allowed = async (slot: ServerSlot, tools: readonly HostTool[]): Promise<readonly HostTool[]> => {
+  const allowed = async (
+    slot: ServerSlot,
+    tools: readonly HostTool[],
+    withheld: WithheldTool[],
+  ): Promise<readonly HostTool[]> => {
     if (access.isOpen && slot.spec.tools === undefined) return tools;
     const decisions = await Promise.all(tools.map((tool) => access.judge(tool, slot.spec)));
     return tools.filter((tool, index) => {
       const decision = decisions[index];
       if (decision?.action !== "deny") return true;
+      withheld.push({ server: tool.server, name: tool.name, by: decision.source, reason: decision.by });
       onDenied?.(tool, decision.by);
       return false;
     });
   };
 
   return {
-    listTools(options = {}) {
+    async listTools(options = {}) {
       const list = from<HostTool>(({ tools }) => tools, options);
-      return gather(async (slot) => {
+      const withheld = new Map<string, WithheldTool[]>([...slots.keys()].map((name) => [name, []]));
+      const listing = await gather(async (slot) => {
         const { kind } = slot.member.state;
         const isComing = (kind === "idle" || kind === "connecting") && options.fresh !== true;
-        return allowed(slot, (isComing ? kept(slot) : undefined) ?? (await list(slot)));
+        const tools = (isComing ? kept(slot) : undefined) ?? (await list(slot));
+        return allowed(slot, tools, withheld.get(slot.name) ?? []);
       }, options);
+      return toToolListing(listing, [...withheld.values()].flat());
     },
     listResources(options = {}) {
       const list = from<HostResource>(({ resources }) => resources, options);

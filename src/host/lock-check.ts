@@ -9,7 +9,7 @@ import type { CompletionRef } from "../protocol/prompt.ts";
 import type { Revision } from "../protocol/revision.ts";
 import { defined } from "../std/defined.ts";
 import { parseUriTemplate } from "../std/uri-template.ts";
-import { type HostTool, originalOf, qualify, toHostTool } from "./host-tool.ts";
+import { type HostTool, originalOf, qualify, toHostTool, withoutPlace } from "./host-tool.ts";
 import type { ServerSlot } from "./server-slot.ts";
 import type { ServerSpec } from "./spec.ts";
 
@@ -61,9 +61,9 @@ export async function surfaceOf(slot: ServerSlot, locate: Locate, signal?: Abort
     info: serverInfo,
     ...(instructions !== undefined && { instructions }),
     tools: tools.map(originalOf),
-    prompts: prompts.map(withoutServer),
-    resources: resources.map(withoutServer),
-    resourceTemplates: resourceTemplates.map(withoutServer),
+    prompts: prompts.map(withoutPlace),
+    resources: resources.map(withoutPlace),
+    resourceTemplates: resourceTemplates.map(withoutPlace),
   };
 }
 
@@ -71,13 +71,16 @@ export async function surfaceOf(slot: ServerSlot, locate: Locate, signal?: Abort
 async function targetOf(target: Target, locate: Locate): Promise<Pick<ServerSurface, "target">> {
   const place = readTarget(target);
   if (place.kind === "url") return { target: { url: place.url.href } };
+  if (place.kind === "openapi") return { target: { url: place.entry.baseUrl ?? toUrl(place.entry.document) } };
+  if (place.kind === "module") return { target: { url: toUrl(place.entry.module) } };
   if (place.kind !== "command") return {};
   const { command, args, env, inheritEnv } = place.command;
   return { target: defined({ command, args, env, inheritEnv, ...(await locate(place.command)) }) };
 }
 
-function withoutServer<T extends { readonly server: string }>({ server: _, ...item }: T): Omit<T, "server"> {
-  return item;
+/** A path as a URL, which names it in a lock. */
+function toUrl(place: string): string {
+  return URL.canParse(place) ? place : new URL(place, "file:///").href;
 }
 
 /** Something of a server that is named by a call. */
@@ -116,7 +119,7 @@ export function createLockGate({ lock, locate, onWithheld }: LockGateOptions): L
     if (lock() === undefined) return items;
     const locked = lockedOf(server);
     return items.filter((item) => {
-      const isFine = locked !== undefined && isApproved(locked, list, withoutLockedServer(item));
+      const isFine = locked !== undefined && isApproved(locked, list, asListed(item));
       if (!isFine) onWithheld?.(server, list, keyOf(list, item));
       return isFine;
     });
@@ -211,14 +214,13 @@ function objection(server: string, why: string): McpError {
   return new McpError("denied", `the lockfile does not allow server ${server}: ${why}`, { data: { by: "lock" } });
 }
 
-/** An item as its server lists it. */
-function withoutLockedServer<T extends object>(item: T): T {
-  const { server: _, ...rest } = item as T & { readonly server?: string };
-  return rest as unknown as T;
-}
-
 /** A template that cannot be read fits nothing. */
 function fits(uri: string, template: string): boolean {
   const parsed = parseUriTemplate(template);
   return parsed.ok && parsed.value.match(uri) !== undefined;
+}
+
+/** An item as its server lists it, of the type that a lock knows it by. */
+function asListed<T extends object>(item: T): T {
+  return withoutPlace(item) as unknown as T;
 }

@@ -42,7 +42,11 @@ describe("a policy", () => {
       expect(decide(tool("shop:buy")).action).toBe("approve");
       expect(decide(tool("other:write")).action).toBe("allow");
     }
-    expect(createPolicy(rules)(tool("untrusted:read"))).toEqual({ action: "deny", by: "rule 3 of the policy" });
+    expect(createPolicy(rules)(tool("untrusted:read"))).toEqual({
+      action: "deny",
+      by: "rule 3 of the policy",
+      source: "policy",
+    });
   });
 
   it("denies the rest by a rule without conditions, wherever that stands (S14)", () => {

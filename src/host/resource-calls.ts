@@ -6,112 +6,93 @@ import { McpError } from "../protocol/errors.ts";
 import type { Method, Params, Result } from "../protocol/methods.ts";
 import type { CompleteParams, CompleteResult, GetPromptResult } from "../protocol/prompt.ts";
 import { type Call, type CallOf, type Outcome, type OutcomeOf, signalOf } from "../protocol/service.ts";
-import { parseUriTemplate } from "../std/uri-template.ts";
 import type { Routes } from "./calls.ts";
 import type { ResourceRef } from "./change-feed.ts";
 import type { Abortable, Delivery } from "./delivery.ts";
-import type { Listings } from "./list-cache.ts";
+import { withoutPlace } from "./host-tool.ts";
+import { createListPages } from "./list-pages.ts";
 import type { LockGate, Reference } from "./lock-check.ts";
+import { createResourceOwners, notFound, type ResourceOwnersOptions } from "./resource-owners.ts";
 import type { Results } from "./results.ts";
+import type { ServedPage } from "./served-tools.ts";
 import type { ServerSlot } from "./server-slot.ts";
 
 /**
  * The resources of all servers under one roof, for callers that know only URIs.
  *
- * A URI belongs to the first server that lists it, else to the first with a
- * template that fits. Where two servers list the same one, the second has an
- * address that says so. A template is listed once: what the second server has
+ * A URI belongs to the first server that lists it, else to the server with the most specific template that fits; that of a
+ * user interface first of all to the first server with a tool that refers to it. What a
+ * server that is away had listed stays its own: nobody else takes its place. Where two servers list the same URI, the
+ * second has an address that says so. A template is listed once: what the second server has
  * under it can be read by such addresses.
  */
 interface ResourceCalls {
-  list(signal: AbortSignal): Promise<readonly Resource[]>;
-  templates(signal: AbortSignal): Promise<readonly ResourceTemplate[]>;
+  list(call: CallOf<"resources/list">): Promise<ServedPage<Result<"resources/list">>>;
+  templates(call: CallOf<"resources/templates/list">): Promise<ServedPage<Result<"resources/templates/list">>>;
   read(call: Call<"resources/read">): Promise<Outcome<"resources/read">>;
   complete(call: Call<"completion/complete">): Promise<Outcome<"completion/complete">>;
-  /** Whose these are. Those of nobody are left out. */
-  owners(uris: readonly string[]): Promise<readonly ResourceRef[]>;
+  /** The server that has the resource. Undefined when no server has it. */
+  ownerOf(uri: string, caller: CallOf): Promise<ResourceRef | undefined>;
 }
 
-interface ResourceCallsOptions {
-  readonly slots: ReadonlyMap<string, ServerSlot>;
-  readonly listings: Pick<Listings, "listResources" | "listResourceTemplates">;
+interface ResourceCallsOptions extends ResourceOwnersOptions {
+  readonly pageSize: number;
   pass<M extends Method>(slot: ServerSlot, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
 }
 
-const scheme = "plugbay-resource:";
+export function createResourceCalls(options: ResourceCallsOptions): ResourceCalls {
+  const { slots, view, listings, pageSize, pass } = options;
+  const { find, placed, templatesOf } = createResourceOwners(options);
 
-export function createResourceCalls({ slots, listings, pass }: ResourceCallsOptions): ResourceCalls {
-  const ownerOf = async (uri: string, signal?: AbortSignal): Promise<ResourceRef | undefined> => {
-    if (uri.startsWith(scheme)) return readAddress(uri);
-    const listed = (await listings.listResources({ signal })).find((resource) => resource.uri === uri);
-    if (listed !== undefined) return { server: listed.server, uri };
-    const templates = await listings.listResourceTemplates({ signal });
-    const fitting = templates.find(({ uriTemplate }) => fits(uri, uriTemplate));
-    return fitting && { server: fitting.server, uri };
-  };
-
-  const slotOf = (ref: ResourceRef | undefined, uri: string): ServerSlot => {
-    const slot = ref && slots.get(ref.server);
-    if (slot === undefined) {
-      throw new McpError("resource-not-found", `no server has the resource ${uri}`, { data: { uri } });
-    }
-    return slot;
-  };
+  const slotOf = ({ server }: Pick<ResourceRef, "server">, uri: string): ServerSlot =>
+    slots.get(server) ?? notFound(uri);
 
   return {
-    async list(signal) {
-      const seen = new Set<string>();
-      return (await listings.listResources({ signal })).map(({ server, ...resource }) => {
-        if (!seen.has(resource.uri)) {
-          seen.add(resource.uri);
-          return resource;
-        }
-        return { ...resource, uri: toAddress(server, resource.uri) };
-      });
+    async list(call) {
+      const listing = await listings.listResources({ signal: signalOf(call), caller: call });
+      const paging = { member: "resources", pageSize, keyOf: (item: Resource) => item.uri };
+      const pages = createListPages<Resource, Result<"resources/list">>(await placed(listing, call), paging);
+      return { page: pages.page(call.params.cursor), listing };
     },
-    async templates(signal) {
+    async templates(call) {
+      const listing = await listings.listResourceTemplates({ signal: signalOf(call), caller: call });
       const first = new Map<string, ResourceTemplate>();
-      for (const { server: _, ...template } of await listings.listResourceTemplates({ signal })) {
-        if (!first.has(template.uriTemplate)) first.set(template.uriTemplate, template);
+      for (const template of listing) {
+        const { uriTemplate } = template;
+        if (!first.has(uriTemplate) && view.hasResource(uriTemplate, false))
+          first.set(uriTemplate, withoutPlace(template));
       }
-      return [...first.values()];
+      const paging = { member: "resourceTemplates", pageSize, keyOf: (item: ResourceTemplate) => item.uriTemplate };
+      const all = [...first.values()];
+      const pages = createListPages<ResourceTemplate, Result<"resources/templates/list">>(all, paging);
+      return { page: pages.page(call.params.cursor), listing };
     },
     async read(call) {
       const { uri } = call.params;
-      const ref = await ownerOf(uri, signalOf(call));
-      return pass(slotOf(ref, uri), call, { ...call.params, uri: ref?.uri ?? uri });
+      const ref = await find(uri, call);
+      const outcome = await pass(slotOf(ref, uri), call, { ...call.params, uri: ref.uri });
+      return readAs(uri, ref, outcome);
     },
     async complete(call) {
       const { ref } = call.params;
       const uri = ref.type === "ref/resource" ? ref.uri : "";
-      const templates = await listings.listResourceTemplates({ signal: signalOf(call) });
-      const owner = templates.find(({ uriTemplate }) => uriTemplate === uri);
-      return pass(slotOf(owner && { server: owner.server, uri }, uri), call, call.params);
+      const listing = await listings.listResourceTemplates({ signal: signalOf(call), caller: call });
+      const templates = templatesOf(listing);
+      const owner = templates.find(({ uriTemplate }) => uriTemplate === uri && view.hasResource(uri, false));
+      return pass(slotOf(owner ?? notFound(uri), uri), call, call.params);
     },
-    async owners(uris) {
-      const refs = await Promise.all(uris.map((uri) => ownerOf(uri)));
-      return refs.filter((ref): ref is ResourceRef => ref !== undefined && slots.has(ref.server));
+    async ownerOf(uri, caller) {
+      const ref = await find(uri, caller).catch(() => undefined);
+      return ref !== undefined && slots.has(ref.server) ? ref : undefined;
     },
   };
 }
 
-function toAddress(server: string, uri: string): string {
-  return `${scheme}//${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;
-}
-
-function readAddress(address: string): ResourceRef | undefined {
-  const [, server, uri] = /^plugbay-resource:\/\/([^/]+)\/([^/]+)$/.exec(address) ?? [];
-  try {
-    return server && uri ? { server: decodeURIComponent(server), uri: decodeURIComponent(uri) } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A template that cannot be read fits nothing. */
-function fits(uri: string, template: string): boolean {
-  const parsed = parseUriTemplate(template);
-  return parsed.ok && parsed.value.match(uri) !== undefined;
+/** The contents of a resource by the URI that they were asked for. */
+function readAs(uri: string, ref: ResourceRef, outcome: Outcome<"resources/read">): Outcome<"resources/read"> {
+  if (uri === ref.uri || outcome.kind !== "complete") return outcome;
+  const contents = outcome.result.contents.map((item) => (item.uri === ref.uri ? { ...item, uri } : item));
+  return { ...outcome, result: { ...outcome.result, contents } };
 }
 
 /** Calls about one resource or prompt of a server. A server that is not connected is connected to. */

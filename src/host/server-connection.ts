@@ -38,6 +38,8 @@ export interface ServerConnection {
   use<T>(work: Promise<T>): Promise<T>;
   /** Connects anew, whatever the state. */
   restart(): void;
+  /** Lets go of the connection until somebody has signed in. */
+  unauthorized(reason: Failure): void;
   /** Ends the connection for good. Idempotent, never rejects. */
   close(): Promise<void>;
 }
@@ -132,6 +134,7 @@ export function createMember(options: MemberOptions): ServerConnection {
     open: (signal) => (line === undefined ? wait(signal) : Promise.resolve(line)),
     use: upkeep.use,
     restart: () => send({ kind: "restart" }),
+    unauthorized: (reason) => send({ kind: "unauthorized", reason }),
     async close() {
       send({ kind: "close" });
       await attempts.done();
@@ -150,6 +153,7 @@ function refusalOf(name: string, state: ConnectionState, hasFailed: boolean): Mc
     case "closed":
       return new McpError("connection-closed", `server ${name}: the host is closed`);
     case "off":
+    case "needs-auth":
       return unavailable(name, state.reason);
     case "down":
       return state.isLooping || hasFailed ? unavailable(name, state.reason) : undefined;

@@ -2,12 +2,15 @@ import type { Target } from "../connect/target.ts";
 import { McpError } from "../protocol/errors.ts";
 import type { Clock } from "../std/clock.ts";
 import { checkServerName } from "./host-tool.ts";
+import type { CreateOwnSlot } from "./own-connections.ts";
 import { createServerSlot, type ServerSlot, type ServerSlotContext } from "./server-slot.ts";
 import type { ServerSpec } from "./spec.ts";
 import { type HostEvent, type ServerStatus, statusOf } from "./status.ts";
 
 /** The servers of a host, which may change while it runs. */
 interface ServerRegistry {
+  /** Makes a slot that only some callers use. It belongs to whoever asks for it. */
+  ownSlot: CreateOwnSlot;
   readonly slots: ReadonlyMap<string, ServerSlot>;
   add(name: string, spec: ServerSpec): void;
   remove(name: string): Promise<boolean>;
@@ -20,12 +23,14 @@ interface ServerRegistry {
 interface ServerRegistryOptions {
   readonly clock: Clock;
   readonly slot: Omit<ServerSlotContext, "onState" | "onChange" | "onTools" | "clock">;
+  readonly shape: ((name: string, spec: ServerSpec) => ServerSpec) | undefined;
   tell(event: HostEvent): void;
   /** Something is not as it was: what was known of tools may not hold. */
   onTurn(): void;
 }
 
-export function createServerRegistry({ clock, slot: common, tell, onTurn }: ServerRegistryOptions): ServerRegistry {
+export function createServerRegistry(options: ServerRegistryOptions): ServerRegistry {
+  const { clock, slot: common, shape = (_, spec) => spec, tell, onTurn } = options;
   const slots = new Map<string, ServerSlot>();
   let isClosed = false;
 
@@ -48,11 +53,11 @@ export function createServerRegistry({ clock, slot: common, tell, onTurn }: Serv
     if (isClosed) throw new McpError("connection-closed", "the host is closed");
     checkServerName(name);
     if (slots.has(name)) throw new McpError("invalid-config", `there is a server ${JSON.stringify(name)} already`);
-    const slot = createServerSlot(name, spec, context);
+    const slot = createServerSlot(name, shape(name, spec), context);
     slots.set(name, slot);
     onTurn();
     tell({ kind: "added", server: name });
-    // Who asks for it finds out what came of it; until then it is nobody's failure.
+    // A caller that asks for it gets the error; without this it would be an unhandled rejection until then.
     if (slot.isEager) slot.member.open().catch(() => {});
   };
 
@@ -71,7 +76,7 @@ export function createServerRegistry({ clock, slot: common, tell, onTurn }: Serv
     for (const name of wanted.keys()) checkServerName(name);
     const gone = [...slots.values()].filter(({ name, spec }) => {
       const next = wanted.get(name);
-      return next === undefined || !isSameSpec(spec, next);
+      return next === undefined || !isSameSpec(spec, shape(name, next));
     });
     const ends = gone.map(({ name }) => remove(name));
     for (const [name, spec] of wanted) {
@@ -89,7 +94,18 @@ export function createServerRegistry({ clock, slot: common, tell, onTurn }: Serv
 
   const servers = (): readonly ServerStatus[] => [...slots.values()].map((slot) => statusOf(slot, clock.now()));
 
+  const ownSlot: CreateOwnSlot = (shared, own) => {
+    const { connectOptions, ...given } = own;
+    const spec = {
+      ...shared.spec,
+      connect: "lazy" as const,
+      connectOptions: { ...shared.spec.connectOptions, ...connectOptions },
+    };
+    return createServerSlot(shared.name, spec, { ...context, ...given, onTools: () => {} }, shared);
+  };
+
   return {
+    ownSlot,
     slots,
     add,
     remove,

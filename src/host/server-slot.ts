@@ -1,10 +1,13 @@
 import { toAlias } from "../bridge/alias.ts";
 import type { CachedCallOptions } from "../client/call-options.ts";
 import type { Client } from "../client/client.ts";
+import { createFormQueue } from "../client/form-queue.ts";
+import { hintsOf, type ListHints } from "../client/list-hints.ts";
 import type { ConnectOptions } from "../connect/connect-options.ts";
 import type { ClientConnection, Dial } from "../connect/create-connect.ts";
 import { isProgram } from "../connect/target.ts";
-import { McpError } from "../protocol/errors.ts";
+import type { Authorizer } from "../protocol/authorizer.ts";
+import { type Failure, McpError } from "../protocol/errors.ts";
 import type { Revision } from "../protocol/revision.ts";
 import type { Change } from "../protocol/subscription.ts";
 import type { Tool } from "../protocol/tool.ts";
@@ -20,11 +23,13 @@ import {
   type HostTool,
   qualify,
   toHostTool,
+  toPlaced,
 } from "./host-tool.ts";
 import { answersFor, type HostQuestionHandlers } from "./input-handlers.ts";
 import { createFollower, type Follower, soon } from "./server-changes.ts";
 import { createMember, type ServerConnection } from "./server-connection.ts";
 import type { FullTrust, HostConnectOptions, ServerSpec } from "./spec.ts";
+import { withoutSignIn } from "./without-sign-in.ts";
 
 /** The place of one server in a host: its connection, its lists, its changes. */
 export interface ServerSlot {
@@ -32,11 +37,15 @@ export interface ServerSlot {
   readonly spec: ServerSpec;
   readonly member: ServerConnection;
   readonly isEager: boolean;
+  /** Shows the server who the host is, where somebody can sign in to it. */
+  readonly auth: Authorizer | undefined;
   readonly tools: ListCache<"tools", HostTool>;
   readonly resources: ListCache<"resources", HostResource>;
   readonly resourceTemplates: ListCache<"resourceTemplates", HostResourceTemplate>;
   readonly prompts: ListCache<"prompts", HostPrompt>;
   readonly follower: Follower;
+  /** Of a slot that only some callers use: the one of the same server that all share. */
+  readonly origin: ServerSlot | undefined;
   close(): Promise<void>;
 }
 
@@ -64,8 +73,25 @@ export interface ServerSlotContext {
   onTools(): void;
 }
 
-export function createServerSlot(name: string, spec: ServerSpec, context: ServerSlotContext): ServerSlot {
+export function createServerSlot(
+  name: string,
+  spec: ServerSpec,
+  context: ServerSlotContext,
+  origin?: ServerSlot,
+): ServerSlot {
   const { clock, gate, rules, listTtlMs } = context;
+  const forms = createFormQueue();
+  const auth = spec.connectOptions?.auth ?? context.options.auth;
+
+  /** The call that was refused fails first, for the reason that it has. */
+  const needsAuth = (reason: Failure): void => {
+    const { line } = member;
+    clock.after(0, () => {
+      if (line !== undefined && member.line === line) member.unauthorized(reason);
+    });
+  };
+
+  const quietly = auth && { auth: withoutSignIn(auth, needsAuth) };
   const isEager = (spec.connect ?? context.connect) === "eager";
   const cacheOf = <K extends ListKind, T>(
     kind: K,
@@ -81,7 +107,7 @@ export function createServerSlot(name: string, spec: ServerSpec, context: Server
       make,
       ...(onList && { onList }),
     });
-  const ours = <T extends object>(item: T): T & { readonly server: string } => ({ ...item, server: name });
+  const ours = <T extends object>(item: T) => toPlaced(name, item);
   const tools = cacheOf("tools", (tool: Tool) => toHostTool(name, tool, aliasOf), context.onTools);
   const resources = cacheOf<"resources", HostResource>("resources", ours);
   const resourceTemplates = cacheOf<"resourceTemplates", HostResourceTemplate>("resourceTemplates", ours);
@@ -109,7 +135,7 @@ export function createServerSlot(name: string, spec: ServerSpec, context: Server
     async dial(how) {
       const objection = await context.objection(name, spec);
       if (objection !== undefined) throw objection;
-      return context.dial(spec.target, { ...optionsFor(name, spec, context), ...how });
+      return context.dial(spec.target, { ...optionsFor(name, spec, context), ...quietly, forms, ...how });
     },
     onLine: (line: ClientConnection) => follower.start(line),
     onState(state, before) {
@@ -121,7 +147,7 @@ export function createServerSlot(name: string, spec: ServerSpec, context: Server
     },
   });
 
-  return { name, spec, member, isEager, ...caches, follower, close: () => member.close() };
+  return { name, spec, member, isEager, auth, ...caches, follower, origin, close: () => member.close() };
 }
 
 const aliasOf = (server: string, tool: string): string => toAlias(qualify(server, tool));
@@ -185,16 +211,30 @@ export interface ListCache<K extends ListKind, T> {
   readonly askedAt: number | undefined;
   /** The list as it was last seen, also when it does not hold any more. */
   readonly last: readonly T[];
+  /** How long the list may be kept, and by whom, where its server says so. */
+  readonly hints: ListHints | undefined;
   forget(): void;
   readonly kind: K;
 }
 
 interface Kept<T> {
   readonly line: ClientConnection;
+  /** Who the host was to the server, where that may change. */
+  readonly credentials: string | undefined;
   readonly askedAt: number;
   isPending: boolean;
   readonly items: Promise<readonly T[]>;
+  /** What the server says about keeping the list, once it is there. */
+  hints: ListHints | undefined;
 }
+
+interface Fetched<T> {
+  readonly items: readonly T[];
+  readonly hints: ListHints | undefined;
+}
+
+/** Of a list that a server does not have. */
+const forEver: ListHints = { ttlMs: 86_400_000, cacheScope: "public" };
 
 interface ListCacheOptions<K extends ListKind, T> {
   readonly kind: K;
@@ -215,21 +255,24 @@ function createListCache<K extends ListKind, T>(options: ListCacheOptions<K, T>)
   let kept: Kept<T> | undefined;
   let last: readonly T[] = [];
 
-  const fetch = async (line: ClientConnection, fresh: boolean): Promise<readonly T[]> => {
-    if (line.client.server.capabilities[capabilities[kind]] === undefined) return [];
+  const fetch = async (line: ClientConnection, fresh: boolean): Promise<Fetched<T>> => {
+    if (line.client.server.capabilities[capabilities[kind]] === undefined) return { items: [], hints: forEver };
     await listening();
-    const items: readonly unknown[] = await line.client[fetchers[kind]]({ fresh });
+    const items: readonly object[] = await line.client[fetchers[kind]]({ fresh });
     onList?.();
-    return items.map((item) => make(item as Item<K>));
+    return { items: items.map((item) => make(item as Item<K>)), hints: hintsOf(items) };
   };
 
-  const ask = (line: ClientConnection, fresh: boolean): Kept<T> => {
-    const mine: Kept<T> = { line, askedAt: clock.now(), isPending: true, items: fetch(line, fresh) };
+  const ask = (line: ClientConnection, fresh: boolean, credentials: string | undefined): Kept<T> => {
+    const fetched = fetch(line, fresh);
+    const items = fetched.then((list) => list.items);
+    const mine: Kept<T> = { line, credentials, askedAt: clock.now(), isPending: true, items, hints: undefined };
     kept = mine;
-    mine.items.then(
-      (items) => {
+    fetched.then(
+      (list) => {
         mine.isPending = false;
-        last = items;
+        mine.hints = list.hints;
+        last = list.items;
       },
       () => {
         mine.isPending = false;
@@ -241,17 +284,33 @@ function createListCache<K extends ListKind, T>(options: ListCacheOptions<K, T>)
 
   const holds = ({ isPending, askedAt }: Kept<T>): boolean => isPending || clock.now() < askedAt + keepMs || hears();
 
+  const getAs = (credentials: string | undefined, line: ClientConnection, fresh: boolean): Promise<readonly T[]> => {
+    const isMine = kept?.line === line && kept.credentials === credentials;
+    return (!fresh && isMine && kept !== undefined && holds(kept) ? kept : ask(line, fresh, credentials)).items;
+  };
+
   return {
     kind,
     get(line, { fresh = false, signal } = {}) {
-      const mine = !fresh && kept?.line === line && holds(kept) ? kept : ask(line, fresh);
-      return orAborted(mine.items, signal, cancelled);
+      const { credentials } = line.connection;
+      const items =
+        credentials === undefined
+          ? getAs(undefined, line, fresh)
+          : credentials()
+              .catch(() => "")
+              .then((now) => getAs(now, line, fresh));
+      return orAborted(items, signal, cancelled);
     },
     get askedAt() {
       return kept?.isPending === true ? kept.askedAt : undefined;
     },
     get last() {
       return last;
+    },
+    get hints() {
+      if (kept?.hints === undefined) return undefined;
+      const ttlMs = Math.floor(kept.askedAt + kept.hints.ttlMs - clock.now());
+      return ttlMs > 0 ? { ...kept.hints, ttlMs } : undefined;
     },
     forget() {
       kept = undefined;

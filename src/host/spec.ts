@@ -49,6 +49,7 @@ export interface ServerSpec {
 /** What a connection can be told. Handlers of questions belong to the host. */
 export type HostConnectOptions = Pick<
   ConnectOptions,
+  | "allowInsecureHttp"
   | "allowPrivateNetwork"
   | "auth"
   | "cache"
@@ -57,12 +58,11 @@ export type HostConnectOptions = Pick<
   | "fetch"
   | "headers"
   | "info"
-  | "jsonLimits"
+  | "limits"
   | "logLevel"
-  | "maxBodyBytes"
   | "maxOpenRequests"
   | "maxQueuedCalls"
-  | "maxLineBytes"
+  | "maxListBytes"
   | "maxPages"
   | "maxRounds"
   | "maxTotalMs"
@@ -70,6 +70,7 @@ export type HostConnectOptions = Pick<
   | "revision"
   | "revisionHint"
   | "tasks"
+  | "telemetry"
   | "timeoutMs"
 >;
 

@@ -1,10 +1,15 @@
-import { isObject } from "../json/json.ts";
+import { isObject, type JsonObject } from "../json/json.ts";
 import type { Failure } from "../protocol/errors.ts";
+import type { DiscoverResult } from "../protocol/methods.ts";
 import type { Implementation } from "../protocol/peer.ts";
 import type { Revision } from "../protocol/revision.ts";
 import type { Change } from "../protocol/subscription.ts";
+import { findHiddenText, type HiddenText } from "../std/hidden-text.ts";
+import { quote } from "../std/text.ts";
+import type { ServerLimit } from "./caller-shares.ts";
 import type { ConnectionState } from "./connection-state.ts";
 import type { MissingServer } from "./host-tool.ts";
+import type { MaskedFailure } from "./outward.ts";
 import type { ServerSlot } from "./server-slot.ts";
 
 /** How a server of a host stands, as plain data. */
@@ -14,7 +19,9 @@ export interface ServerStatus {
   /** What it speaks, and what it says of itself, while it is ready. */
   readonly revision?: Revision;
   readonly info?: Implementation;
-  /** Why it is `down` or `off`. */
+  /** What it says of itself, and lists, that has characters which do not show, as far as that was seen. */
+  readonly hiddenText?: readonly HiddenText[];
+  /** Why it is `down`, `off` or `needs-auth`. */
   readonly reason?: Failure;
   /** What to do about it, where that is known. */
   readonly hint?: string;
@@ -26,11 +33,15 @@ export interface ServerStatus {
   readonly isLooping?: boolean;
 }
 
-export function statusOf({ name, member }: ServerSlot, now: number): ServerStatus {
+export function statusOf(slot: ServerSlot, now: number): ServerStatus {
+  const { name, member } = slot;
   const { state, line } = member;
   const status = { name, state: state.kind };
-  if (line !== undefined) return { ...status, revision: line.client.revision, info: line.client.server.serverInfo };
-  if (state.kind !== "down" && state.kind !== "off") return status;
+  if (line !== undefined) {
+    const { revision, server } = line.client;
+    return { ...status, revision, info: server.serverInfo, ...hiddenTextOf(slot, server) };
+  }
+  if (state.kind !== "down" && state.kind !== "off" && state.kind !== "needs-auth") return status;
   const { reason } = state;
   return {
     ...status,
@@ -41,6 +52,26 @@ export function statusOf({ name, member }: ServerSlot, now: number): ServerStatu
       isLooping: state.isLooping,
     }),
   };
+}
+
+/** What was seen of a server that has characters which do not show. */
+function hiddenTextOf(
+  slot: ServerSlot,
+  { instructions, serverInfo }: DiscoverResult,
+): Pick<ServerStatus, "hiddenText"> {
+  const listed = [
+    ...slot.tools.last.map(({ localName, hiddenText }) => ({ what: `tool ${quote(localName)}`, hiddenText })),
+    ...slot.prompts.last.map(({ name, hiddenText }) => ({ what: `prompt ${quote(name)}`, hiddenText })),
+    ...slot.resources.last.map(({ uri, hiddenText }) => ({ what: `resource ${quote(uri)}`, hiddenText })),
+    ...slot.resourceTemplates.last.map(({ uriTemplate, hiddenText }) => ({
+      what: `resource template ${quote(uriTemplate)}`,
+      hiddenText,
+    })),
+  ].flatMap(({ what, hiddenText = [] }) =>
+    hiddenText.map(({ at, characters }) => ({ at: `${what} ${at}`, characters })),
+  );
+  const found = [...findHiddenText({ instructions, serverInfo }), ...listed];
+  return found.length === 0 ? {} : { hiddenText: found };
 }
 
 /** Why a server is missing from a list. */
@@ -67,7 +98,7 @@ function hintFor({ code, message, data }: Failure): string | undefined {
   // A connection that others open says it in the words of the system.
   if (/\bENOENT\b/.test(message)) return programHints["program-not-found"];
   if (/\bEACCES\b/.test(message)) return programHints["not-executable"];
-  if (code === "unauthorized") return "the server wants credentials: give it auth, or an authorization header";
+  if (code === "unauthorized") return unauthorizedHint(facts);
   if (code === "forbidden") return "the credentials lack a scope that the server needs: sign in again with that scope";
   if (/ECONNREFUSED/.test(message)) return "nothing listens there: is the server started, and the port right?";
   if (/ENOTFOUND|EAI_AGAIN/.test(message))
@@ -79,6 +110,14 @@ function hintFor({ code, message, data }: Failure): string | undefined {
   if ("exitCode" in facts)
     return "the program ended: its last words are in stderr; run the command by hand to see all of them";
   return undefined;
+}
+
+function unauthorizedHint({ reason }: JsonObject): string {
+  if (reason === "account-needed")
+    return "the user has to connect an account: open the link of accounts(principal).linkUrl, or call a tool of the server";
+  return reason === "interaction-required"
+    ? "somebody has to sign in: await host.signIn with the name of the server"
+    : "the server wants credentials: give it auth, such as oauth(), or an authorization header";
 }
 
 /** By `data.reason` of the error of a program that could not be started. */
@@ -103,7 +142,22 @@ export type HostEvent =
       readonly status: ServerStatus;
       readonly before: ServerStatus["state"];
     }
+  /** A call of a client of the host has failed for a reason that the client was not told, but for the id. */
+  | ({ readonly kind: "failed" } & MaskedFailure)
+  /** A caller of the host was refused, because its share of a server is used up. */
+  | ({ readonly kind: "limit-reached" } & ServerLimit)
   | { readonly kind: "changed"; readonly server: string; readonly change: Change }
+  /**
+   * Several tools or prompts want one name in a view. None of them has it: each is listed with the name of its server in
+   * front. `view` is empty for the host as a whole, `of` has their full names.
+   */
+  | {
+      readonly kind: "name-collision";
+      readonly view: string;
+      readonly list: "tools" | "prompts";
+      readonly name: string;
+      readonly of: readonly string[];
+    }
   /** A tool is there, but must not be called. */
   | { readonly kind: "denied"; readonly server: string; readonly tool: string; readonly by: string }
   /** Something besides tools is there, but is not what the lock has approved. */

@@ -16,10 +16,11 @@ import {
 import { type DetailedTask, isFinal, type Task, type TaskTerms, tasksExtension } from "../protocol/task.ts";
 import type { Clock } from "../std/clock.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
+import type { CallerShares } from "./caller-shares.ts";
 import type { Route } from "./calls.ts";
 import { followForCaller } from "./change-feed.ts";
 import { over, through } from "./delivery.ts";
-import { qualify, splitName } from "./host-tool.ts";
+import type { Handles } from "./handles.ts";
 
 /** The calls that name a task. */
 export type TaskMethod = "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/result";
@@ -36,16 +37,23 @@ export interface TaskCalls {
   about<M extends TaskMethod>(line: ClientConnection, call: CallOf<M>, params: Params<M>): Promise<OutcomeOf<M>>;
 }
 
-export function createTaskCalls(clock: Clock): TaskCalls {
+export function createTaskCalls(clock: Clock, handles: Handles, callers: CallerShares): TaskCalls {
   /** Gives a task to a caller that can follow it, and waits for its end for one that cannot. */
-  const handOn = async (task: Task, { slot }: Route, line: ClientConnection, call: Call<"tools/call">) => {
+  const handOn = async (
+    task: Task,
+    { slot, localName: tool }: Route,
+    line: ClientConnection,
+    call: Call<"tools/call">,
+  ) => {
+    const { taskId } = task;
     if (call.tasks === undefined || abortReason(call) !== undefined) {
-      const state = taskState + qualify(slot.name, task.taskId);
-      return followForCaller(task, { line, clock, call, peer: ableOf(call.peer, line), state });
+      const toState = () => handles.sealContinuation(call, slot.name, { kind: "task", taskId });
+      const end = followForCaller(task, { line, clock, call, peer: ableOf(call.peer, line), toState });
+      return callers.of(slot).whileWaiting(call, end);
     }
     if (isBetweenEras(call, line)) attend(task, call, line);
-    const renamed = { ...task, taskId: qualify(slot.name, task.taskId) };
-    return { kind: "task", task: renamed } satisfies Outcome<"tools/call">;
+    const sealed = await handles.sealTask(call, { server: slot.name, taskId, tool });
+    return { kind: "task", task: { ...task, taskId: sealed } } satisfies Outcome<"tools/call">;
   };
 
   /** Goes on with a task that has asked the caller something. */
@@ -63,10 +71,10 @@ export function createTaskCalls(clock: Clock): TaskCalls {
   return {
     async call(route, line, call) {
       const { slot, localName: name } = route;
-      const asked = taskOf(call.state);
-      if (asked?.server === slot.name) return comeBack(asked.name, route, line, call);
+      const earlier = call.state === undefined ? undefined : await handles.openContinuation(call, slot.name);
+      if (earlier?.kind === "task") return comeBack(earlier.taskId, route, line, call);
       const params = { ...call.params, name };
-      const state = unwrapped(call.state);
+      const state = earlier?.state;
       if (call.tasks?.wanted === true && (await supportOf(route, line)) === undefined) return refusedTask(name);
       const first = route.isTask ? undefined : await through(line, call, { params, state });
       if (first !== undefined && !(await mustBeTask(first, route, line, call))) return settle(first);
@@ -79,7 +87,7 @@ export function createTaskCalls(clock: Clock): TaskCalls {
 
       function settle(outcome: Outcome<"tools/call">): Outcome<"tools/call"> | Promise<Outcome<"tools/call">> {
         if (outcome.kind === "task") return handOn(outcome.task, route, line, call);
-        return outcome.kind === "input-required" ? wrapped(outcome) : outcome;
+        return outcome.kind === "input-required" ? handles.sealOutcome(call, slot.name, outcome) : outcome;
       }
     },
     about(line, call, params) {
@@ -163,12 +171,13 @@ async function aboutLegacy<M extends TaskMethod>(
   const task: DetailedTask = found.result;
   switch (call.method) {
     case "tasks/get":
-      return complete(await detailed(task, () => ask("tasks/result"))) as OutcomeOf<M>;
+      return complete(await detailed(task, line, () => ask("tasks/result"))) as OutcomeOf<M>;
     case "tasks/cancel":
       // To end what is over is an error there, and none here.
       return isFinal(task) ? (complete(task) as OutcomeOf<M>) : ((await ask("tasks/cancel")) as OutcomeOf<M>);
     default:
-      // The host is asked, so that nobody else has anything to answer.
+      // Where the host is asked, nobody else has anything to answer.
+      line.taskQuestions?.answer(params.taskId, (params as Params<"tasks/update">).inputResponses);
       return complete({}) as OutcomeOf<M>;
   }
 }
@@ -176,11 +185,13 @@ async function aboutLegacy<M extends TaskMethod>(
 /** A task with what its status brings, which a server of 2025-11-25 tells only when asked for the result. */
 async function detailed(
   task: DetailedTask,
+  { taskQuestions }: ClientConnection,
   resultOf: () => Promise<OutcomeOf<"tasks/result">>,
 ): Promise<Result<"tasks/get">> {
   if (task.status === "input_required") {
     const { questions: _, ...rest } = task;
-    return { ...rest, status: "working" };
+    const questions = taskQuestions?.of(task.taskId);
+    return questions === undefined ? { ...rest, status: "working" } : { ...rest, status: "input_required", questions };
   }
   if (task.status !== "completed" && task.status !== "failed") return task;
   const outcome = await resultOf();
@@ -194,23 +205,3 @@ function complete<T>(result: T): { readonly kind: "complete"; readonly result: T
 }
 
 function ignore(): undefined {}
-
-/** Begins the state of a call whose task has asked something, followed by the name of the server and the id of the task. */
-const taskState = "plugbay-task:";
-
-/** Begins the state of a server that would be taken for one of ours: it may be a host, too. */
-const foreignState = "plugbay-state:";
-
-function taskOf(state: string | undefined) {
-  return state?.startsWith(taskState) ? splitName(state.slice(taskState.length)) : undefined;
-}
-
-function wrapped(outcome: Extract<Outcome<"tools/call">, { kind: "input-required" }>): Outcome<"tools/call"> {
-  const { state } = outcome;
-  const isOurs = state?.startsWith(taskState) === true || state?.startsWith(foreignState) === true;
-  return isOurs ? { ...outcome, state: foreignState + state } : outcome;
-}
-
-function unwrapped(state: string | undefined): string | undefined {
-  return state?.startsWith(foreignState) ? state.slice(foreignState.length) : state;
-}

@@ -1,11 +1,12 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Json } from "./json.ts";
-import { defaultJsonLimits, type JsonLimits, parseJson } from "./parse.ts";
+import { parseJson } from "./parse.ts";
+import { defaultJsonLimits, type JsonLimits, type JsonShape } from "./shape.ts";
 
-const off: JsonLimits = { maxDepth: 0, maxWidth: 0 };
-const tooDeep = { ok: false, reason: "nested deeper than 64 levels (maxDepth)" };
-const tooWide = { ok: false, reason: "a container has more than 65536 elements (maxWidth)" };
+const off: JsonLimits = { maxJsonDepth: 0, maxJsonNodes: 0 };
+const tooDeep = { ok: false, reason: "nested deeper than 64 levels (maxJsonDepth)" };
+const tooWide = { ok: false, reason: "more than 262144 values (maxJsonNodes)" };
 
 describe("parseJson", () => {
   it("gives what JSON.parse gives", () => {
@@ -18,7 +19,7 @@ describe("parseJson", () => {
 
   it("never throws, on any text and any limits", () => {
     const text = fc.oneof(fc.string({ unit: codeUnit }), fc.json(), damaged);
-    const limits = fc.record({ maxDepth: fc.nat(4), maxWidth: fc.nat(4) });
+    const limits = fc.record({ maxJsonDepth: fc.nat(4), maxJsonNodes: fc.nat(4) });
     fc.assert(
       fc.property(text, limits, (text, limits) => {
         expect(typeof parseJson(text, limits).ok).toBe("boolean");
@@ -33,8 +34,8 @@ describe("parseJson", () => {
 });
 
 describe("limits", () => {
-  it("C151: allow 64 levels and 65,536 elements unless told otherwise", () => {
-    expect(defaultJsonLimits).toEqual({ maxDepth: 64, maxWidth: 65_536 });
+  it("C151: allow 64 levels and 262,144 values unless told otherwise", () => {
+    expect(defaultJsonLimits).toEqual({ maxJsonDepth: 64, maxJsonNodes: 262_144 });
   });
 
   it.each<[name: string, nested: (levels: number) => string]>([
@@ -52,48 +53,58 @@ describe("limits", () => {
   });
 
   it.each<[name: string, wide: (count: number) => string]>([
-    ["an array", (count) => `[${"0,".repeat(count - 1)}0]`],
-    ["an object", (count) => `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join()}}`],
-    ["an inner array", (count) => `{"a":[[],{"b":[${"0,".repeat(count - 1)}0]}]}`],
-  ])("C151: 65,536 elements of %s pass, 65,537 do not", (_name, wide) => {
-    expect(parseJson(wide(65_536))).toMatchObject({ ok: true });
-    expect(parseJson(wide(65_537))).toMatchObject(tooWide);
+    ["an array", (count) => `[${"0,".repeat(count - 2)}0]`],
+    ["an object", (count) => `{${Array.from({ length: count - 1 }, (_, index) => `"${index}":0`).join()}}`],
+    ["an inner array", (count) => `{"a":[[],{"b":[${"0,".repeat(count - 6)}0]}]}`],
+    ["empty objects", (count) => `[${"{},".repeat(count - 2)}{}]`],
+    ["small arrays", (count) => `[${"[0],".repeat(count / 2 - 1)}${count % 2 ? "[0]" : "0"}]`],
+  ])("C151: 262,144 values of %s pass, 262,145 do not (S3)", (_name, wide) => {
+    expect(parseJson(wide(262_144))).toMatchObject({ ok: true });
+    expect(parseJson(wide(262_145))).toEqual(tooWide);
   });
 
-  it("count each container for itself", () => {
+  it("count the values of all containers together (S3)", () => {
     const text = JSON.stringify(Array.from({ length: 300 }, () => new Array(300).fill(0)));
-    expect(parseJson(text, { maxDepth: 2, maxWidth: 300 })).toMatchObject({ ok: true });
+    expect(parseJson(text, { maxJsonDepth: 2, maxJsonNodes: 90_301 })).toMatchObject({ ok: true });
+    expect(parseJson(text, { maxJsonDepth: 2, maxJsonNodes: 90_300 })).toMatchObject({ ok: false });
   });
 
-  it("C152: are off at 0", () => {
+  it("C152: are off at 0 and Infinity", () => {
     const deep = "[".repeat(100_000) + "]".repeat(100_000);
     const wide = `[${"0,".repeat(100_000)}0]`;
-    expect(parseJson(deep, off).ok).toBe(true);
-    expect(parseJson(wide, off).ok).toBe(true);
-    expect(parseJson(deep, { maxDepth: 0, maxWidth: 1 }).ok).toBe(true);
-    expect(parseJson(wide, { maxDepth: 1, maxWidth: 0 }).ok).toBe(true);
+    const none = { maxJsonDepth: Number.POSITIVE_INFINITY, maxJsonNodes: Number.POSITIVE_INFINITY };
+    for (const limits of [off, none]) {
+      expect(parseJson(deep, limits).ok).toBe(true);
+      expect(parseJson(wide, limits).ok).toBe(true);
+    }
+    expect(parseJson(deep, { maxJsonDepth: 0, maxJsonNodes: 100_000 }).ok).toBe(true);
+    expect(parseJson(wide, { maxJsonDepth: 1, maxJsonNodes: 0 }).ok).toBe(true);
   });
 
   it("may be higher than any stack", () => {
     const text = "[".repeat(100_000) + "]".repeat(100_000);
-    expect(parseJson(text, { maxDepth: 99_999, maxWidth: 0 }).ok).toBe(false);
-    expect(parseJson(`${text}  `, { maxDepth: 100_000, maxWidth: 0 }).ok).toBe(true);
+    expect(parseJson(text, { maxJsonDepth: 99_999, maxJsonNodes: 0 }).ok).toBe(false);
+    expect(parseJson(`${text}  `, { maxJsonDepth: 100_000, maxJsonNodes: 0 }).ok).toBe(true);
   });
 
-  it("refuse exactly what is deeper or wider", () => {
+  it("refuse exactly what is deeper or wider, in short texts and in long ones (S3)", () => {
+    const limit = fc.integer({ min: 1, max: 8 });
     fc.assert(
-      fc.property(
-        fc.jsonValue(),
-        fc.integer({ min: 1, max: 5 }),
-        fc.integer({ min: 1, max: 5 }),
-        (value, depth, width) => {
-          const parsed = parseJson(JSON.stringify(value), { maxDepth: depth, maxWidth: width });
-          const { deepest, widest } = measure(JSON.parse(JSON.stringify(value)));
-          expect(parsed.ok).toBe(deepest <= depth && widest <= width);
-        },
-      ),
+      fc.property(fc.jsonValue(), limit, limit, fc.boolean(), (value, maxJsonDepth, maxJsonNodes, isLong) => {
+        const text = JSON.stringify(value, undefined, isLong ? 1 : 0) + (isLong ? " ".repeat(20_000) : "");
+        const { depth, nodes } = shapeOf(JSON.parse(text));
+        expect(parseJson(text, { maxJsonDepth, maxJsonNodes }).ok).toBe(depth <= maxJsonDepth && nodes <= maxJsonNodes);
+      }),
       { numRuns: 1_000 },
     );
+  });
+
+  it("are told apart before a long text is parsed (S3)", () => {
+    const text = `[${"{},".repeat(1_000_000)}{}]`;
+    const parse = vi.spyOn(JSON, "parse");
+    expect(parseJson(text)).toEqual(tooWide);
+    expect(parse).not.toHaveBeenCalled();
+    parse.mockRestore();
   });
 });
 
@@ -107,7 +118,7 @@ describe("hostile keys", () => {
   });
 
   it("__proto__ hides no depth and no width", () => {
-    const limits = { maxDepth: 2, maxWidth: 2 };
+    const limits = { maxJsonDepth: 2, maxJsonNodes: 3 };
     expect(parseJson('{"__proto__":{"a":{}}}', limits).ok).toBe(false);
     expect(parseJson('{"__proto__":[1,2,3]}', limits).ok).toBe(false);
   });
@@ -124,11 +135,11 @@ const damaged: fc.Arbitrary<string> = fc
     return text.slice(0, start) + insert + text.slice(start + length);
   });
 
-function measure(value: Json | undefined): { readonly deepest: number; readonly widest: number } {
-  if (typeof value !== "object" || value === null) return { deepest: 0, widest: 0 };
-  const items = Object.values(value).map(measure);
+function shapeOf(value: Json | undefined): JsonShape {
+  if (typeof value !== "object" || value === null) return { depth: 0, nodes: 1 };
+  const items = Object.values(value).map(shapeOf);
   return {
-    deepest: 1 + Math.max(0, ...items.map((item) => item.deepest)),
-    widest: Math.max(items.length, ...items.map((item) => item.widest)),
+    depth: 1 + Math.max(0, ...items.map(({ depth }) => depth)),
+    nodes: items.reduce((sum, { nodes }) => sum + nodes, 1),
   };
 }

@@ -1,14 +1,5 @@
 import type { Json, JsonObject } from "./json.ts";
-
-/** Bounds on one JSON text. A bound of 0 is off. */
-export interface JsonLimits {
-  /** Nesting of containers. */
-  readonly maxDepth: number;
-  /** Members of one object, or elements of one array. */
-  readonly maxWidth: number;
-}
-
-export const defaultJsonLimits: JsonLimits = { maxDepth: 64, maxWidth: 65_536 };
+import { defaultJsonLimits, type JsonLimits, type JsonShape, measureJson } from "./shape.ts";
 
 /** A value, or why the text holds none. The reason never repeats the text. */
 export type ParsedJson =
@@ -16,39 +7,66 @@ export type ParsedJson =
   | {
       readonly ok: false;
       readonly reason: string;
-      /** There when the text is JSON and only breaks a limit. Look at its outermost members, no further. */
+      /** There when a short text is JSON and only breaks a limit. Look at its outermost members, no further. */
       readonly value?: Json;
     };
 
+/** Longer texts are measured before their values are built. A shorter one is small however it is built. */
+const LONG_TEXT = 16_384;
+
+/** The shape of a text that is long enough to be measured before it is parsed. */
+export function shapeOfLong(text: string, limits: JsonLimits = defaultJsonLimits): JsonShape | undefined {
+  return text.length > LONG_TEXT ? measureJson(text, limits) : undefined;
+}
+
 /**
- * Parses a JSON text within limits. Never throws.
+ * Parses a JSON text within limits. Never throws. `shape` is that of a long text, where it is known already.
  *
  * A `__proto__` member becomes an ordinary own property, as `JSON.parse`
  * defines it; it changes no prototype.
  */
-export function parseJson(text: string, limits: JsonLimits = defaultJsonLimits): ParsedJson {
+export function parseJson(
+  text: string,
+  limits: JsonLimits = defaultJsonLimits,
+  shape: JsonShape | undefined = shapeOfLong(text, limits),
+): ParsedJson {
+  const excess = shape && excessOfShape(shape, limits);
+  if (excess !== undefined) return { ok: false, reason: excess };
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
   } catch {
     return { ok: false, reason: "not valid JSON" };
   }
-  const reason = excessOf(value, limits, text.length);
+  const reason = shape === undefined ? excessOf(value, limits, text.length) : undefined;
   return reason === undefined ? { ok: true, value } : { ok: false, reason, value };
+}
+
+function excessOfShape({ depth, nodes }: JsonShape, { maxJsonDepth, maxJsonNodes }: JsonLimits): string | undefined {
+  if (maxJsonDepth > 0 && depth > maxJsonDepth) return tooDeep(maxJsonDepth);
+  return maxJsonNodes > 0 && nodes > maxJsonNodes ? tooMany(maxJsonNodes) : undefined;
+}
+
+function tooDeep(max: number): string {
+  return `nested deeper than ${max} levels (maxJsonDepth)`;
+}
+
+function tooMany(max: number): string {
+  return `more than ${max} values (maxJsonNodes)`;
 }
 
 /** The limit that `value` breaks, if any. The length of its text rules most of them out without a look. */
 export function excessOf(
   value: Json,
-  { maxDepth, maxWidth }: JsonLimits,
-  length: number = Infinity,
+  { maxJsonDepth, maxJsonNodes }: JsonLimits,
+  length: number = Number.POSITIVE_INFINITY,
 ): string | undefined {
-  const deep = maxDepth > 0 && length > 2 * maxDepth;
-  const wide = maxWidth > 0 && length > 2 * maxWidth;
+  // A text of n characters nests at most n/2 deep, and has at most n/2 + 1 values.
+  const deep = maxJsonDepth > 0 && length > 2 * maxJsonDepth;
+  const wide = maxJsonNodes > 0 && length > 2 * (maxJsonNodes - 1);
   if (!isContainer(value) || (!deep && !wide)) return undefined;
-  if (deep && isDeeper(value, maxDepth)) return `nested deeper than ${maxDepth} levels (maxDepth)`;
-  if (wide && isWider(value, maxWidth)) return `a container has more than ${maxWidth} elements (maxWidth)`;
-  return undefined;
+  if (deep && isDeeper(value, maxJsonDepth)) return tooDeep(maxJsonDepth);
+  return wide && hasMore(value, maxJsonNodes) ? tooMany(maxJsonNodes) : undefined;
 }
 
 type Container = JsonObject | readonly Json[];
@@ -88,14 +106,16 @@ function containersIn(level: readonly Container[]): readonly Container[] {
   return found;
 }
 
-function isWider(root: Container, maxWidth: number): boolean {
+/** Counts not much further than asked. */
+function hasMore(root: Container, maxNodes: number): boolean {
   const open: Container[] = [root];
-  for (let container = open.pop(); container !== undefined; container = open.pop()) {
+  let nodes = 1;
+  for (let container = open.pop(); container !== undefined && nodes <= maxNodes; container = open.pop()) {
     const items = itemsOf(container);
-    if (items.length > maxWidth) return true;
+    nodes += items.length;
     for (const item of items) if (isContainer(item)) open.push(item);
   }
-  return false;
+  return nodes > maxNodes;
 }
 
 function itemsOf(container: Container): readonly (Json | undefined)[] {

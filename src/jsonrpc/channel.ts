@@ -20,6 +20,9 @@ export interface Sender {
   drop?(id: Id): void;
   /** Ends the connection the peer waits on, if it can come back for the rest; it should after `retryMs`. */
   closeStream?(retryMs?: number): void;
+  /** Counts what came this way as held until `release`, also when it is answered: it is worked on. */
+  hold?(): void;
+  release?(): void;
   /** What brought the messages that came this way. */
   readonly http?: HttpRequestInfo | undefined;
 }
@@ -34,6 +37,8 @@ export interface Sender {
 export interface Channel extends Sender {
   /** What arrived, in order. Messages that came together are yielded together. */
   readonly incoming: AsyncIterable<readonly Incoming[]>;
+  /** Resolves when the peer has had a turn to read what was sent. Absent where it reads in the same turn, or nobody can tell. */
+  readonly nextTurn?: (() => Promise<void>) | undefined;
   /** Hides secrets that the peer was given and may repeat in its errors. */
   readonly mask?: ((error: ErrorObject) => ErrorObject) | undefined;
   /** Ends both directions, after what was sent is written. Idempotent, never rejects. */

@@ -127,7 +127,11 @@ describe("refusals", () => {
     expect(inbound.open(request(3), channel)).toMatchObject({
       kind: "failure",
       id: 3,
-      error: { code: rpcCodes.invalidRequest, message: "more than 2 requests are open" },
+      error: {
+        code: rpcCodes.internal,
+        message: "more than 2 requests are open",
+        data: { reason: "limit-reached", limit: "maxOpenRequests", max: 2, scope: "connection", retryAfterMs: 1_000 },
+      },
     });
     first.succeed({});
     expect(inbound.open(request(4), channel)).not.toHaveProperty("kind");

@@ -54,7 +54,7 @@ class OpenRequests implements Inbound {
     if (this.#open.get(id) !== undefined) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
     // A ping is answered at once: it never adds to them, and who asks whether we are there should hear it.
     if (this.#maxOpen > 0 && this.size >= this.#maxOpen && request.method !== "ping")
-      return refuse(id, `more than ${this.#maxOpen} requests are open`);
+      return { kind: "failure", id, error: tooManyOpen(this.#maxOpen) };
     const exchange = new LiveExchange(request, via, this);
     this.#open.add(id, exchange);
     return exchange;
@@ -97,6 +97,12 @@ class OpenRequests implements Inbound {
 
 function refuse(id: Id, message: string): Failure {
   return { kind: "failure", id, error: { code: rpcCodes.invalidRequest, message } };
+}
+
+/** The error of requests that are more than may be open. */
+export function tooManyOpen(max: number): ErrorObject {
+  const data = { reason: "limit-reached", limit: "maxOpenRequests", max, scope: "connection", retryAfterMs: 1_000 };
+  return { code: rpcCodes.internal, message: `more than ${max} requests are open`, data };
 }
 
 class LiveExchange implements IncomingRequest {

@@ -40,8 +40,8 @@ describe("parseText", () => {
     expect(parseText(deep)).toMatchObject({ kind: "malformed", id, error, answerable: true });
     const answer = JSON.stringify({ jsonrpc: "2.0", id: "a", result: JSON.parse(deep) });
     expect(parseText(answer)).toMatchObject({ kind: "malformed", id: "a", error, answerable: false });
-    expect(parseText(deep, { maxDepth: 65, maxWidth: 0 })).toMatchObject({ kind: "request" });
-    expect(parseText(deep, { maxDepth: 0, maxWidth: 0 })).toMatchObject({ kind: "request" });
+    expect(parseText(deep, { maxJsonDepth: 65, maxJsonNodes: 0 })).toMatchObject({ kind: "request" });
+    expect(parseText(deep, { maxJsonDepth: 0, maxJsonNodes: 0 })).toMatchObject({ kind: "request" });
   });
 
   it.each([
@@ -125,6 +125,13 @@ describe("parseMessage", () => {
   });
 });
 
+describe("a request that looks like a response", () => {
+  it.each(["result", "error"])("is refused when it has %s", (member) => {
+    const value = { jsonrpc: "2.0", id: 1, method: "tools/list", [member]: { code: 1, message: "x" } };
+    expect(parseMessage(value)).toMatchObject({ kind: "malformed", id: 1, error: { code: -32600 }, answerable: true });
+  });
+});
+
 describe("ids", () => {
   it('C1: 1 and "1" differ', () => {
     expect(parseText(call({ id: 1 }))).toMatchObject({ kind: "request", id: 1 });
@@ -195,7 +202,7 @@ describe("batches", () => {
     fc.assert(
       fc.property(fc.array(message, { minLength: 1, maxLength: 5 }), (items) => {
         const text = `[${items.map(encodeMessage).join()}]`;
-        expect(parseText(text, { maxDepth: 0, maxWidth: 0 })).toEqual({ kind: "batch", items });
+        expect(parseText(text, { maxJsonDepth: 0, maxJsonNodes: 0 })).toEqual({ kind: "batch", items });
       }),
     );
   });

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { type JsonLimits, parseJson } from "../json/parse.ts";
+import { parseJson } from "../json/parse.ts";
+import type { JsonLimits, JsonShape } from "../json/shape.ts";
 import { toText, toTextWithMeta } from "../json/text.ts";
 
 /** Correlates a response with its request. `1` and `"1"` are different ids. */
@@ -12,6 +13,8 @@ export interface Request {
   readonly params: JsonObject;
   /** Headers to send it with, where it is sent on its own. Not in the message itself. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The most that its response may have, where that is less than the channel allows. Not on the wire. */
+  readonly maxBytes?: number;
 }
 
 export interface Notification {
@@ -28,6 +31,8 @@ export interface Success {
   readonly kind: "success";
   readonly id: Id;
   readonly result: JsonObject;
+  /** How long its text was, where it was long. Not on the wire. */
+  readonly size?: number;
 }
 
 export interface Failure {
@@ -37,6 +42,8 @@ export interface Failure {
   readonly error: ErrorObject;
   /** What could be read of a result that breaks a limit, with stubs for the rest. Not on the wire. */
   readonly partial?: JsonObject;
+  /** How long its text was, where it was long. Not on the wire. */
+  readonly size?: number;
 }
 
 export interface ErrorObject {
@@ -87,10 +94,11 @@ export const rpcCodes = {
   connectionClosed: -32000,
 } as const;
 
-/** Reads one text off the wire. Never throws. */
-export function parseText(text: string, limits?: JsonLimits): Parsed {
-  const parsed = parseJson(text, limits);
+/** Reads one text off the wire. Never throws. `shape` is that of a long text, where it is known already. */
+export function parseText(text: string, limits?: JsonLimits, shape?: JsonShape): Parsed {
+  const parsed = parseJson(text, limits, shape);
   if (parsed.ok) return parseMessage(parsed.value);
+  if (parsed.value === undefined) return unreadable(parsed.reason, text.slice(0, HEAD), text.slice(-HEAD));
   const { id, method } = isObject(parsed.value) ? parsed.value : {};
   return unread(parsed.reason, isId(id) ? { id, isRequest: typeof method === "string" } : undefined);
 }
@@ -107,11 +115,13 @@ function unread(reason: string, origin?: Origin): Malformed {
   return origin?.isRequest === false ? { ...problem, answerable: false } : problem;
 }
 
+const HEAD = 256;
 const beginning = /^\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}"),"(method|result|error)"/;
+const ending = /,"id":(\d{1,15}|"[^"\\]{0,100}")(?:,"jsonrpc":"2\.0")?\}$/;
 
-/** A text that was not read at all. How it begins tells whose it was, if it was written the usual way. */
-export function unreadable(reason: string, head = ""): Malformed {
-  const [, id, member] = beginning.exec(head) ?? [];
+/** A text that was not read at all. How it begins, or ends, tells whose it was, if it was written in one of the usual ways. */
+export function unreadable(reason: string, head = "", tail = ""): Malformed {
+  const [, id, member = "method"] = beginning.exec(head) ?? ending.exec(tail) ?? [];
   return unread(reason, id === undefined ? undefined : { id: JSON.parse(id), isRequest: member === "method" });
 }
 
@@ -124,7 +134,10 @@ export function parseMessage(value: Json): Parsed {
 
 function parseOne(value: Json): Message | Malformed {
   if (!isObject(value)) return malformed(rpcCodes.invalidRequest, "a message must be an object");
-  if (typeof value.method === "string") return parseCall(value, oneText(value.method));
+  if (typeof value.method === "string") {
+    if (value.result === undefined && value.error === undefined) return parseCall(value, oneText(value.method));
+    return malformed(rpcCodes.invalidRequest, twoKinds, isId(value.id) ? value.id : null);
+  }
   if ("result" in value || "error" in value) return parseResponse(value);
   return malformed(rpcCodes.invalidRequest, '"method" must be a string', isId(value.id) ? value.id : null);
 }
@@ -163,6 +176,8 @@ function parseResponse({ jsonrpc, id, result, error }: JsonObject): Message | Ma
   return { ...malformed(rpcCodes.invalidRequest, problem, known), answerable: false };
 }
 
+/** One reader would take it for a request, another for a response. */
+const twoKinds = '"method" excludes "result" and "error"';
 const bothMembers = '"result" and "error" exclude each other';
 
 /** The text of a message, assembled so that what is remembered of it is not written again. */

@@ -39,6 +39,8 @@ export interface RequestOptions {
   readonly via?: Sender | undefined;
   /** Sent with it, and with its cancellation, by channels that send each message on its own. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** The most that the response may have, where that is less than the channel allows. */
+  readonly maxBytes?: number | undefined;
 }
 
 /** The requests this side has sent. Each is settled exactly once. */
@@ -129,9 +131,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
         const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };
         pending.add(id, entry);
         try {
-          const { via = channel, headers } = options;
+          const { via = channel, headers, maxBytes } = options;
           const request: Request = { kind: "request", id, method, params: params(id) };
-          via.send(headers === undefined ? request : { ...request, headers });
+          const isPlain = headers === undefined && maxBytes === undefined;
+          via.send(isPlain ? request : { ...request, ...(headers && { headers }), ...(maxBytes && { maxBytes }) });
         } catch (cause) {
           take(id)?.resolve({ kind: "lost", reason: "unsent", cause });
         }

@@ -3,9 +3,9 @@ import { stubReason } from "../json/stub.ts";
 import { parseText } from "./message.ts";
 import { parseReply } from "./parse-reply.ts";
 
-const limits = { maxDepth: 5, maxWidth: 3 };
+const limits = { maxJsonDepth: 5, maxJsonNodes: 24 };
 const deep = [[[[[1]]]]];
-const tooDeep = "nested deeper than 5 levels (maxDepth)";
+const tooDeep = "nested deeper than 5 levels (maxJsonDepth)";
 
 function reply(result: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, result });
@@ -20,7 +20,7 @@ describe("parseReply", () => {
   });
 
   it("keeps a stub of each element that breaks a limit, of its members that are no containers (B8)", () => {
-    const wide = { name: "wide", of: [1, 2, 3, 4] };
+    const wide = { name: "wide", of: new Array(24).fill(1) };
     const parsed = parseReply(
       reply({ list: [{ name: "deep", size: 1, deep }, wide, { name: "fine", a: [] }] }),
       limits,
@@ -33,15 +33,16 @@ describe("parseReply", () => {
     const list = parsed.kind === "failure" && parsed.partial?.list;
     if (!Array.isArray(list)) throw new Error("nothing was kept");
     expect(JSON.stringify(list)).toBe('[{"name":"deep","size":1},{"name":"wide"},{"name":"fine","a":[]}]');
-    const reasons = [tooDeep, "a container has more than 3 elements (maxWidth)", undefined];
+    const reasons = [tooDeep, "more than 24 values (maxJsonNodes)", undefined];
     expect(list.map((entry) => stubReason(entry))).toEqual(reasons);
     expect(list.map((entry) => stubReason({ ...entry }))).toEqual(reasons);
   });
 
   it.each([
     ["a member that is no list", { a: { deep }, list: [{ deep }] }],
-    ["a list of too many elements", { list: [1, 2, 3, 4] }],
-    ["too many members", { a: 1, b: 2, c: 3, d: 4 }],
+    ["a list of too many elements", { list: new Array(24).fill(1) }],
+    ["too many members", Object.fromEntries(new Array(24).fill(1).map((one, index) => [index, one]))],
+    ["more than is looked at", { list: [{ wide: new Array(100).fill(1) }] }],
     ["a result that is a list", [{ deep }]],
   ])("keeps nothing where the limit is broken by %s (B8)", (_what, result) => {
     const parsed = parseReply(reply(result), limits);

@@ -315,7 +315,7 @@ describe("requests of the peer", () => {
     const { receive, received, exchanges } = setUp({ maxOpen: 2 });
     await receive(request(1), request(2), request(3));
     expect(exchanges).toHaveLength(2);
-    expect(received).toMatchObject([{ kind: "failure", id: 3, error: { code: rpcCodes.invalidRequest } }]);
+    expect(received).toMatchObject([{ kind: "failure", id: 3, error: { code: rpcCodes.internal } }]);
   });
 
   it("are 1024 at most unless told otherwise", async () => {
@@ -375,6 +375,14 @@ describe("batches, where they are allowed", () => {
     await receive(`[${request(1)},{"jsonrpc":"2.0","id":2,"method":"initialize"}]`);
     expect(exchanges).toEqual([]);
     expect(received).toMatchObject([{ kind: "failure", id: null, error: { code: rpcCodes.invalidRequest } }]);
+  });
+
+  it("must not hold more messages than requests may be open (S9)", async () => {
+    const { receive, received, exchanges } = setUp({ acceptsBatches, maxOpen: 3 });
+    await receive(`[${[1, 2, 3, 4].map((id) => request(id)).join()}]`);
+    expect(exchanges).toEqual([]);
+    const data = { reason: "limit-reached", limit: "maxOpenRequests", max: 3, scope: "connection" };
+    expect(received).toMatchObject([{ kind: "failure", id: null, error: { code: rpcCodes.internal, data } }]);
   });
 
   it("may be allowed for a time only", async () => {

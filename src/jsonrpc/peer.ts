@@ -2,7 +2,7 @@ import type { JsonObject } from "../json/json.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { createDeadlines, type Deadlines } from "../std/deadlines.ts";
 import type { Channel, Sender } from "./channel.ts";
-import { createInbound, type Inbound, type IncomingRequest } from "./inbound.ts";
+import { createInbound, type Inbound, type IncomingRequest, tooManyOpen } from "./inbound.ts";
 import {
   type Batch,
   type ErrorObject,
@@ -143,10 +143,10 @@ export function createAnsweringPeer(
     }
   };
 
-  const takeBatch = async ({ items }: Batch, via: Sender): Promise<void> => {
-    if (handlers.acceptsBatches?.() !== true) return refuse(noBatch("batches are not supported"), via);
-    if (items.some(isGreeting)) return refuse(noBatch("initialize must not be part of a batch"), via);
-    for (const item of items) await takeOne(item, via);
+  const takeBatch = async (batch: Batch, via: Sender): Promise<void> => {
+    const fault = faultOf(batch, handlers, maxOpen);
+    if (fault !== undefined) return refuse(fault, via);
+    for (const item of batch.items) await takeOne(item, via);
   };
 
   const take = (message: Incoming, via: Sender): Promise<void> | undefined =>
@@ -252,6 +252,14 @@ function isGreeting(item: Batch["items"][number]): boolean {
   return item.kind === "request" && item.method === "initialize";
 }
 
-function noBatch(message: string): Malformed {
-  return { kind: "malformed", id: null, error: { code: rpcCodes.invalidRequest, message }, answerable: true };
+/** Why a batch is refused before anything is done about its messages. */
+function faultOf({ items }: Batch, handlers: PeerHandlers, maxOpen: number): Malformed | undefined {
+  if (handlers.acceptsBatches?.() !== true) return noBatch("batches are not supported");
+  if (items.some(isGreeting)) return noBatch("initialize must not be part of a batch");
+  return maxOpen > 0 && items.length > maxOpen ? noBatch(tooManyOpen(maxOpen)) : undefined;
+}
+
+function noBatch(error: string | ErrorObject): Malformed {
+  const told = typeof error === "string" ? { code: rpcCodes.invalidRequest, message: error } : error;
+  return { kind: "malformed", id: null, error: told, answerable: true };
 }

@@ -1,4 +1,5 @@
 import { withRequests } from "../jsonrpc/create-peer.ts";
+import { type SessionEnd, startServerSession } from "../protocol/telemetry.ts";
 import type { LegacySession, LegacySessionOptions } from "../transport/legacy-server.ts";
 import { createServerSession, type ServerSession } from "./session/server-session.ts";
 
@@ -12,10 +13,22 @@ export function createChannelSession(options: LegacySessionOptions): LegacySessi
   const create = (): ServerSession => createServerSession({ ...options, peer: withRequests(options.peer) });
   let session = create();
   let successor: ServerSession | undefined;
+  let end: SessionEnd | undefined;
+
+  const begin = (): void => {
+    const { revision } = session;
+    if (revision !== undefined) end ??= startServerSession(options.service, { revision, transport: "pipe" });
+  };
+
+  const finish = (): void => {
+    end?.();
+    end = undefined;
+  };
 
   /** A successor that could not agree with its client takes no place. */
   const replace = (): void => {
     if (successor?.revision === undefined) return;
+    finish();
     session.close();
     session = successor;
     successor = undefined;
@@ -28,14 +41,20 @@ export function createChannelSession(options: LegacySessionOptions): LegacySessi
       return successor.request(exchange);
     },
     notification(notification, via) {
-      if (notification.method.endsWith("initialized")) replace();
+      const isReady = notification.method.endsWith("initialized");
+      if (isReady) replace();
       session.notification(notification, via);
+      if (isReady) begin();
     },
     acceptsBatches: () => session.acceptsBatches(),
     get greeted() {
       return session.greeted;
     },
     // A successor tells its client nothing before it takes the place.
-    close: () => session.close(),
+    close() {
+      finish();
+      session.close();
+      successor?.close();
+    },
   };
 }

@@ -1,6 +1,7 @@
 import { canonicalText } from "../json/canonical.ts";
 import { isObject, type Json } from "../json/json.ts";
 import type { Tool } from "../protocol/tool.ts";
+import { hidden } from "../std/hidden-text.ts";
 import { unreachable } from "../std/unreachable.ts";
 import {
   type ChangedServer,
@@ -161,19 +162,15 @@ function bounded(lines: readonly string[]): readonly string[] {
   return [...lines.slice(0, MAX_LINES), `    … and ${lines.length - MAX_LINES} lines more`];
 }
 
-/**
- * What a reader does not see, or sees in another order: control and format
- * characters (zero width, directions, tags), variation selectors, fillers,
- * blanks that are no space, and characters for private use.
- */
-const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
+/** What a reader does not see, or sees in another order, and blanks that are no space. */
+const unseen = new RegExp(`${hidden.source}|(?! )\\p{Zs}`, "gu");
 
 /** A text on which nothing is hidden: `a\u{200b}b`. */
 export function visible(text: string): string {
-  return text.replaceAll(hidden, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
+  return text.replaceAll(unseen, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-const hiddenInJson = new RegExp(`(?!\\n)(?:${hidden.source})`, "gu");
+const hiddenInJson = new RegExp(`(?!\\n)(?:${unseen.source})`, "gu");
 
 /** The same JSON text, in which nothing is hidden but its line ends: `"a\u200bb"`. */
 export function visibleJson(text: string): string {

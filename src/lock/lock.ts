@@ -5,8 +5,8 @@ import type { Implementation } from "../protocol/peer.ts";
 import type { Prompt } from "../protocol/prompt.ts";
 import type { Revision } from "../protocol/revision.ts";
 import type { Tool } from "../protocol/tool.ts";
-import { digestText } from "../std/base64.ts";
 import { defined } from "../std/defined.ts";
+import { digestText } from "../std/digest.ts";
 
 /** What was approved of servers, and what they showed then. Plain data; the file `plugbay.lock` holds it. */
 export interface Lock {

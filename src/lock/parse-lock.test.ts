@@ -43,7 +43,7 @@ describe("parseLock", () => {
 
   it.each([
     ["", "plugbay.lock:1:1: not valid JSON"],
-    ["[]", "plugbay.lock:1:1: this is no lock file: it must be an object"],
+    ["[]", "plugbay.lock:1:1: this is not a lock file: it must be an object"],
     ["{}", "plugbay.lock: lockVersion must be 2"],
     ['{"lockVersion":"2"}', "plugbay.lock:1:2: lockVersion must be 2"],
     ['{"lockVersion":1}', "plugbay.lock:1:2: lockVersion 1 is of an older plugbay, which kept neither"],

@@ -9,7 +9,7 @@ import { approvedPartOf, fingerprintOf, type Lock, type LockedServer, toRecord }
 
 /** What one file may hold, in characters. */
 export const maxLockChars = 33_554_432;
-const limits = { maxDepth: 100, maxWidth: 65_536 };
+const limits = { maxJsonDepth: 100, maxJsonNodes: 4_194_304 };
 
 /**
  * Reads the text of a lock file. `path` is for messages.
@@ -30,7 +30,7 @@ export async function parseLock(text: string, path: string): Promise<Lock> {
   if (text.length > maxLockChars) throw bad(undefined, `a lock file has at most ${maxLockChars} characters`);
   const parsed = parseJson(text, limits);
   if (!parsed.ok) throw bad(...whyNotJson(text, parsed.reason));
-  if (!isObject(parsed.value)) throw bad(0, "this is no lock file: it must be an object");
+  if (!isObject(parsed.value)) throw bad(0, "this is not a lock file: it must be an object");
 
   const { lockVersion, servers = {} } = parsed.value;
   const fault = versionFault(lockVersion) ?? faultIn(servers);

@@ -14,7 +14,7 @@ const windowMs = 60_000;
 
 function setUp(options: Partial<RateLimitOptions> = {}, clock: ManualClock = createManualClock(10 * windowMs)) {
   const { faults, onError } = faultLog();
-  const limit = rateLimit({ limit: 2, windowMs, clock, now: clock.now, ...options });
+  const limit = rateLimit({ limit: 2, windowMs, clock, ...options });
   const tools = { echo: tool({ run: () => "done" }) };
   const server = createServer({ name: "limited", version: "1", onError, middleware: [limit], tools });
   const call = (principal?: string) =>
@@ -54,13 +54,34 @@ describe("rateLimit", () => {
     clock.advance(15_000);
     expect(failureOf(await call())).toEqual({
       code: "limit-reached",
-      message: "rate limit reached: the limit is 2 in 60 s, counted over this window and the one before; retry in 75 s",
-      data: { reason: "limit-reached", retryAfterMs: 75_000, limit: 2, windowMs },
+      message:
+        "rate limit reached: the limit is 2 in 60 s for all callers together, " +
+        "counted over this window and the one before; retry in 75 s",
+      data: { reason: "limit-reached", limit: "rateLimit", max: 2, scope: "principal", retryAfterMs: 75_000, windowMs },
     });
     clock.advance(74_999);
     expect(await kinds(1)).toEqual(["failed"]);
     clock.advance(1);
     expect(await kinds(2)).toEqual(["complete", "failed"]);
+  });
+
+  it("is limit-reached with { limit, max, scope, retryAfterMs }: of one caller, by the name of the limit", async () => {
+    const { call, kinds } = setUp({ limit: 1, windowMs: 1_500, name: "reports" });
+    await kinds(1, "ann");
+    expect(failureOf(await call("ann"))).toMatchObject({
+      message: expect.stringMatching(/^rate limit reached: the limit is 1 in 1.5 s for this caller, counted over/),
+      data: { limit: "reports", max: 1, scope: "principal", retryAfterMs: 3_000 },
+    });
+  });
+
+  it("says that calls cannot be counted where the store fails, and not that a limit was reached", async () => {
+    const onError = vi.fn();
+    const { call } = setUp({ store: brokenStore(away), storeFailure: "refuse", onError });
+    expect(failureOf(await call("ann"))).toEqual({
+      code: "limit-reached",
+      message: "calls cannot be counted for a rate limit right now; retry in 1 s",
+      data: { reason: "limit-reached", limit: "rateLimit", max: 2, scope: "process", retryAfterMs: 1_000 },
+    });
   });
 
   it("does not run what it refuses", async () => {
@@ -143,7 +164,7 @@ describe("rateLimit", () => {
       fetched.push(response.status);
       return response;
     };
-    const data = { reason: "limit-reached", limit: 1, windowMs };
+    const data = { reason: "limit-reached", limit: "rateLimit", max: 1, scope: "principal", windowMs };
     await using near = await connect(server);
     await near.callTool("echo");
     await expect(near.callTool("echo")).rejects.toMatchObject({ code: "limit-reached", data });

@@ -3,8 +3,9 @@ import { methodRow } from "../protocol/methods.ts";
 import { checkOptionNames, type OptionNames } from "../protocol/option-names.ts";
 import type { Call, Middleware, Outcome } from "../protocol/service.ts";
 import { type Awaitable, allOf, chain, promised } from "../std/awaitable.ts";
-import { digestText } from "../std/base64.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
+import { digestText } from "../std/digest.ts";
+import { networkOf } from "../std/network-of.ts";
 import { type Attempts, attemptsInMemory, createAttempts } from "../store/attempt.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import type { Store, StoreValues } from "../store/store.ts";
@@ -31,10 +32,8 @@ export interface RateLimitOptions {
   readonly storeFailure?: "allow" | "refuse" | undefined;
   /** Hears that the store cannot be asked, at most once a second. Default: `console.error`. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** For tests. */
+  /** For tests: `date` of it is the time of day. */
   readonly clock?: Clock | undefined;
-  /** The time of day in ms. For tests. */
-  readonly now?: (() => number) | undefined;
 }
 
 const optionNames: OptionNames<RateLimitOptions> = {
@@ -48,7 +47,6 @@ const optionNames: OptionNames<RateLimitOptions> = {
   storeFailure: true,
   onError: true,
   clock: true,
-  now: true,
 };
 
 /** How long a store may take to count a call. */
@@ -66,8 +64,9 @@ const REST_MS = 1_000;
  * `invalid-definition` for a limit that is none.
  */
 export function rateLimit(options: RateLimitOptions): Middleware {
-  const { limit, windowMs, cost, methods, now = Date.now } = options;
-  checkOptionNames("rateLimit", options, optionNames);
+  const { limit, windowMs, cost, methods, clock = systemClock } = options;
+  const now = (): number => clock.date?.() ?? Date.now();
+  checkOptionNames("rateLimit", options, optionNames, { now: "clock.date" });
   check(options);
   const by = options.by ?? createCallerNames();
   const counted = methods && new Set(methods);
@@ -75,23 +74,27 @@ export function rateLimit(options: RateLimitOptions): Middleware {
     counted === undefined ? methodRow(method).runs === true : counted.has(method);
   const prefix = `rate ${options.name ?? `${limit}/${windowMs}`}`;
   const attempt = attemptsOf(options);
-  const blind: Verdict = options.storeFailure === "refuse" ? { ok: false, retryAfterMs: REST_MS } : { ok: true };
+  const blind = options.storeFailure === "refuse" ? uncounted(options) : undefined;
 
-  const judge = (call: Call): Awaitable<Verdict> => {
+  /** The refusal of a call; undefined when it may go on. */
+  const judge = (call: Call): Awaitable<(Outcome & { readonly kind: "failed" }) | undefined> => {
     const [caller, price] = [by(call), cost === undefined ? 1 : costOf(cost(call))];
-    if (caller === undefined || price === 0) return { ok: true };
+    if (caller === undefined || price === 0) return undefined;
     return chain(nameOf(prefix, caller), (name) => {
       const wish = { name, cost: price, now: Math.floor(now()) };
       const judged = attempt(({ values }) => take(values, wish, { limit, windowMs }));
-      return chain(judged, (attempted) => (attempted.ok ? attempted.value : blind));
+      return chain(judged, (attempted) => {
+        if (!attempted.ok) return blind;
+        return attempted.value.ok ? undefined : refusal(options, call, attempted.value.retryAfterMs);
+      });
     });
   };
 
   return (next) => {
     const limited = async (call: Call): Promise<Outcome> => {
       const judged = judge(call);
-      const verdict = judged instanceof Promise ? await judged : judged;
-      return verdict.ok ? next(call) : refusal(options, verdict.retryAfterMs);
+      const refused = judged instanceof Promise ? await judged : judged;
+      return refused ?? next(call);
     };
     return (call) => (counts(call.method) ? limited(call) : next(call));
   };
@@ -114,10 +117,28 @@ function nameOf(prefix: string, caller: string): Awaitable<string> {
   return name.length <= MAX_NAME ? name : chain(digestText(name), (digest) => `rate ${digest}`);
 }
 
-function refusal({ limit, windowMs }: RateLimitOptions, retryAfterMs: number): Outcome & { readonly kind: "failed" } {
-  const window = `${secondsOf(windowMs)}, counted over this window and the one before`;
-  const message = `rate limit reached: the limit is ${limit} in ${window}; retry in ${secondsOf(retryAfterMs)}`;
-  const data = { reason: "limit-reached", retryAfterMs, limit, windowMs };
+/** Callers that cannot be told apart count as one. */
+function refusal(options: RateLimitOptions, call: Call, retryAfterMs: number): Outcome & { readonly kind: "failed" } {
+  const { limit, windowMs, name = "rateLimit" } = options;
+  const isShared = options.by === undefined && call.peer.auth === undefined && call.http?.remote === undefined;
+  const window = `${secondsOf(windowMs)} for ${isShared ? "all callers together" : "this caller"}`;
+  const counted = "counted over this window and the one before";
+  const message = `rate limit reached: the limit is ${limit} in ${window}, ${counted}; retry in ${secondsOf(retryAfterMs)}`;
+  const data = {
+    reason: "limit-reached",
+    limit: name,
+    max: limit,
+    scope: "principal",
+    retryAfterMs,
+    windowMs,
+  };
+  return { kind: "failed", failure: { code: "limit-reached", message, data } };
+}
+
+/** The refusal of a call that cannot be counted: nobody has reached a limit. */
+function uncounted({ name = "rateLimit", limit }: RateLimitOptions): Outcome & { readonly kind: "failed" } {
+  const message = `calls cannot be counted for a rate limit right now; retry in ${secondsOf(REST_MS)}`;
+  const data = { reason: "limit-reached", limit: name, max: limit, scope: "process", retryAfterMs: REST_MS };
   return { kind: "failed", failure: { code: "limit-reached", message, data } };
 }
 
@@ -227,21 +248,4 @@ export function createCallerNames(): NameCaller {
     if (http === undefined) return here;
     return http.remote === undefined ? "somebody" : `address ${networkOf(http.remote)}`;
   };
-}
-
-/** What one who has this address is given as a whole: of IPv6 that is the first half, of which it is free to use any address. */
-export function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const [, mapped] = /^::ffff:([\d.]+)$/i.exec(address) ?? [];
-  if (mapped !== undefined) return mapped;
-  const [before = "", after = ""] = address.replace(/%.*/, "").split("::");
-  const [first, last] = [groupsOf(before), groupsOf(after)];
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => "0");
-  return `${[...first, ...zeros, ...last].slice(0, 4).join(":")}::/64`;
-}
-
-/** Without leading zeros, in lower case. */
-function groupsOf(part: string): readonly string[] {
-  if (part === "") return [];
-  return part.split(":").map((group) => group.toLowerCase().replace(/^0+(?=.)/, ""));
 }

@@ -44,6 +44,19 @@ export interface ResourceMetadata {
   readonly [member: string]: string | number | boolean | readonly string[] | undefined;
 }
 
+/** The whole answer of a route. */
+export interface RouteAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** For whoever runs the server: `onWarning` hears it, the client does not. */
+  readonly warning?: string | undefined;
+}
+
+/** Answers requests for one path, whatever their method. `body` is that of a POST. */
+export type AuthRoute = (http: HttpRequestInfo, body: string) => RouteAnswer | Promise<RouteAnswer>;
+
 /**
  * Finds out who sends a request, before anything else is done about it.
  *
@@ -61,6 +74,17 @@ export interface Authenticator<A = Auth> {
   readonly requiredScopes?: readonly string[] | undefined;
   /** Headers with credentials, in lower case. Handlers do not see them, nor `authorization` and `dpop`. */
   readonly credentials?: readonly string[] | undefined;
+  /**
+   * Paths that are served beside the endpoint, such as `/token`. They are for those who have no token yet: only their
+   * `Host` is checked, and that their body is short.
+   */
+  readonly routes?: Readonly<Record<string, AuthRoute>> | undefined;
+}
+
+/** A service that has pages for browsers. Whoever serves it over HTTP serves them beside the endpoint, to anybody. */
+export interface RoutedService {
+  /** By path. Only their `Host` is checked, and that their body is short. */
+  readonly routes?: Readonly<Record<string, AuthRoute>> | undefined;
 }
 
 /** A request whose sender is known. Its credentials are not to be seen any more. */
@@ -92,8 +116,17 @@ export class AuthenticatedHttp implements HttpRequestInfo {
     return this.#http.waitUntil;
   }
 
+  get platform(): HttpRequestInfo["platform"] {
+    return this.#http.platform;
+  }
+
   header(name: string): string | undefined {
     return this.#hidden.has(name.toLowerCase()) ? undefined : this.#http.header(name);
+  }
+
+  /** What a request has shown. To be sent to nobody but an issuer that the operator has named. */
+  static shown(http: AuthenticatedHttp): string | undefined {
+    return http.#http.header("authorization");
   }
 }
 

@@ -27,7 +27,20 @@ export interface Authorizer {
    * Hears that a request was refused with 401 or 403. True when it is worth
    * sending again, with other headers. Rejects when it is not, and says why.
    */
-  refused(request: AuthorizedRequest, answer: AuthorizedResponse): Promise<boolean>;
+  refused(request: AuthorizedRequest, answer: AuthorizedResponse, options?: RefusedOptions): Promise<boolean>;
   /** Hears of every answer. */
   answered?(request: AuthorizedRequest, answer: AuthorizedResponse): void;
+  /** Signs in to a server now, with the scopes that it has asked for: the only way where `interactive` is false. */
+  signIn?(server: string | URL): Promise<void>;
+  /** Forgets the credentials for a server, and gives them back where that is possible. */
+  signOut?(server: string | URL): Promise<void>;
+}
+
+/** How far an authorizer may go for a request. */
+export interface RefusedOptions {
+  /**
+   * False when no user may be asked: then it rejects with `unauthorized` and the reason `interaction-required` in place of
+   * opening a page. Default true.
+   */
+  readonly interactive?: boolean | undefined;
 }

@@ -53,12 +53,23 @@ export interface Connection {
   readonly ended: Promise<Ending>;
   /** Idempotent, never rejects. Every open call fails with `connection-closed`. */
   close(): Promise<void>;
+  /** Keeps the context of the moment, such as an open span, for work that is done later. Only where somebody looks at it. */
+  bind?(work: () => void): () => void;
   /** Only where the log level is a property of the connection. */
   setLogLevel?(level: LogLevel, headers?: CallOf["headers"]): Promise<void>;
   /** Only where the revision has it. */
   ping?(headers?: CallOf["headers"]): Promise<void>;
+  /** False where a server of an older revision keeps no session: every request stands for itself. */
+  readonly hasSession?: boolean;
+  /** The process of the server, where this side has started it. */
+  readonly pid?: number;
   /** True where the headers of a call are sent: over HTTP. */
   readonly takesHeaders?: boolean;
+  /**
+   * What shows the server now who this client is: while the text is the same, so is the caller. Secret. Only where it may
+   * change while the connection is open.
+   */
+  readonly credentials?: () => Promise<string>;
   /** Sends a notification that belongs to no call, unless the revision defines it no more, or not yet. */
   tell?(method: string, params: JsonObject): void;
 }

@@ -76,11 +76,9 @@ export function toFailure({ code, message, data, number }: McpError): Failure {
   return { code, message, ...(data !== undefined && { data }), ...(number !== undefined && { number }) };
 }
 
-/** The error of a call that needs an authenticated caller and has none. */
-export function callerMissing(): McpError {
-  return new McpError("unauthorized", "this needs an authenticated caller: sign in first", {
-    data: { reason: NO_CALLER },
-  });
+/** The error of a call that needs an authenticated caller and has none, or one whose sign-in has ended. */
+export function callerMissing(message = "this needs an authenticated caller: sign in first"): McpError {
+  return new McpError("unauthorized", message, { data: { reason: NO_CALLER } });
 }
 
 /** Whether a failure is about the caller of this server. Other servers say `unauthorized`, too, of calls to them. */

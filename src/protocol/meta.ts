@@ -24,6 +24,8 @@ export const changeKeys = {
   position: "plugbay/position",
   after: "plugbay/after",
   lost: "plugbay/lost",
+  /** Of a message: the session that it is for. */
+  session: "plugbay/session",
   /** Of a listener: that it wants to hear of progress. Of a task: its progress. */
   progress: "plugbay/progress",
 } as const;

@@ -10,12 +10,7 @@ export type OtherNames = Readonly<Record<string, string>>;
  * Throws `invalid-definition` for an option that does not exist, and names the one
  * that may be meant. An option that is undefined is as good as none.
  */
-export function checkOptionNames(
-  owner: string,
-  options: object,
-  known: Readonly<Record<string, true>>,
-  others: OtherNames = {},
-): void {
+export function checkOptionNames(owner: string, options: object, known: object, others: OtherNames = {}): void {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || Object.hasOwn(known, name)) continue;
     const names = Object.keys(known);

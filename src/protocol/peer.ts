@@ -1,6 +1,7 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Icon } from "./content.ts";
 import type { Revision } from "./revision.ts";
+import type { KnownSession } from "./state.ts";
 
 /** Names a program. Stated, never verified: decide nothing by it. */
 export interface Implementation {
@@ -64,7 +65,15 @@ export interface Identity {
   /** Who: stable and unique within the issuer. */
   readonly principal: string;
   readonly scopes?: readonly string[];
+  /** Gives an access token of the identity provider, where users sign in with one by this server. */
+  readonly [upstreamToken]?: () => Promise<string>;
 }
+
+/** The member of an identity by which handlers get a token of its provider. A symbol, so that it is in no JSON. */
+export const upstreamToken: unique symbol = Symbol("upstreamToken");
+
+/** The member of a client that leads to its session. A symbol, so that it is in no JSON: whoever knows its id may be able to use it. */
+export const session: unique symbol = Symbol();
 
 /** Who calls, as stated on this request. Nothing here outlives the call. */
 export interface ClientInfo {
@@ -72,6 +81,8 @@ export interface ClientInfo {
   readonly info?: Implementation;
   readonly capabilities: ClientCapabilities;
   readonly auth?: Auth;
+  /** Of clients that have sessions. */
+  readonly [session]?: KnownSession | undefined;
 }
 
 /** True when the client can show forms: `{}` means forms, `{ url }` alone does not. */

@@ -1,5 +1,7 @@
 import type { JsonObject } from "../json/json.ts";
+import { toBase64Url } from "../std/base64.ts";
 import type { HttpRequestInfo } from "../std/http-facts.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Failure } from "./errors.ts";
 import type { Question, QuestionAnswer } from "./input.ts";
@@ -53,14 +55,27 @@ export interface CallOf<M extends Method = Method> {
   readonly closeStream: CloseStream | undefined;
   /** Absent where the caller could not follow a task. */
   readonly tasks: TaskTerms | undefined;
+  /** The most that the response may have, where that is less than the connection allows. */
+  readonly maxBytes?: number | undefined;
+  /** The id of the JSON-RPC request that brought the call, where there was one. */
+  readonly rpcId?: string | number | undefined;
+  /** Hears the id of the JSON-RPC request that takes the call to a server. */
+  readonly onSent?: ((rpcId: string | number) => void) | undefined;
 }
 
-/** How a call ended. A union over the methods, like {@link Call}. */
-export type Outcome<M extends Method = Method> = { [K in M]: OutcomeOf<K> }[M];
+/** How a call ended. Unlike {@link Call} it is not a union over the methods (ADR 110). */
+export type Outcome<M extends Method = Method> = OutcomeOf<M>;
 
 /** How a call ended whose method is a type parameter. */
 export type OutcomeOf<M extends Method = Method> =
-  | { readonly kind: "complete"; readonly result: Result<M> }
+  | {
+      readonly kind: "complete";
+      readonly result: Result<M>;
+      /** How long the text of a long response was, where it came over a wire. */
+      readonly size?: number;
+      /** What a tool threw, where the result reports that as an error. It stays in this process. */
+      readonly cause?: unknown;
+    }
   | {
       readonly kind: "input-required";
       readonly questions: Readonly<Record<string, Question>>;
@@ -70,8 +85,12 @@ export type OutcomeOf<M extends Method = Method> =
   | {
       readonly kind: "failed";
       readonly failure: Failure;
+      /** What was thrown, as it was thrown: the failure may say less. It stays in this process. */
+      readonly cause?: unknown;
       /** The result of a server without what breaks a limit, for those who can do with a part of it. */
       readonly partial?: JsonObject;
+      /** How long the text of a long response was, where it came over a wire. */
+      readonly size?: number;
     };
 
 /**
@@ -87,14 +106,34 @@ export type Service = <M extends Method>(call: CallOf<M>) => Promise<OutcomeOf<M
 export type Middleware = (next: Service) => (call: Call) => Promise<Outcome>;
 
 /**
- * Puts middleware around a service. The first is the outermost. All that the
+ * Puts middleware around a service, and around each of its views. The first is the outermost. All that the
  * service has besides stays: the store, `close` and the types of a server.
  */
 export function withMiddleware<S extends Service>(service: S, ...middleware: readonly Middleware[]): S {
-  return inPlaceOf(
+  const wrapped = inPlaceOf(
     service,
     middleware.reduceRight<Service>((next, wrap) => wrap(next) as Service, service),
   );
+  const views = viewsOf(service)?.around((view) => withMiddleware(view, ...middleware));
+  return views === undefined ? wrapped : Object.assign(wrapped, { views });
+}
+
+/**
+ * The views of a service: parts of it that are services of their own. Over HTTP each is served at a path below that of
+ * the whole, by its name.
+ */
+export interface ServiceViews {
+  has(name: string): boolean;
+  /** The same service every time. Throws `invalid-params` when there is no view of the name. */
+  get(name: string): Service;
+  names(): readonly string[];
+  /** The same views, with something around each. */
+  around(wrap: (view: Service) => Service): ServiceViews;
+}
+
+/** The views of a service, where it has any. */
+export function viewsOf(service: Service): ServiceViews | undefined {
+  return (service as { readonly views?: ServiceViews }).views;
 }
 
 /** Leads from a service to what it is without middleware. */
@@ -110,6 +149,14 @@ export function inPlaceOf<S extends Service>(service: S, serve: Service): S {
 /** What a service is without the middleware around it. */
 export function bareOf(service: Service & { readonly [bare]?: Service }): Service {
   return service[bare] ?? service;
+}
+
+/** A service that is loaded with its first call. */
+export function lazyService(load: () => Promise<Service>): Service {
+  const service: Lazy<Service> = lazy(load);
+  const answer: Service = (call) =>
+    service.loaded === undefined ? service.load().then((it) => it(call)) : service.loaded(call);
+  return answer;
 }
 
 /** Where a call comes from. */
@@ -133,6 +180,9 @@ export interface CallSource<M extends Method = Method> extends CallOrigin {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly closeStream?: CloseStream | undefined;
   readonly tasks?: TaskTerms | undefined;
+  readonly maxBytes?: number | undefined;
+  readonly rpcId?: string | number | undefined;
+  readonly onSent?: ((rpcId: string | number) => void) | undefined;
 }
 
 const noMeta: JsonObject = {};
@@ -153,6 +203,9 @@ class ServiceCall<M extends Method> implements CallOf<M> {
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly closeStream: CloseStream | undefined;
   readonly tasks: TaskTerms | undefined;
+  readonly maxBytes: number | undefined;
+  readonly rpcId: string | number | undefined;
+  readonly onSent: ((rpcId: string | number) => void) | undefined;
   readonly abort: LazyAbort;
 
   constructor(source: CallSource<M>) {
@@ -170,6 +223,9 @@ class ServiceCall<M extends Method> implements CallOf<M> {
     this.headers = source.headers;
     this.closeStream = source.closeStream;
     this.tasks = source.tasks;
+    this.maxBytes = source.maxBytes;
+    this.rpcId = source.rpcId;
+    this.onSent = source.onSent;
     this.abort = source.abort;
   }
 
@@ -214,6 +270,46 @@ export function abortReason(call: CallOf): unknown {
 export function signalOf(call: CallOf): AbortSignal {
   return call.signal ?? abortOf(call).signal;
 }
+
+/** The id of a call, unique and hard to guess. Copies of a call have the same. Made when it is first asked for. */
+export function requestIdOf(call: CallOf & { readonly abort?: LazyAbort }): string {
+  const key = call.abort ?? call;
+  let id = requestIds.get(key);
+  if (id === undefined) {
+    id = createRequestId();
+    requestIds.set(key, id);
+  }
+  return id;
+}
+
+/** Says which task a call of a handler works for. */
+export function setTaskId(call: CallOf & { readonly abort?: LazyAbort }, id: string): void {
+  taskIds.set(call.abort ?? call, id);
+}
+
+/** The task that a call of a handler works for, if it does for one by now. */
+export function taskIdOf(call: CallOf & { readonly abort?: LazyAbort }): string | undefined {
+  return taskIds.get(call.abort ?? call);
+}
+
+const taskIds = new WeakMap<object, string>();
+
+/** What a call shares with all its copies leads to its id. */
+const requestIds = new WeakMap<object, string>();
+
+/** An id for what belongs to no call, or to one that is not known. */
+export function createRequestId(): string {
+  if (spareAt === spareIds.length) {
+    spareIds = toBase64Url(crypto.getRandomValues(new Uint8Array(9 * 128)));
+    spareAt = 0;
+  }
+  spareAt += 12;
+  return spareIds.slice(spareAt - 12, spareAt);
+}
+
+/** Many at a time: to get random bytes takes longer than to use them. */
+let spareIds = "";
+let spareAt = 0;
 
 /** A call that somebody built by hand has only its signal to go by. */
 function abortOf(call: CallOf & { readonly abort?: LazyAbort }): LazyAbort {

@@ -1,6 +1,13 @@
 import { asJson, type JsonObject } from "../json/json.ts";
-import type { ServerCapabilities } from "./peer.ts";
+import { changeKeys, metaOf } from "./meta.ts";
+import type { Auth, ServerCapabilities } from "./peer.ts";
 import type { DetailedTask } from "./task.ts";
+
+/** Who a message outside of calls is for: clients of a principal, or the client of a session. */
+export type Addressee = { readonly principal: string } | { readonly session: string };
+
+/** The member of a filter by which sessions hear messages outside of calls. A symbol, so that no client can ask for it. */
+export const messages: unique symbol = Symbol("messages");
 
 /** Which changes a listener wants to hear of. */
 export interface ListenFilter {
@@ -13,6 +20,12 @@ export interface ListenFilter {
   readonly taskIds?: readonly string[];
   /** Ids of pages that a user was sent to. Only sessions of 2025-11-25 hear that one is done with. */
   readonly elicitationIds?: readonly string[];
+  readonly [messages]?: boolean;
+}
+
+/** True when nothing is wanted. */
+export function wantsNothing(filter: ListenFilter): boolean {
+  return Reflect.ownKeys(filter).length === 0;
 }
 
 /** Something that changed on a server. */
@@ -23,11 +36,20 @@ export type Change =
   | { readonly kind: "resource"; readonly uri: string }
   | { readonly kind: "task"; readonly task: DetailedTask };
 
-/** What listeners are told of: a change, or that a user is done with a page. */
-export type Announcement = Change | { readonly kind: "elicitation"; readonly elicitationId: string };
+/** What listeners are told of: a change, that a user is done with a page, or a message outside of calls. */
+export type Announcement = Change | { readonly kind: "elicitation"; readonly elicitationId: string } | Message;
 
-/** True when a listener with this filter is told of it. */
-export function isWanted(change: Announcement, filter: ListenFilter): boolean {
+/** A notification that belongs to no call. */
+export interface Message {
+  readonly kind: "message";
+  readonly method: string;
+  readonly params: JsonObject;
+  /** Everybody when left out. */
+  readonly to?: Addressee | undefined;
+}
+
+/** True when a listener with this filter is told of it, on behalf of that caller. */
+export function isWanted(change: Announcement, filter: ListenFilter, auth?: Auth): boolean {
   switch (change.kind) {
     case "tools":
       return filter.toolsListChanged === true;
@@ -41,11 +63,19 @@ export function isWanted(change: Announcement, filter: ListenFilter): boolean {
       return filter.taskIds?.includes(change.task.taskId) === true;
     case "elicitation":
       return filter.elicitationIds?.includes(change.elicitationId) === true;
+    case "message":
+      return filter[messages] === true && isFor(change.to, auth);
   }
 }
 
+/** Which of the sessions of a principal is meant, each of them finds out. */
+function isFor(to: Addressee | undefined, auth: Auth | undefined): boolean {
+  return to === undefined || "session" in to || to.principal === auth?.principal;
+}
+
 /** What of a filter a server with these capabilities honours. Tasks are for somebody else to judge. */
-export function honoured(asked: ListenFilter, { tools, prompts, resources }: ServerCapabilities): ListenFilter {
+export function honoured(asked: ListenFilter, capabilities: ServerCapabilities): ListenFilter {
+  const { tools, prompts, resources, logging, experimental } = capabilities;
   const { resourceSubscriptions: uris = [], elicitationIds = [] } = asked;
   return {
     ...(asked.toolsListChanged && tools?.listChanged && { toolsListChanged: true }),
@@ -53,6 +83,7 @@ export function honoured(asked: ListenFilter, { tools, prompts, resources }: Ser
     ...(asked.resourcesListChanged && resources?.listChanged && { resourcesListChanged: true }),
     ...(uris.length > 0 && resources?.subscribe && { resourceSubscriptions: uris }),
     ...(elicitationIds.length > 0 && { elicitationIds }),
+    ...(asked[messages] && (logging || experimental) && { [messages]: true }),
   };
 }
 
@@ -68,7 +99,14 @@ export function changeToNotification(change: Announcement): readonly [method: st
   if (change.kind === "elicitation") return [elicitationComplete, { elicitationId: change.elicitationId }];
   if (change.kind === "resource") return [UPDATED, { uri: change.uri }];
   if (change.kind === "task") return [TASKS, asJson(change.task)];
+  if (change.kind === "message") return [change.method, addressed(change)];
   return [`notifications/${change.kind}/list_changed`, {}];
+}
+
+/** The params of a message, which name the session that it is for. */
+function addressed({ params, to }: Message): JsonObject {
+  if (to === undefined || !("session" in to)) return params;
+  return { ...params, _meta: { ...metaOf(params), [changeKeys.session]: to.session } };
 }
 
 /** The change a notification announces, if it announces one. */

@@ -396,6 +396,14 @@ describe("the cost of a check", () => {
     ]);
   });
 
+  it.each(["anyOf", "oneOf"])("counts every item and every alternative: %s (S4)", (keyword) => {
+    const alternatives = Array.from({ length: 100 }, (_, index) => ({ const: index }));
+    const items = (length: number) => Array.from({ length }, () => 99);
+    const schema = { items: { [keyword]: alternatives } };
+    expect(within(schema, items(1_500))).toEqual([]);
+    expect(within(schema, items(6_000))).toMatchObject([{ keyword: "limit" }]);
+  });
+
   it("does not grow with the depth of a value in a recursive union with tags", () => {
     const operators = ["and", "or", "xor"].map((op) => ({
       type: "object",

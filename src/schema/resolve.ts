@@ -100,7 +100,7 @@ function resourceOf(walk: Walk, schema: JsonObject, { at, draft, resource }: Sch
   if (id === "" && walk.resources.size > 0) return resource;
   const [document] = splitUri(id);
   const base = document === "" ? resource.base : absolute(document, resource.base);
-  if (base === undefined) return `${at} has an $id that is no URI reference of at most ${maxUriLength} characters`;
+  if (base === undefined) return `${at} has an $id that is not a URI reference of at most ${maxUriLength} characters`;
   if (document === "" && walk.resources.size > 0) return resource;
   if (walk.resources.has(base)) return `${at} has an $id, ${id}, that another part of the schema has`;
   const own = { base, root: schema, anchors: new Map(), dynamic: new Map() };

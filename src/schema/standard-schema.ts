@@ -88,7 +88,7 @@ function toJsonSchema(schema: StandardSchema, direction: Direction): Converted {
     return { ok: false, problem: `the ${standard.vendor} schema did not convert itself to a JSON Schema object` };
   } catch (error) {
     const reason = error instanceof Error ? `: ${error.message}` : "";
-    return { ok: false, problem: `the ${direction} of the ${standard.vendor} schema is no JSON Schema${reason}` };
+    return { ok: false, problem: `the ${direction} of the ${standard.vendor} schema is not a JSON Schema${reason}` };
   }
 }
 

@@ -8,6 +8,8 @@ import {
   type ElicitResult,
   type ElicitUrlParams,
   type ListRootsResult,
+  type Question,
+  type QuestionAnswer,
   type Root,
   roleProblem,
 } from "../protocol/input.ts";
@@ -19,7 +21,7 @@ import { toValidator } from "../schema/to-validator.ts";
 import type { Validator } from "../schema/validator.ts";
 import { issueText } from "./definition.ts";
 import type { Execution } from "./runs/execution.ts";
-import { dialogueOf, type Inquiry, requireCapability } from "./runs/input-state.ts";
+import { type Inquiry, inputStateOf, requireCapability } from "./runs/input-state.ts";
 
 export interface AskOptions {
   /** Names the question on the wire and across replays. Unique within one call; numbered when absent. */
@@ -105,7 +107,12 @@ export async function roots(run: Execution, { key }: AskOptions = {}): Promise<r
 
 /** Runs `work` once for its key. */
 export function step(run: Execution, key: string, work: () => unknown): Promise<unknown> {
-  return dialogueOf(run).step(key, work);
+  return inputStateOf(run).step(key, work);
+}
+
+/** Puts a question of somebody else to the client, and gives the answer as it came. */
+export function pass(run: Execution, question: Question, key?: string): Promise<QuestionAnswer> {
+  return inquire(run, { question, read: (answer) => readObject(answer, key ?? question.method) }, key);
 }
 
 async function askForm(
@@ -145,7 +152,7 @@ function noForm(problem: string): McpError {
   return new McpError("invalid-definition", `cannot ask with this schema: ${problem}`);
 }
 
-/** A form whose content does not match is malformed, whoever filled it in. */
+/** Reads the answer to a form. Content that does not match its schema is malformed. */
 async function readForm(form: Validator, answer: unknown, key: string): Promise<Answered> {
   const { action, content = {} } = readElicit(answer, key);
   if (action !== "accept") return { action };
@@ -163,17 +170,17 @@ function accepted({ action, content }: Answered, message: string): unknown {
 /** Puts a question to the client: at once where it can be asked, else by the outcome of the call. */
 async function inquire<T>(run: Execution, inquiry: Inquiry<T>, key?: string): Promise<T> {
   const { method, peer, ask } = run.call;
-  const dialogue = dialogueOf(run);
+  const inputState = inputStateOf(run);
   requireCapability(inquiry.question, peer.capabilities);
-  const name = dialogue.claim(key);
+  const name = inputState.claim(key);
   if (inquiry.prepare !== undefined) await inquiry.prepare();
   if (run.isOver) throw new McpError("cancelled", "the call is over");
   if (ask !== undefined) return run.untimed(async () => inquiry.read(await ask(inquiry.question)));
   if (!run.mayAsk) throw new McpError("unsupported", `${method} cannot ask this client`);
-  const told = await dialogue.recall(inquiry.question, name, unasked(run.call, name));
+  const told = await inputState.recall(inquiry.question, name, unasked(run.call, name));
   if (told !== undefined) return accept(run, inquiry, told.answer);
   run.throwIfStopped();
-  const answer = dialogue.wait(inquiry, name);
+  const answer = inputState.wait(inquiry, name);
   void run.suspendSoon();
   return answer;
 }
@@ -190,6 +197,11 @@ async function accept<T>(run: Execution, inquiry: Inquiry<T>, answer: Json): Pro
   } catch (error) {
     throw run.refuse(error);
   }
+}
+
+function readObject(answer: unknown, key: string): QuestionAnswer {
+  if (isObject(answer)) return answer;
+  throw malformed(key, "it must be an object");
 }
 
 function readElicit(answer: unknown, key: string): ElicitResult {

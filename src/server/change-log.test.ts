@@ -127,7 +127,7 @@ describe("changes that processes share", () => {
     const { a, b, settled, store } = pair();
     for (let n = 0; n < 4; n++) a.listChanged("tools");
     await settled();
-    await store.streams.trim("changes", 3);
+    await store.streams.trim("shop/changes", 3);
     const lost = { "plugbay/lost": true };
     const filter = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ["a://1"] };
     const { heard } = listen(b, filter, { "plugbay/after": 1 });
@@ -216,7 +216,7 @@ describe("changes that processes share", () => {
       { uri: "a://1", _meta: { "plugbay/position": 2, ...lost } },
     ];
     expect(there.heard()).toEqual([changed("tools", 2, lost), resource]);
-    expect((await store.streams.read("changes", 0)).events).toHaveLength(2);
+    expect((await store.streams.read("shop/changes", 0)).events).toHaveLength(2);
   });
 
   it("are tried once more when the server closes (B1)", async () => {
@@ -306,7 +306,7 @@ describe("changes of one process without a store", () => {
     await clock.advanceAsync(0);
     expect([first.heard().length, second.heard().length]).toEqual([1, 2]);
     // What one request writes to a store, no other could wait for.
-    expect((await store.streams.read("changes", 0)).last).toBe(0);
+    expect((await store.streams.read("shop/changes", 0)).last).toBe(0);
     expect(clock.pending).toBe(0);
   });
 });

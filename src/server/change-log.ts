@@ -1,5 +1,5 @@
 import { asJson, type JsonObject } from "../json/json.ts";
-import { changeKeys } from "../protocol/meta.ts";
+import { changeKeys, metaOf } from "../protocol/meta.ts";
 import type { Call } from "../protocol/service.ts";
 import {
   type Announcement,
@@ -63,7 +63,7 @@ export function createChangeLog(given: Parts): ChangeLog {
       reading.inTurn(async () => {
         const { streams, topics, durable } = await env.store.load();
         const last = await streams.append(NAME, texts, { keep: durable ? KEEP : KEEP_IN_MEMORY });
-        if (env.clock.requestBound === true) await reading.goOn();
+        if (env.clock.requestBound === true) await reading.advance();
         else await topics.publish(NAME, String(last));
       }),
     onDelay(texts, error) {
@@ -119,27 +119,27 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Failure
     return done;
   };
 
-  const goOn = async (): Promise<void> => {
+  const advance = async (): Promise<void> => {
     for await (const part of read(await env.store.load(), position)) {
       for (const listener of listeners) tell.part(listener, part, { after: listener.seen, through: part.at });
       position = part.at;
     }
   };
 
-  const goOnSoon = (): Promise<void> =>
-    inTurn(goOn).catch((error: unknown) => {
+  const advanceSoon = (): Promise<void> =>
+    inTurn(advance).catch((error: unknown) => {
       env.faults.failureOf(error, "subscriptions/listen");
-      if (subscription !== undefined) env.clock.after(RETRY_MS, () => void goOnSoon());
+      if (subscription !== undefined) env.clock.after(RETRY_MS, () => void advanceSoon());
     });
 
   const pump = async (source: TopicSubscription): Promise<void> => {
-    for await (const _ of source) await goOnSoon();
+    for await (const _ of source) await advanceSoon();
   };
 
   return {
     inTurn,
     /** Tells all listeners what is new. */
-    goOn,
+    advance,
     /** Listens from now on. Where everything ends with its request nothing can: who publishes goes on with the reading. */
     async open(): Promise<void> {
       if (subscription !== undefined) return;
@@ -174,10 +174,10 @@ interface FailureReport {
 /** A listener that throws must not keep others from hearing. */
 function createFailureReport(report: (error: unknown) => void): FailureReport {
   const one = ({ filter, call }: Listener, change: Announcement, meta: JsonObject): void => {
-    if (!isWanted(change, filter)) return;
+    if (!isWanted(change, filter, call.peer.auth)) return;
     const [method, params] = changeToNotification(change);
     try {
-      call.notify(method, { ...params, _meta: meta });
+      call.notify(method, { ...params, _meta: { ...metaOf(params), ...meta } });
     } catch (error) {
       report(error);
     }

@@ -1,13 +1,15 @@
 import type { CompleteResult } from "../protocol/prompt.ts";
+import { hasScopes } from "../protocol/scopes.ts";
 import type { Call, Outcome } from "../protocol/service.ts";
-import { handlerJob } from "./context.ts";
+import { forbidden, visibility } from "./access.ts";
+import type { Accessible } from "./accessible.ts";
+import { type Context, handlerJob } from "./context.ts";
 import type { Environment } from "./environment.ts";
 
-/** What is known when a value is completed. */
-export interface CompletionContext {
+/** What a completer sees: what a handler sees, and what is known of the other values. */
+export interface CompletionContext extends Context {
   /** Arguments or variables that have their value already. */
   readonly arguments: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
 }
 
 /** All values that fit, or those it cares to give; the server sends the first hundred. */
@@ -21,34 +23,39 @@ type Completed = Outcome<"completion/complete">;
 /** Completes values. Where nobody registered a completer there is nothing to suggest, which is no error. */
 export function complete(
   call: Call<"completion/complete">,
-  completers: Completers | undefined,
+  { complete: completers, scopes, visible }: Completable,
+  env: Environment,
+): Completed | Promise<Completed> {
+  const { ref, argument } = call.params;
+  const completer = completerOf(completers, argument.name);
+  if (completer === undefined) return noCompletion;
+  const seen = (): Completed | Promise<Completed> =>
+    scopes !== undefined && !hasScopes(call.peer.auth, scopes)
+      ? forbidden(ref.type === "ref/prompt" ? `prompt ${ref.name}` : `resource ${ref.uri}`, scopes)
+      : suggest(call, completer, env);
+  if (visible === undefined) return seen();
+  const unseen = (): Completed => noCompletion;
+  return visibility.load().then(({ ifVisible }) => ifVisible(call, visible, env, { seen, unseen }));
+}
+
+/** What values are completed of. */
+interface Completable extends Accessible {
+  readonly complete?: Completers | undefined;
+}
+
+function suggest(
+  call: Call<"completion/complete">,
+  completer: Completer,
   env: Environment,
 ): Completed | Promise<Completed> {
   const { ref, argument, context: given } = call.params;
-  const completer = completerOf(completers, argument.name);
-  if (completer === undefined) return noCompletion;
   const job = handlerJob<readonly string[]>(env, {
     method: "completion/complete",
     name: ref.type === "ref/prompt" ? ref.name : ref.uri,
-    run: (run) => completer(argument.value, new RunningCompletion(given?.arguments ?? {}, run)),
+    run: (context) => completer(argument.value, Object.assign(context, { arguments: given?.arguments ?? {} })),
     finish: (values) => ({ kind: "complete", result: toCompletion(values) }),
   });
   return env.runner.run(call, job) as Completed;
-}
-
-/** The signal is made when somebody reads it. */
-class RunningCompletion implements CompletionContext {
-  readonly arguments: CompletionContext["arguments"];
-  readonly #run: Pick<CompletionContext, "signal">;
-
-  constructor(known: CompletionContext["arguments"], run: Pick<CompletionContext, "signal">) {
-    this.arguments = known;
-    this.#run = run;
-  }
-
-  get signal(): AbortSignal {
-    return this.#run.signal;
-  }
 }
 
 function completerOf(completers: Completers | undefined, name: string): Completer | undefined {

@@ -3,8 +3,9 @@ import { callerMissing, McpError } from "../protocol/errors.ts";
 import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../protocol/input.ts";
 import { isAtLeast, type LogLevel } from "../protocol/logging.ts";
 import { isOfVendor } from "../protocol/notification.ts";
-import type { Auth, ClientInfo } from "../protocol/peer.ts";
-import type { Outcome } from "../protocol/service.ts";
+import { type Auth, type ClientInfo, type Identity, session, upstreamToken } from "../protocol/peer.ts";
+import type { KnownPlatform } from "../protocol/platform.ts";
+import { type Outcome, requestIdOf, taskIdOf } from "../protocol/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
@@ -12,6 +13,8 @@ import { redact } from "../std/redact.ts";
 import type { AskOptions, AskUrlOptions, EmptyForm } from "./ask.ts";
 import type { Environment } from "./environment.ts";
 import type { Execution, Job } from "./runs/execution.ts";
+import type { StateOptions } from "./state.ts";
+import type { CallerState, KnownState, Session, State } from "./state-types.ts";
 
 /** What a handler sees of the call that runs it. Its members may be taken apart. */
 export interface Context {
@@ -19,12 +22,32 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Who calls: revision, name, capabilities, verified identity. */
   readonly client: ClientInfo;
-  /** Who calls, where somebody has checked: principal, scopes, claims. Never the credentials. The same as `peer.auth`. */
-  readonly auth: Auth | undefined;
+  /**
+   * Who calls, where somebody has checked: principal, scopes, claims, and `state`, which is kept for this principal.
+   * Never the credentials.
+   */
+  readonly auth: CallerAuth | undefined;
+  /**
+   * The session of the client, with a state that ends with it. Undefined for clients of 2026-07-28, which have none over any
+   * transport, and for calls in the same process.
+   */
+  readonly session: Session | undefined;
+  /**
+   * Unique for this call: the same in events, in what `onError` hears and in the error that the client gets. A call
+   * that comes back with answers is another one.
+   */
+  readonly requestId: string;
+  /** The task that this call is, for `server.task(id)`; undefined as long as it is none. */
+  readonly taskId: string | undefined;
   /** `_meta` of the request. */
   readonly meta: JsonObject;
   /** The HTTP request that brought the call, where it came by HTTP. Headers are unverified. */
   readonly http: HttpRequestInfo | undefined;
+  /**
+   * What the option `platform` of whoever serves has returned for this request: the `env` of a Worker, the request of a
+   * framework. Undefined without that option, and where a task goes on after its request. Its type is {@link Platform}.
+   */
+  readonly platform: KnownPlatform | undefined;
   /**
    * Reports progress; values must grow. A no-op when the caller does not listen.
    * Resets the handler's timeout. A promise means that the caller is slow to read:
@@ -86,8 +109,57 @@ export interface Context {
   readonly closeStream: (retryMs?: number) => void;
 }
 
+/** Who calls, and what is kept for them. */
+export type CallerAuth = Auth & {
+  readonly state: State<KnownState<CallerState>>;
+  /**
+   * An access token of the identity provider that the caller signed in with, for calls to its API. It is refreshed where
+   * it is about to end. Rejects with `unauthorized` when the provider has ended the sign-in, and with `unsupported`
+   * unless users sign in by `oauthProxy`. Never give it to the client.
+   */
+  readonly upstreamToken: () => Promise<string>;
+};
+
 /** What a context needs of its server. */
-type ContextParts = Pick<Environment, "logging" | "completeElicitation">;
+type ContextParts = Pick<Environment, "logging" | "completeElicitation" | "store" | "audience">;
+
+class KnownCaller implements Identity {
+  readonly principal: string;
+  declare readonly [upstreamToken]?: () => Promise<string>;
+  readonly #env: ContextParts;
+
+  constructor(auth: Auth, env: ContextParts) {
+    this.principal = auth.principal;
+    Object.assign(this, auth);
+    this.#env = env;
+  }
+
+  get state(): State<JsonObject> {
+    return stateOf(this.#env, { of: "caller", id: this.principal, ttlMs: CALLER_STATE_MS });
+  }
+
+  get upstreamToken(): () => Promise<string> {
+    return this[upstreamToken] ?? noUpstream;
+  }
+}
+
+async function noUpstream(): Promise<never> {
+  throw new McpError("unsupported", "upstreamToken needs auth: oauthProxy(…)");
+}
+
+/** What is kept for a caller is forgotten when nobody used it for so long. */
+const CALLER_STATE_MS = 90 * 24 * 3_600_000;
+
+/** What it takes is loaded when it is first used. */
+function stateOf(env: ContextParts, options: StateOptions): State<JsonObject> {
+  const state = lazy(lazyQuestions.load, ({ createState }) => createState(env, options));
+  return {
+    get: async () => (await state.load()).get(),
+    set: async (value) => (await state.load()).set(value),
+    update: async (change) => (await state.load()).update(change),
+    delete: async () => (await state.load()).delete(),
+  };
+}
 
 /** The context of one run. Its functions are made when they are first read. */
 export class RunContext implements Context {
@@ -104,11 +176,26 @@ export class RunContext implements Context {
   }
 
   get client(): ClientInfo {
+    this.#run.isPersonal = true;
     return this.#run.call.peer;
   }
 
-  get auth(): Auth | undefined {
-    return this.#run.call.peer.auth;
+  get auth(): CallerAuth | undefined {
+    this.#run.isPersonal = true;
+    const { auth } = this.#run.call.peer;
+    return auth && (new KnownCaller(auth, this.#env) as CallerAuth);
+  }
+
+  get session(): Session | undefined {
+    return this.client[session] as Session | undefined;
+  }
+
+  get requestId(): string {
+    return requestIdOf(this.#run.call);
+  }
+
+  get taskId(): string | undefined {
+    return taskIdOf(this.#run.call);
   }
 
   get meta(): JsonObject {
@@ -116,7 +203,12 @@ export class RunContext implements Context {
   }
 
   get http(): HttpRequestInfo | undefined {
+    this.#run.isPersonal = true;
     return this.#run.call.http;
+  }
+
+  get platform(): KnownPlatform | undefined {
+    return this.http?.platform?.() as KnownPlatform | undefined;
   }
 
   get closeStream(): Context["closeStream"] {
@@ -246,7 +338,7 @@ function refuseLog(): never {
  * @example
  * run: (_, ctx) => ordersOf(requireAuth(ctx).claims.tenant)
  */
-export function requireAuth({ auth }: Pick<Context, "auth">): Auth {
+export function requireAuth<A extends Identity>({ auth }: { readonly auth: A | undefined }): A {
   if (auth === undefined) throw callerMissing();
   return auth;
 }
@@ -256,15 +348,24 @@ interface Handling<T> {
   readonly method: string;
   readonly name?: string;
   run(context: Context): T | Promise<T>;
-  finish(value: T): Outcome;
+  /** `isPersonal` when the handler looked at who calls. */
+  finish(value: T, isPersonal: boolean): Outcome;
 }
 
 /** A job whose errors fail the call. */
 export function handlerJob<T>(env: Environment, { method, name, run, finish }: Handling<T>): Job {
+  let running: Execution | undefined;
   return {
     timeoutMs: env.timeoutMs,
-    start: (execution: Execution) => run(new RunContext(execution, env)),
-    finish: (value) => finish(value as T),
-    fail: (error) => ({ kind: "failed", failure: env.faults.failureOf(error, method, name) }),
+    start(execution: Execution) {
+      running = execution;
+      return run(new RunContext(execution, env));
+    },
+    finish: (value) => finish(value as T, running?.isPersonal === true),
+    fail: (error) => ({
+      kind: "failed",
+      failure: env.faults.failureOf(error, method, name, running?.call),
+      cause: error,
+    }),
   };
 }

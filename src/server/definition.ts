@@ -76,10 +76,10 @@ export async function findFlaw(schemas: Iterable<Provable | undefined>): Promise
 }
 
 function unusable(owner: string, problem: string): McpError {
-  return new McpError("invalid-definition", `${owner} is no usable schema: ${problem}`);
+  return new McpError("invalid-definition", `${owner} is not a usable schema: ${problem}`);
 }
 
-/** Issues in words, for whoever can mend them. */
+/** Issues as text, for the caller that has to correct its input. */
 export function issueText(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => (path === "" ? message : `${path} ${message}`)).join("; ");
 }

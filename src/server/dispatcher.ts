@@ -50,10 +50,10 @@ export function createDispatch({ handlers, methods, env, capabilities }: Dispatc
     try {
       const outcome = row.handle(call);
       return outcome instanceof Promise
-        ? outcome.catch((error: unknown) => failed(env.faults.failureOf(error, call.method)))
+        ? outcome.catch((error: unknown) => thrown(error, call, env))
         : Promise.resolve(outcome);
     } catch (error) {
-      return Promise.resolve(failed(env.faults.failureOf(error, call.method)));
+      return Promise.resolve(thrown(error, call, env));
     }
   };
   return answer as Service;
@@ -72,7 +72,7 @@ export function guarded(service: Service, use: readonly Middleware[], env: Envir
     try {
       return await wrapped(call);
     } catch (error) {
-      return failed(env.faults.failureOf(error, call.method));
+      return thrown(error, call, env);
     }
   };
   return answer as Service;
@@ -92,6 +92,11 @@ function customHandler(env: Environment, method: string, run: CustomMethod): Han
 
 function failed(failure: Failure): Outcome {
   return { kind: "failed", failure };
+}
+
+/** The outcome of a call that threw: the peer may know the failure, and this process the error. */
+function thrown(error: unknown, call: Call, { faults }: Environment): Outcome {
+  return { kind: "failed", failure: faults.failureOf(error, call.method, undefined, call), cause: error };
 }
 
 type Heard = Outcome<"notification">;

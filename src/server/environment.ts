@@ -1,4 +1,5 @@
 import type { Cacheable } from "../protocol/methods.ts";
+import type { Shares } from "../protocol/shares.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Deadlines } from "../std/deadlines.ts";
 import type { Lazy } from "../std/lazy.ts";
@@ -13,11 +14,15 @@ export interface Environment {
   /** True when the store was given: other processes may use it, too. */
   readonly isShared: boolean;
   readonly runner: Runner;
+  /** What is held for callers, within budgets. */
+  readonly shares: Lazy<Shares>;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** The time of day, which other processes share. */
   now(): number;
   readonly faults: ErrorReporter;
+  /** Whose states, tasks and named calls are known here. */
+  readonly audience: string;
   readonly logging: boolean;
   /** Tells the client that was asked to open a page that its user is done there. */
   readonly completeElicitation: (elicitationId: string) => void;

@@ -104,9 +104,10 @@ describe("what a tool throws", () => {
   });
 
   it.each(tellable)("McpError %s passes as it is", async (code) => {
-    const { faults, server } = throwing(new McpError(code, "said so", { data: { a: 1 }, number: 7 }));
+    const cause = new McpError(code, "said so", { data: { a: 1 }, number: 7 });
+    const { faults, server } = throwing(cause);
     const failure = { code, message: "said so", data: { a: 1 }, number: 7 };
-    expect(await send(server, "tools/call", { name: "later" })).toStrictEqual({ kind: "failed", failure });
+    expect(await send(server, "tools/call", { name: "later" })).toStrictEqual({ kind: "failed", failure, cause });
     expect(faults).toEqual([]);
   });
 

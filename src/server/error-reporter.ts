@@ -1,10 +1,10 @@
 import type { Json } from "../json/json.ts";
 import { type ErrorCode, type Failure, isCallerMissing, McpError, toFailure } from "../protocol/errors.ts";
-import { toBase64Url } from "../std/base64.ts";
+import { type CallOf, createRequestId, requestIdOf } from "../protocol/service.ts";
 
 /** Where an internal error happened. */
 export interface ErrorSource {
-  /** What the peer was told, so that its report finds this one. */
+  /** What the peer was told, so that its report finds this one: the `ctx.requestId` of the call, where there is one. */
   readonly id: string;
   readonly method: string;
   /** Of the tool, prompt or resource. */
@@ -16,8 +16,8 @@ export type ErrorHook = (error: unknown, place: ErrorSource) => void;
 
 /** Turns what handlers throw into what a peer may know. */
 export interface ErrorReporter {
-  /** A failure that is safe to send. An error nobody meant for the peer is masked and reported. */
-  failureOf(error: unknown, method: string, name?: string): Failure;
+  /** A failure that is safe to send. An error nobody meant for the peer is masked and reported, by the id of the call. */
+  failureOf(error: unknown, method: string, name?: string, call?: CallOf): Failure;
 }
 
 /** Errors that authors throw for the peer to see. All others are internal. */
@@ -39,10 +39,10 @@ const tellable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** With `exposed`, what the peer is told ends with the error and its stack. */
 export function createErrorReporter(hook: ErrorHook = report, exposed = false): ErrorReporter {
   return {
-    failureOf(error, method, name) {
+    failureOf(error, method, name, call) {
       if (error instanceof McpError && (tellable.has(error.code) || isCallerMissing(error))) return toFailure(error);
       if (error instanceof McpError && isForReader(error)) return { ...toFailure(error), code: "internal" };
-      const id = toBase64Url(crypto.getRandomValues(new Uint8Array(9)));
+      const id = call === undefined ? createRequestId() : requestIdOf(call);
       tell(hook, error, { id, method, ...(name !== undefined && { name }) });
       const message = `internal error, id ${id}${exposed ? `: ${textOf(error)}` : ""}`;
       return { code: "internal", message, data: { id } satisfies Json };

@@ -1,6 +1,7 @@
 /** What takes more than one call, loaded for the first question, step or listener, all at once: each alone is small. */
-export { memoryStore } from "../store/memory-store.ts";
-export { ask, askUrl, elicit, roots, sample, step } from "./ask.ts";
-export { createChangeLog } from "./change-log.ts";
+export { ask, askUrl, elicit, pass, roots, sample, step } from "./ask.ts";
 export { createInputRounds } from "./runs/input-rounds.ts";
+export { createServerShares } from "./server-shares.ts";
+export { createState } from "./state.ts";
+export { storeOf } from "./store-of.ts";
 export { createTaskManager } from "./tasks/task-manager.ts";

@@ -3,7 +3,9 @@ import { McpError } from "../protocol/errors.ts";
 import type { NotificationParams } from "../protocol/notification.ts";
 import { checkOptionNames, type OptionNames, type OtherNames } from "../protocol/option-names.ts";
 import type { Extensions, Implementation } from "../protocol/peer.ts";
+import type { ServerEvent } from "../protocol/server-event.ts";
 import type { Middleware } from "../protocol/service.ts";
+import type { Telemetry } from "../protocol/telemetry.ts";
 import type { Clock } from "../std/clock.ts";
 import { defined, type OrUndefined } from "../std/defined.ts";
 import type { Store } from "../store/store.ts";
@@ -11,11 +13,37 @@ import type { Context } from "./context.ts";
 import type { ErrorHook } from "./error-reporter.ts";
 import type { PromptDefinitions } from "./prompt.ts";
 import type { ResourceDefinition } from "./resource.ts";
+import type { Session } from "./state-types.ts";
 import type { TaskOptions } from "./tasks/task-record.ts";
 import type { ToolDefinitions } from "./tool.ts";
 
 /** A method of your own: params in, result out. */
 export type CustomMethod = (params: JsonObject, context: Context) => JsonObject | Promise<JsonObject>;
+
+/** What a server may hold at a time, for one principal or for all. 0 and `Infinity` switch a limit off. */
+export interface ServerBudget {
+  /**
+   * Handlers that wait in memory for an answer to their question. One more makes the oldest give way, which is run
+   * again when its client comes back. Default 250 of a principal, 1,000 in all.
+   */
+  readonly maxParkedCalls?: number | undefined;
+  /**
+   * Tasks that run or whose result is kept. One more makes the oldest that is finished be forgotten; while all run, it
+   * is refused. Default 1,000 of a principal, over all processes that share the store, and 10,000 of this process.
+   */
+  readonly maxTasks?: number | undefined;
+  /**
+   * Bytes of tasks, with their results, and of outcomes that are kept for callers that repeat an answer. The oldest are
+   * forgotten first. Default 32 MiB of a principal, 256 MiB of this process.
+   */
+  readonly maxHeldBytes?: number | undefined;
+}
+
+/** The share of each principal, and what the process may hold in all. The one who holds most gives way first. */
+export interface ServerBudgets {
+  readonly principal?: ServerBudget | undefined;
+  readonly process?: ServerBudget | undefined;
+}
 
 /** What a server says of itself, what it offers, and how it behaves. */
 export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> extends OrUndefined<Implementation> {
@@ -32,17 +60,35 @@ export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> exte
    * client has a session, it may ask and `ctx.notify` answers in that session.
    */
   readonly onNotification?: ((notification: NotificationParams, context: Context) => void | Promise<void>) | undefined;
+  /**
+   * Hears that a session begins, before its first call. Only clients that have sessions are heard of: those of
+   * 2026-07-28 have none. What it throws is told to `onError`, and the session goes on.
+   */
+  readonly onConnect?: ((session: Session, context: Context) => void | Promise<void>) | undefined;
+  /**
+   * Hears once that a session has ended, in the process that ended it or found it ended: the client has left or was killed,
+   * `sessionTtlMs` is over, or the endpoint was closed. Its state can still be read, and is deleted then.
+   */
+  readonly onDisconnect?: ((session: Session) => void | Promise<void>) | undefined;
   /** Hears that the roots of a client changed; `ctx.roots()` asks for them. Clients of 2026-07-28 do not say so. */
   readonly onRootsChanged?: ((context: Context) => void | Promise<void>) | undefined;
+  /**
+   * Starts a watcher: the first subscriber of a resource has come, of all clients and of all processes that share the
+   * store. One process hears it; when that ends, another one that has subscribers does. `context` is that of a subscriber.
+   */
+  readonly onSubscribe?: ((uri: string, context: Context) => void | Promise<void>) | undefined;
+  /** Stops the watcher, in the process that started it: its last subscriber is gone, or another process has taken over. */
+  readonly onUnsubscribe?: ((uri: string) => void | Promise<void>) | undefined;
   /** Wraps every call. The first is the outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
 
   /** Tells clients when lists change. Default false. */
   readonly listChanged?: boolean | undefined;
-  /** Lets clients subscribe to resources. Default false. */
+  /** Lets clients subscribe to resources. Default false, and true with `onSubscribe`. */
   readonly subscribe?: boolean | undefined;
-  /** Lets handlers send log messages. Default false. */
+  /** Lets handlers and `server.log` send log messages. Default false. */
   readonly logging?: boolean | undefined;
+  /** What this server can besides the protocol, by name; needed for `server.notify`. Default: nothing. */
   readonly experimental?: JsonObject | undefined;
   readonly extensions?: Extensions | undefined;
 
@@ -77,10 +123,19 @@ export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> exte
    * processes cannot go on with a call. Default: `PLUGBAY_STATE_KEYS`, else random.
    */
   readonly stateKeys?: readonly string[] | undefined;
-  /** How long a client may take to answer. Default 10 min. */
+  /**
+   * Whose states and tasks are known here: those of servers with the same value.
+   * Give servers that share `stateKeys` or a `store` one each, unless they are the
+   * same server. Default: `name`.
+   */
+  readonly stateAudience?: string | undefined;
+  /** How long a client may take to answer a question, in every revision. Default 10 min. */
   readonly askTimeoutMs?: number | undefined;
-  /** Calls that may wait for answers in memory. Default 1000; older ones are run again from their start. */
-  readonly maxParkedCalls?: number | undefined;
+  /**
+   * What this server may hold of what calls leave behind: of each principal (or address, where nobody is
+   * authenticated), and of all. See {@link ServerBudget} for the defaults.
+   */
+  readonly budgets?: ServerBudgets | undefined;
 
   /**
    * For development: the message and the stack of an internal error reach the
@@ -93,10 +148,15 @@ export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> exte
    * Default: `console.error`.
    */
   readonly onError?: ErrorHook | undefined;
-  /** For tests. */
+  /** Hears of every call as it begins and ends: `otel()`, `createMetrics()`, or both in a list. Default: nobody. */
+  readonly telemetry?: Telemetry | readonly Telemetry[] | undefined;
+  /**
+   * Hears of every call that has ended, and of every refusal: who, what, how it
+   * ended, and how long it took. For an audit; never a secret, never arguments.
+   */
+  readonly onEvent?: ((event: ServerEvent) => void) | undefined;
+  /** For tests: `date` of it is the time of day. */
   readonly clock?: Clock | undefined;
-  /** The time of day in ms. For tests. */
-  readonly now?: (() => number) | undefined;
 }
 
 const serverOptions: OptionNames<ServerOptions> = {
@@ -125,21 +185,45 @@ const serverOptions: OptionNames<ServerOptions> = {
   store: true,
   tasks: true,
   stateKeys: true,
+  stateAudience: true,
   askTimeoutMs: true,
-  maxParkedCalls: true,
+  budgets: true,
   onNotification: true,
+  onConnect: true,
+  onDisconnect: true,
   onRootsChanged: true,
+  onSubscribe: true,
+  onUnsubscribe: true,
   exposeErrors: true,
   onError: true,
+  telemetry: true,
+  onEvent: true,
   clock: true,
-  now: true,
 };
 
-const otherNames: OtherNames = { use: "middleware" };
+const otherNames: OtherNames = {
+  use: "middleware",
+  now: "clock.date",
+  maxParkedCalls: "budgets.process.maxParkedCalls",
+};
+
+const taskOptions: OptionNames<TaskOptions> = {
+  afterMs: true,
+  ttlMs: true,
+  maxTtlMs: true,
+  pollIntervalMs: true,
+  maxRunning: true,
+  leaseMs: true,
+};
+
+const budgetScopes: OptionNames<ServerBudgets> = { principal: true, process: true };
+const budgetNames: OptionNames<ServerBudget> = { maxParkedCalls: true, maxTasks: true, maxHeldBytes: true };
 
 /** Throws `invalid-definition` for options that do not exist, and for numbers that would quietly disable what they limit. */
 export function checkOptions(options: ServerOptions): void {
   checkOptionNames("createServer", options, serverOptions, otherNames);
+  checkOptionNames("tasks of createServer", options.tasks ?? {}, taskOptions, { maxKept: "budgets.process.maxTasks" });
+  checkBudgets(options.budgets ?? {});
   for (const name of ["name", "version"] as const) {
     if (typeof options[name] !== "string" || options[name] === "") {
       throw new McpError("invalid-definition", `createServer needs a ${name}: a string that is sent to clients`);
@@ -150,6 +234,18 @@ export function checkOptions(options: ServerOptions): void {
     const least = name === "afterMs" ? 0 : 1;
     if (!(value >= least)) {
       throw new McpError("invalid-definition", `the option ${name} must be at least ${least}, not ${value}`);
+    }
+  }
+}
+
+function checkBudgets(budgets: ServerBudgets): void {
+  checkOptionNames("budgets of createServer", budgets, budgetScopes);
+  for (const [scope, budget] of Object.entries(budgets)) {
+    checkOptionNames(`budgets.${scope} of createServer`, budget ?? {}, budgetNames);
+    for (const [name, limit = 0] of Object.entries(budget ?? {})) {
+      if (typeof limit === "number" && limit >= 0) continue;
+      const message = `budgets.${scope}.${name} of createServer must be 0 or more, not ${limit}; 0 is off`;
+      throw new McpError("invalid-definition", message, { data: { member: name } });
     }
   }
 }

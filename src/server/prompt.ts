@@ -4,9 +4,12 @@ import type { Content, Icon } from "../protocol/content.ts";
 import { McpError } from "../protocol/errors.ts";
 import { checkOptionNames, type OptionNames, type OtherNames } from "../protocol/option-names.ts";
 import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/prompt.ts";
+import { hasScopes } from "../protocol/scopes.ts";
 import type { Call, Outcome } from "../protocol/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
 import type { Checked } from "../schema/validator.ts";
+import { checkAccess, forbidden, visibility } from "./access.ts";
+import type { Accessible } from "./accessible.ts";
 import { type Completers, complete } from "./completion.ts";
 import { aBlock } from "./content.ts";
 import { type Context, handlerJob } from "./context.ts";
@@ -16,7 +19,7 @@ import type { Environment } from "./environment.ts";
 /** What a prompt may return: text or one block of the user, messages, or a full result. */
 export type PromptReturn = string | Content | PromptMessage | readonly PromptMessage[] | GetPromptResult;
 
-export interface PromptOptions<A extends AnySchema> {
+export interface PromptOptions<A extends AnySchema> extends Accessible {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly icons?: readonly Icon[] | undefined;
@@ -29,7 +32,7 @@ export interface PromptOptions<A extends AnySchema> {
 }
 
 /** A prompt as the server keeps it. */
-export interface PromptDefinition {
+export interface PromptDefinition extends Accessible {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly icons?: readonly Icon[] | undefined;
@@ -68,7 +71,11 @@ interface PromptKit {
   /** Checks a definition once, so that a bad one fails at start and names the prompt. */
   ready(name: string, definition: PromptDefinition, env: Pick<Environment, "trustPatterns">): ReadyPrompt;
   /** Rejects with `invalid-params` when the arguments do not match. */
-  call(call: Call<"prompts/get">, prompt: ReadyPrompt, env: Environment): Promise<Outcome<"prompts/get">>;
+  call(
+    call: Call<"prompts/get">,
+    prompt: ReadyPrompt,
+    env: Environment,
+  ): Outcome<"prompts/get"> | Promise<Outcome<"prompts/get">>;
   readonly complete: typeof complete;
 }
 
@@ -84,6 +91,7 @@ function readyPrompt(
   checkOptionNames(`prompt "${name}"`, definition, promptOptions, otherNames);
   if (name === "" || name.length > MAX_NAME) throw badDefinition(owner, `its name must be 1 to ${MAX_NAME} characters`);
   if (typeof definition.get !== "function") throw badDefinition(owner, "get must be a function");
+  checkAccess(owner, definition);
   const args = readSchema(`${owner}: arguments`, definition.arguments, { trustPatterns });
   if (args !== undefined && !isObject(args.json.properties)) {
     const remedy = howToWrap(definition.arguments);
@@ -102,6 +110,8 @@ const promptOptions: OptionNames<PromptDefinition> = {
   description: true,
   icons: true,
   meta: true,
+  scopes: true,
+  visible: true,
   arguments: true,
   complete: true,
   get: true,
@@ -128,7 +138,27 @@ function argumentsOf({ properties = {}, required = [] }: JsonObject): readonly P
   });
 }
 
-async function callPrompt(
+function callPrompt(
+  call: Call<"prompts/get">,
+  ready: ReadyPrompt,
+  env: Environment,
+): Outcome<"prompts/get"> | Promise<Outcome<"prompts/get">> {
+  const { scopes, visible } = ready.definition;
+  const seen = (): Outcome<"prompts/get"> | Promise<Outcome<"prompts/get">> =>
+    scopes !== undefined && !hasScopes(call.peer.auth, scopes)
+      ? forbidden(`prompt ${ready.name}`, scopes)
+      : callVisible(call, ready, env);
+  if (visible === undefined) return seen();
+  const unseen = (): Outcome<"prompts/get"> => unknownPrompt(ready.name);
+  return visibility.load().then(({ ifVisible }) => ifVisible(call, visible, env, { seen, unseen }));
+}
+
+/** The outcome for a name that is none of a prompt. */
+export function unknownPrompt(name: string): Outcome<"prompts/get"> {
+  return { kind: "failed", failure: { code: "invalid-params", message: `unknown prompt ${name}`, data: { name } } };
+}
+
+async function callVisible(
   call: Call<"prompts/get">,
   ready: ReadyPrompt,
   env: Environment,

@@ -160,7 +160,7 @@ describe("C67: a bad definition fails at once and names the prompt", () => {
       { get, arguments: { type: "string" } },
       "prompt p: arguments must be an object schema with properties",
     ],
-    ["a bad schema", { get, arguments: { type: 7 } }, "prompt p: arguments is no usable schema: #/type"],
+    ["a bad schema", { get, arguments: { type: 7 } }, "prompt p: arguments is not a usable schema: #/type"],
   ])("%s", (_, options, problem) => {
     expect(() => withPrompt(prompt(options as PromptOptions<never>))).toThrow(
       expect.objectContaining({ code: "invalid-definition", message: expect.stringContaining(problem) }),

@@ -1,7 +1,10 @@
 import { asJson } from "../json/json.ts";
 import { McpError } from "../protocol/errors.ts";
 import type { PageParams } from "../protocol/methods.ts";
+import type { Call, Outcome } from "../protocol/service.ts";
 import { fromBase64Url, toBase64Url } from "../std/base64.ts";
+import { visibility } from "./access.ts";
+import type { Accessible } from "./accessible.ts";
 import type { Environment } from "./environment.ts";
 
 /** Named things in the order they were added, listed in pages that are built once. */
@@ -16,27 +19,35 @@ export interface Registry<T, P> {
   add(name: string, item: T): void;
   /** False when there is no such thing. */
   remove(name: string): boolean;
-  /** One page, the same object until something changes. A foreign cursor is `invalid-params`. */
-  page(cursor: string | undefined): P;
-  /** Answers a request for one page. */
-  list(call: { readonly params: PageParams }): { readonly kind: "complete"; readonly result: P };
+  /**
+   * Answers a request for one page: the same object until something changes, unless some things are for some callers
+   * only. A foreign cursor is `invalid-params`.
+   */
+  list(call: ListCall): Listed<P> | Promise<Listed<P>>;
 }
+
+/** A request for a page of a list. */
+export type ListCall = Call & { readonly params: PageParams };
+
+/** One page of a list. */
+export type Listed<P> = { readonly kind: "complete"; readonly result: P } | Extract<Outcome, { kind: "failed" }>;
 
 export interface RegistryOptions {
   /** For messages and cursors: `tool`, `resource`. */
   readonly noun: string;
   /** The member of a page that has its items. */
   readonly member: string;
-  readonly env: Pick<Environment, "pageSize" | "cache">;
+  readonly env: Environment;
   onChange(): void;
 }
 
-interface Listable {
+export interface Listable {
   /** What lists show. */
   readonly listed: object;
+  readonly definition: Accessible;
 }
 
-interface Entry<T> {
+export interface Entry<T> {
   /** Grows with every addition: where a page ends does not move when others come or go. */
   readonly sequence: number;
   readonly item: T;
@@ -49,6 +60,8 @@ export function createRegistry<T extends Listable, P>(options: RegistryOptions):
   const pages = new Map<number, P>();
   let sequence = 0;
   let items: readonly T[] | undefined;
+  /** How many are for some callers only. */
+  let personal = 0;
 
   const changed = (): void => {
     pages.clear();
@@ -56,23 +69,31 @@ export function createRegistry<T extends Listable, P>(options: RegistryOptions):
     onChange();
   };
 
-  const build = (after: number): P => {
-    const rest = [...entries.values()].filter((entry) => entry.sequence > after);
+  /** A page of these, with the settings for caches. */
+  const toPage = (rest: readonly Entry<T>[], settings: Environment["cache"]): P => {
     const shown = rest.slice(0, pageSize);
     const last = shown.at(-1);
     const more = last !== undefined && rest.length > shown.length;
     const next = more ? { nextCursor: encodeCursor(noun, last.sequence) } : {};
-    return Object.freeze({ [member]: shown.map(({ item }) => item.listed), ...next, ...cache }) as P;
+    return Object.freeze({ [member]: shown.map(({ item }) => item.listed), ...next, ...settings }) as P;
   };
 
-  const page = (cursor: string | undefined): P => {
-    const after = cursor === undefined ? 0 : decodeCursor(noun, cursor);
+  const entriesAfter = (sequence: number): readonly Entry<T>[] =>
+    [...entries.values()].filter((entry) => entry.sequence > sequence);
+
+  const page = (after: number): P => {
     let page = pages.get(after);
     if (page === undefined) {
-      page = build(after);
+      page = toPage(entriesAfter(after), cache);
       if (pages.size < MAX_KEPT_PAGES) pages.set(after, page);
     }
     return page;
+  };
+
+  const personalPage = async (after: number, call: Call): Promise<Listed<P>> => {
+    const { listVisible } = await visibility.load();
+    const toResult = (rest: readonly Entry<T>[]): P => toPage(rest, { ...cache, cacheScope: "private" });
+    return listVisible(call, entriesAfter(after), { env, toResult }) as Promise<Listed<P>>;
   };
 
   return {
@@ -86,15 +107,22 @@ export function createRegistry<T extends Listable, P>(options: RegistryOptions):
     add(name, item) {
       if (entries.has(name)) throw new McpError("invalid-definition", `${noun} ${name} is defined twice`);
       entries.set(name, { sequence: ++sequence, item });
+      if (item.definition.visible !== undefined) personal++;
       changed();
     },
     remove(name) {
-      const removed = entries.delete(name);
-      if (removed) changed();
-      return removed;
+      const entry = entries.get(name);
+      if (entry === undefined) return false;
+      entries.delete(name);
+      if (entry.item.definition.visible !== undefined) personal--;
+      changed();
+      return true;
     },
-    page,
-    list: ({ params }) => ({ kind: "complete", result: page(params.cursor) }),
+    list(call) {
+      const { cursor } = call.params;
+      const after = cursor === undefined ? 0 : decodeCursor(noun, cursor);
+      return personal === 0 ? { kind: "complete", result: page(after) } : personalPage(after, call);
+    },
   };
 }
 

@@ -1,15 +1,18 @@
 import type { Problem } from "../json/check.ts";
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { Annotations, Icon, Resource, ResourceContents, ResourceTemplate } from "../protocol/content.ts";
-import { McpError } from "../protocol/errors.ts";
+import { McpError, toFailure } from "../protocol/errors.ts";
 import type { Cacheable, Result } from "../protocol/methods.ts";
 import { checkOptionNames, type OptionNames, type OtherNames } from "../protocol/option-names.ts";
+import { hasScopes } from "../protocol/scopes.ts";
 import type { Call, Outcome } from "../protocol/service.ts";
 import { toBase64 } from "../std/base64.ts";
 import { defined } from "../std/defined.ts";
 import type { TemplateVariables } from "../std/uri-template.ts";
 import { type MatchedVariables, toMatcher } from "../std/uri-template-match.ts";
 import { parseParts } from "../std/uri-template-syntax.ts";
+import { checkAccess, forbidden, visibility } from "./access.ts";
+import type { Accessible } from "./accessible.ts";
 import { type Completers, complete } from "./completion.ts";
 import { aContents, isBytes } from "./content.ts";
 import { type Context, handlerJob } from "./context.ts";
@@ -19,7 +22,7 @@ import type { Environment } from "./environment.ts";
 /** What `read` may return: text, bytes, contents, or any other JSON value. Nothing means: no such resource. */
 export type ResourceReturn = unknown;
 
-interface ResourceDescription {
+interface ResourceDescription extends Accessible {
   /** Default: the URI or template. */
   readonly name?: string | undefined;
   readonly title?: string | undefined;
@@ -30,13 +33,17 @@ interface ResourceDescription {
   readonly meta?: JsonObject | undefined;
   /** In bytes. Only for a resource, not for a template. */
   readonly size?: number | undefined;
-  /** How long a client may keep what it read. Default: the server's. */
-  readonly ttlMs?: number | undefined;
-  readonly cacheScope?: "public" | "private" | undefined;
+  /**
+   * How long a client may keep what it read, and whether users may share it. What depends on the caller (`read` looked at
+   * `auth`, `client` or `http`, or there is `visible`, or `scopes`) is never shared. Default: the server's.
+   */
+  readonly cache?:
+    | { readonly ttlMs?: number | undefined; readonly scope?: "public" | "private" | undefined }
+    | undefined;
   /** Suggests values for variables of a template, by name. */
   readonly complete?: Completers | undefined;
-  /** Resources of a template that are worth listing. */
-  readonly list?: (() => readonly Resource[] | Promise<readonly Resource[]>) | undefined;
+  /** Resources of a template that are worth listing to the caller of `context`. */
+  readonly list?: ((context: Context) => readonly Resource[] | Promise<readonly Resource[]>) | undefined;
 }
 
 export interface ResourceOptions<U extends string> extends ResourceDescription {
@@ -60,15 +67,23 @@ const resourceOptions: OptionNames<Omit<ResourceDefinition, "uri">> = {
   icons: true,
   annotations: true,
   meta: true,
+  scopes: true,
+  visible: true,
   size: true,
-  ttlMs: true,
-  cacheScope: true,
+  cache: true,
   complete: true,
   list: true,
   read: true,
 };
 
-const otherNames: OtherNames = { handler: "read", get: "read", run: "read" };
+const otherNames: OtherNames = {
+  handler: "read",
+  get: "read",
+  run: "read",
+  ttl: "cache",
+  ttlMs: "cache",
+  cacheScope: "cache",
+};
 
 /**
  * Defines a resource by its URI, or many by a template: `resource("stock://{sku}", { read: ({ sku }) => … })`.
@@ -120,7 +135,7 @@ interface ResourceKit {
 const resourceKit: ResourceKit = {
   readyResource(definition) {
     const { uri, size } = definition;
-    if (!URL.canParse(uri)) throw badDefinition(`resource ${uri}`, "it is no absolute URI");
+    if (!URL.canParse(uri)) throw badDefinition(`resource ${uri}`, "it is not an absolute URI");
     return { definition, listed: Object.freeze({ uri, ...describeResource(definition), ...defined({ size }) }) };
   },
   readyTemplate(definition) {
@@ -131,55 +146,91 @@ const resourceKit: ResourceKit = {
     return { definition, match: toMatcher(parsed.value), listed };
   },
   list(call, page, templates, env) {
+    const listOf = async ({ visible, list }: ResourceDefinition, context: Context): Promise<readonly Resource[]> => {
+      if (list === undefined || (visible !== undefined && (await visible(context)) !== true)) return [];
+      return list(context);
+    };
+    const hasPersonal = templates.some(({ definition }) => definition.visible !== undefined);
     const job = handlerJob<readonly (readonly Resource[])[]>(env, {
       method: "resources/list",
-      run: () => Promise.all(templates.map(({ definition }) => definition.list?.() ?? [])),
-      finish: (lists) => ({
+      run: (context) => Promise.all(templates.map(({ definition }) => listOf(definition, context))),
+      finish: (lists, isPersonal) => ({
         kind: "complete",
-        result: { ...page, resources: [...page.resources, ...lists.flat()] },
+        result: {
+          ...page,
+          ...((isPersonal || hasPersonal) && { cacheScope: "private" as const }),
+          resources: [...page.resources, ...lists.flat()],
+        },
       }),
     });
-    return env.runner.run(call, job) as Listed;
+    return env.runner.runOnce(call, job) as Listed;
   },
   read(call, exact, templates, env) {
     const { uri } = call.params;
-    const found = exact === undefined ? findMatch(uri, templates) : { definition: exact.definition, variables: {} };
-    if (found === undefined) throw notFound(uri);
-    const { definition, variables } = found;
-    const job = handlerJob(env, {
-      method: "resources/read",
-      name: uri,
-      run: (context) => definition.read(variables, context),
-      finish(value) {
-        const { ttlMs = env.cache.ttlMs, cacheScope = env.cache.cacheScope, mimeType } = definition;
-        const result = toReadResult(value, uri, defined({ ttlMs, cacheScope, mimeType }));
-        if (result === undefined) throw notFound(uri);
-        return { kind: "complete", result };
-      },
-    });
-    return env.runner.run(call, job) as Read;
+    if (exact !== undefined) return readFirst(call, [{ definition: exact.definition, variables: {} }], env);
+    return readFirst(call, matchesOf(uri, templates), env);
   },
   complete,
 };
+
+/** Reads the first of these that the caller sees. */
+function readFirst(call: Call<"resources/read">, matches: readonly Match[], env: Environment): Read | Promise<Read> {
+  const [first, ...others] = matches;
+  if (first === undefined) return { kind: "failed", failure: toFailure(notFound(call.params.uri)) };
+  const { scopes, visible } = first.definition;
+  const seen = (): Read | Promise<Read> =>
+    scopes !== undefined && !hasScopes(call.peer.auth, scopes)
+      ? forbidden(`resource ${call.params.uri}`, scopes)
+      : readMatch(call, first, env);
+  if (visible === undefined) return seen();
+  const unseen = (): Read | Promise<Read> => readFirst(call, others, env);
+  return visibility.load().then(({ ifVisible }) => ifVisible(call, visible, env, { seen, unseen }));
+}
+
+function readMatch(
+  call: Call<"resources/read">,
+  { definition, variables }: Match,
+  env: Environment,
+): Read | Promise<Read> {
+  const { uri } = call.params;
+  const { cache = {}, mimeType, visible, scopes } = definition;
+  const { ttlMs = env.cache.ttlMs, scope = env.cache.cacheScope } = cache;
+  const job = handlerJob(env, {
+    method: "resources/read",
+    name: uri,
+    run: (context) => definition.read(variables, context),
+    finish(value, isPersonal) {
+      const result = toReadResult(value, uri, defined({ ttlMs, cacheScope: scope, mimeType }));
+      if (result === undefined) throw notFound(uri);
+      const isForSome = isPersonal || visible !== undefined || scopes !== undefined;
+      return { kind: "complete", result: isForSome ? { ...result, cacheScope: "private" } : result };
+    },
+  });
+  return env.runner.run(call, job) as Read | Promise<Read>;
+}
 
 interface Match {
   readonly definition: ResourceDefinition;
   readonly variables: MatchedVariables;
 }
 
-/** Earlier templates win over later ones. */
-function findMatch(uri: string, templates: readonly ReadyTemplate[]): Match | undefined {
+/** The templates that match, up to the first that every caller sees: earlier ones win over later ones. */
+function matchesOf(uri: string, templates: readonly ReadyTemplate[]): readonly Match[] {
+  const matches: Match[] = [];
   for (const { definition, match } of templates) {
     const variables = match(uri);
-    if (variables !== undefined) return { definition, variables };
+    if (variables === undefined) continue;
+    matches.push({ definition, variables });
+    if (definition.visible === undefined) break;
   }
-  return undefined;
+  return matches;
 }
 
 function describeResource(definition: ResourceDefinition) {
   const { uri, name = uri, mimeType, annotations, read } = definition;
   const owner = `resource ${uri}`;
   if (typeof read !== "function") throw badDefinition(owner, "read must be a function");
+  checkAccess(owner, definition);
   return { name, ...describe(owner, definition), ...defined({ mimeType, annotations }) };
 }
 

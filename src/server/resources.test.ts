@@ -170,8 +170,8 @@ describe("what read may return", () => {
     const cache = { ttlMs: 1, scope: "public" } as const;
     const resources = [
       resource("a://1", { read }),
-      resource("a://2", { read, ttlMs: 2, cacheScope: "private" }),
-      resource("a://3", { read: () => ({ contents: ["x"], ttlMs: 3, _meta: { m: 1 } }), ttlMs: 2 }),
+      resource("a://2", { read, cache: { ttlMs: 2, scope: "private" } }),
+      resource("a://3", { read: () => ({ contents: ["x"], ttlMs: 3, _meta: { m: 1 } }), cache: { ttlMs: 2 } }),
     ];
     const server = createServer({ ...info, cache, resources });
     const kept = async (uri: string) => {
@@ -246,7 +246,7 @@ describe("lists", () => {
 
 describe("C67: a bad definition fails at once and names the resource", () => {
   it.each<[string, { readonly uri: string; readonly [option: string]: unknown }, string]>([
-    ["no uri", { uri: "relative/path", read }, "resource relative/path: it is no absolute URI"],
+    ["no uri", { uri: "relative/path", read }, "resource relative/path: it is not an absolute URI"],
     ["a broken template", { uri: "a://{x", read }, "resource a://{x: "],
     ["read is no function", { uri: "a://1", read: "x" }, "resource a://1: read must be a function"],
     ["read of a template is no function", { uri: "a://{x}" }, "resource a://{x}: read must be a function"],

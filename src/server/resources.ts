@@ -2,11 +2,12 @@ import type { Result } from "../protocol/methods.ts";
 import type { Call, Outcome } from "../protocol/service.ts";
 import { badDefinition, kit } from "./definition.ts";
 import type { Environment } from "./environment.ts";
-import { createRegistry, type Registry } from "./registry.ts";
+import { createRegistry, type Listed, type Registry } from "./registry.ts";
 import { notFound, type ReadyResource, type ReadyTemplate, type ResourceDefinition } from "./resource.ts";
 
 /** The resources and templates of a server. What serves them comes with their definitions. */
 export interface ResourceRegistry {
+  readonly fixed: Registry<ReadyResource, Result<"resources/list">>;
   /** True once there was any, also when it is gone again. */
   wasUsed(): boolean;
   readonly templates: Registry<ReadyTemplate, Result<"resources/templates/list">>;
@@ -33,8 +34,17 @@ export function createResourceRegistry(env: Environment, onChange: () => void): 
     onChange,
   });
 
+  /** Adds what templates list, on the last page. */
+  const withTemplates = (call: Call<"resources/list">, listed: Listed<Result<"resources/list">>) => {
+    if (listed.kind !== "complete" || listed.result.nextCursor !== undefined) return listed;
+    const listing = templates.values().find(({ definition }) => definition.list !== undefined);
+    if (listing === undefined) return listed;
+    return listing.definition[kit].list(call, listed.result, templates.values(), env);
+  };
+
   return {
     wasUsed: () => fixed.wasUsed() || templates.wasUsed(),
+    fixed,
     templates,
     define(definition) {
       if (typeof definition?.uri !== "string" || definition[kit] === undefined) {
@@ -48,10 +58,8 @@ export function createResourceRegistry(env: Environment, onChange: () => void): 
     has: (uri) => fixed.get(uri) !== undefined || templates.get(uri) !== undefined,
     uris: () => [...fixed.names(), ...templates.names()],
     list(call) {
-      const page = fixed.page(call.params.cursor);
-      const listing = templates.values().find(({ definition }) => definition.list !== undefined);
-      if (listing === undefined || page.nextCursor !== undefined) return { kind: "complete", result: page };
-      return listing.definition[kit].list(call, page, templates.values(), env);
+      const listed = fixed.list(call);
+      return listed instanceof Promise ? listed.then((it) => withTemplates(call, it)) : withTemplates(call, listed);
     },
     read(call) {
       const { uri } = call.params;

@@ -34,7 +34,7 @@ const forbidden = (name: string, scopes: readonly string[]) => ({
   kind: "failed",
   failure: {
     code: "forbidden",
-    message: `tool ${name} takes scopes that were not granted`,
+    message: `tool ${name} needs scopes that the caller was not granted; sign in again with: ${scopes.join(" ")}`,
     data: { reason: "forbidden", scopes },
   },
 });

@@ -86,7 +86,7 @@ describe("a pattern that could take for ever", () => {
   const harmful = { a: `${"a".repeat(40)}!` };
   const run = () => "ran";
   const problem = (owner: string) =>
-    `${owner} is no usable schema: #/properties/a/pattern cannot be used: (a+)+ can match the same text in exponentially many ways`;
+    `${owner} is not a usable schema: #/properties/a/pattern cannot be used: (a+)+ can match the same text in exponentially many ways`;
 
   it.each<[owner: string, offers: object]>([
     ["tool t: input", { tools: { ...tools, t: tool({ input: unsafe, run }) } }],
@@ -116,7 +116,9 @@ describe("a pattern that could take for ever", () => {
       const server = createServer({ ...info, ...part });
       const { code, message } = failureOf(await send(server, "server/discover", {}));
       expect(code).toBe("invalid-definition");
-      expect(message).toContain(`${owner} is no usable schema: #/properties/a/pattern cannot be used: (a+)+ can match`);
+      expect(message).toContain(
+        `${owner} is not a usable schema: #/properties/a/pattern cannot be used: (a+)+ can match`,
+      );
       expect(message).toContain("trustPatterns");
     }
     const server = createServer({ ...info, ...offers });

@@ -2,7 +2,17 @@ import { toFailure } from "../protocol/errors.ts";
 import type { DiscoverResult, Method } from "../protocol/methods.ts";
 import type { Implementation, ServerCapabilities } from "../protocol/peer.ts";
 import { revisions } from "../protocol/revision.ts";
-import { bare, type Call, type CallOf, type Outcome, type OutcomeOf, type Service } from "../protocol/service.ts";
+import type { ServerEvent } from "../protocol/server-event.ts";
+import {
+  bare,
+  type Call,
+  type CallOf,
+  lazyService,
+  type Outcome,
+  type OutcomeOf,
+  type Service,
+} from "../protocol/service.ts";
+import type { SessionHooks } from "../protocol/session.ts";
 import { tasksExtension } from "../protocol/task.ts";
 import type { ToolTypes, Typed } from "../protocol/tool.ts";
 import type { Awaitable } from "../std/awaitable.ts";
@@ -13,16 +23,20 @@ import { type Lazy, lazy } from "../std/lazy.ts";
 import type { Store } from "../store/store.ts";
 import { createChanges, type ListKind } from "./changes.ts";
 import { noCompletion } from "./completion.ts";
+import { lazyQuestions } from "./context.ts";
 import { findFlaw, kit, type Provable } from "./definition.ts";
 import { createDispatch, createNotificationHandler, guarded, type Handlers } from "./dispatcher.ts";
 import type { Environment } from "./environment.ts";
 import { createErrorReporter, type ErrorReporter } from "./error-reporter.ts";
+import { createMessages, type Messages } from "./messages.ts";
 import { checkOptions, infoOf, type ServerOptions } from "./options.ts";
 import type { PromptDefinition } from "./prompt.ts";
 import { createPromptBook, type PromptBook } from "./prompts.ts";
 import type { ResourceDefinition } from "./resource.ts";
 import { createResourceRegistry, type ResourceRegistry } from "./resources.ts";
 import { createRunner } from "./runs/runner.ts";
+import { createServerTasks, type ServerTasks } from "./server-tasks.ts";
+import type { Sessions } from "./sessions.ts";
 import type { TaskManager } from "./tasks/task-manager.ts";
 import type { ToolDefinition, ToolDefinitions } from "./tool.ts";
 import { createToolBox, type ToolBox } from "./tools.ts";
@@ -48,7 +62,7 @@ export interface Collection<D> {
  * It holds no connection and no client. Serve it over as many transports as
  * you like; call it in process through `connect`.
  */
-export interface Server<T extends ToolTypes = ToolTypes> extends Typed<T> {
+export interface Server<T extends ToolTypes = ToolTypes> extends Typed<T>, Messages, ServerTasks {
   <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>>;
   readonly info: Implementation;
   readonly tools: Collection<ToolDefinition>;
@@ -72,8 +86,16 @@ export interface Server<T extends ToolTypes = ToolTypes> extends Typed<T> {
    * client waits for it; clients of 2026-07-28 do not.
    */
   completeElicitation(elicitationId: string): void;
-  /** The store that was given, for who serves this server. */
+  /** Its part of the store that was given, for who serves this server. */
   readonly store: (() => Promise<Store>) | undefined;
+  /** How long a client may take to answer a question, for who serves this server. */
+  readonly askTimeoutMs: number | undefined;
+  /** What is done when sessions begin and end, for who serves this server. */
+  readonly sessions: () => Promise<SessionHooks>;
+  /** What hears of calls and refusals, for who serves this server. */
+  readonly onEvent: ((event: ServerEvent) => void) | undefined;
+  /** What hears of calls and sessions, for who serves this server. */
+  readonly telemetry: ServerOptions["telemetry"];
   /**
    * Ends what goes on without calls: tasks that run here are left to other
    * processes, and nobody hears of changes any more. Only a server with a
@@ -116,11 +138,16 @@ export function createServer<const T extends ToolDefinitions = Record<never, nev
     return { kind: "complete", result: peer.auth && tools.hasTasks() ? withTaskList(describe()) : describe() };
   };
   const capabilities = () => describe().capabilities;
-  const manager: Lazy<TaskManager> = lazy(
-    () => import("./lazy-parts.ts"),
-    ({ createTaskManager }) => createTaskManager({ env, limits: options.tasks, prepare: tools.prepare }),
+  const manager: Lazy<TaskManager> = lazy(lazyQuestions.load, (parts) =>
+    parts.createTaskManager({ env, limits: options.tasks, prepare: tools.prepare }),
   );
-  const changes = createChanges({ env, capabilities, hasTasks: () => tools.hasTasks(), tasks: manager.load });
+  const hasTasks = (): boolean => tools.hasTasks();
+  const sessions: Lazy<Sessions> = lazy(
+    () => import("./sessions.ts"),
+    (part) => part.createSessions(env, options),
+  );
+  const offered = { capabilities, hasTasks, tasks: manager.load, resources: () => resources };
+  const changes = createChanges({ ...offered, env, hooks: options });
   let isOpen = false;
   const changed = (kind: ListKind) => (): void => {
     known = undefined;
@@ -145,12 +172,7 @@ export function createServer<const T extends ToolDefinitions = Record<never, nev
     "resources/read": resources.read,
     "prompts/list": prompts.list,
     "prompts/get": prompts.call,
-    "completion/complete": (call) => {
-      const { ref } = call.params;
-      const ready = ref.type === "ref/prompt" ? prompts.get(ref.name) : resources.templates.get(ref.uri);
-      if (ready === undefined) return noCompletion;
-      return ready.definition[kit].complete(call, ready.definition.complete, env);
-    },
+    "completion/complete": (call) => complete(call, offers, env),
     "subscriptions/listen": changes.listen,
     "tasks/get": tasks,
     "tasks/update": tasks,
@@ -159,27 +181,53 @@ export function createServer<const T extends ToolDefinitions = Record<never, nev
     "tasks/result": tasks,
     notification: createNotificationHandler(env, options),
   };
-  const methods = options.methods ?? {};
-  const core = createDispatch({ handlers, methods, env, capabilities });
-  return Object.assign(guarded(core, options.middleware ?? [], env), {
+  const core = createDispatch({ handlers, methods: options.methods ?? {}, env, capabilities });
+  return Object.assign(observed(guarded(core, options.middleware ?? [], env), options, env), {
     info,
     tools: collection(tools, env.faults, "tools/call"),
     prompts: collection(prompts, env.faults, "prompts/get"),
-    resources: {
-      get names() {
-        return resources.uris();
-      },
-      has: resources.has,
-      add: resources.define,
-      remove: resources.remove,
-    },
+    resources: resourceCollection(resources),
     listChanged: (list: "tools" | "prompts" | "resources") => changes.announce({ kind: list }),
     resourceUpdated: (uri: string) => changes.announce({ kind: "resource", uri }),
     completeElicitation: env.completeElicitation,
+    ...createMessages(changes, capabilities),
+    ...createServerTasks(manager.load),
     store: env.isShared ? env.store.load : undefined,
+    sessions: sessions.load,
+    shares: { budgets: options.budgets, status: () => env.shares.loaded?.status() },
     [bare]: core,
-    close: () => closeAll([manager.settled(), changes]),
+    close: () => closeAll([manager.settled(), changes, sessions.settled()]),
   });
+}
+
+function resourceCollection(resources: ResourceRegistry): Server["resources"] {
+  return {
+    get names() {
+      return resources.uris();
+    },
+    has: resources.has,
+    add: resources.define,
+    remove: resources.remove,
+  };
+}
+
+/** Lets telemetry and `onEvent` hear of every call. Without them the server stays as it is, and nothing is loaded. */
+function observed(
+  service: Service,
+  options: ServerOptions,
+  env: Environment,
+): Service & Pick<Server, "telemetry" | "onEvent" | "askTimeoutMs"> {
+  const { telemetry, onEvent, askTimeoutMs } = options;
+  const load = async (): Promise<Service> =>
+    (await import("./observed-service.ts")).observedService(service, options, env);
+  const isObserved = telemetry !== undefined || onEvent !== undefined;
+  return Object.assign(isObserved ? lazyService(load) : service, { telemetry, onEvent, askTimeoutMs });
+}
+
+function complete(call: Call<"completion/complete">, { prompts, resources }: Offers, env: Environment) {
+  const { ref } = call.params;
+  const ready = ref.type === "ref/prompt" ? prompts.get(ref.name) : resources.templates.get(ref.uri);
+  return ready === undefined ? noCompletion : ready.definition[kit].complete(call, ready.definition, env);
 }
 
 async function closeAll(parts: readonly Awaitable<{ close(): Promise<void> } | undefined>[]): Promise<void> {
@@ -198,24 +246,25 @@ function createEnvironment(
   options: ServerOptions,
   completeElicitation: Environment["completeElicitation"],
 ): Environment {
-  const { clock = systemClock, now = Date.now, cache = {} } = options;
+  const { clock = systemClock, cache = {}, stateAudience: audience = options.name } = options;
+  const { date: now = Date.now } = clock;
   const deadlines = createDeadlines(clock);
   const given = options.store;
   const isShared = given !== undefined;
-  const store: Lazy<Store> = isShared
-    ? lazy(() => Promise.resolve(given))
-    : lazy(
-        () => import("./lazy-parts.ts"),
-        ({ memoryStore }) => memoryStore({ clock }),
-      );
+  const store = lazy(async () => (await lazyQuestions.load()).storeOf(given, audience, clock));
+  const shares = lazy(lazyQuestions.load, (parts) =>
+    parts.createServerShares(options.budgets, options.tasks?.maxRunning, clock),
+  );
   return {
     store,
     isShared,
+    shares,
     runner: createRunner({
       stateKeys: options.stateKeys,
+      audience,
       deadlines,
       askTimeoutMs: options.askTimeoutMs ?? 600_000,
-      maxParkedCalls: options.maxParkedCalls ?? 1_000,
+      shares,
       requestBound: clock.requestBound,
       now,
       store,
@@ -225,6 +274,7 @@ function createEnvironment(
     clock,
     deadlines,
     now,
+    audience,
     faults: createErrorReporter(options.onError, options.exposeErrors),
     logging: options.logging === true,
     completeElicitation,
@@ -271,7 +321,13 @@ interface Offers {
  * member on: clients that were told of it keep asking when the last one is gone.
  */
 function capabilitiesOf(options: ServerOptions, { tools, prompts, resources }: Offers): ServerCapabilities {
-  const { listChanged = false, subscribe = false, logging = false, experimental, extensions } = options;
+  const {
+    listChanged = false,
+    subscribe = options.onSubscribe !== undefined,
+    logging = false,
+    experimental,
+    extensions,
+  } = options;
   const changing = listChanged ? { listChanged: true } : {};
   const completes = [...prompts.values(), ...resources.templates.values()].some(
     ({ definition }) => definition.complete !== undefined,

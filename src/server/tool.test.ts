@@ -43,12 +43,16 @@ describe("C67: a bad definition fails at once and names the tool", () => {
     [
       "a bad JSON Schema",
       { run, input: { type: "object", properties: 1 } },
-      "tool buy: input is no usable schema: #/properties",
+      "tool buy: input is not a usable schema: #/properties",
     ],
-    ["a bad output", { run, output: { type: "objekt" } }, "tool buy: output is no usable schema: #/type"],
-    ["an input that cannot be told", { run, input: z.object({ at: z.date() }) }, "tool buy: input is no usable schema"],
+    ["a bad output", { run, output: { type: "objekt" } }, "tool buy: output is not a usable schema: #/type"],
+    [
+      "an input that cannot be told",
+      { run, input: z.object({ at: z.date() }) },
+      "tool buy: input is not a usable schema",
+    ],
     ["a schema without converter", { run, input: noConverter }, "toStandardJsonSchema"],
-    ["a schema that is none", { run, input: 7 }, "tool buy: input is no usable schema"],
+    ["a schema that is none", { run, input: 7 }, "tool buy: input is not a usable schema"],
   ])("%s", (_, definition, problem) => {
     expect(problemOf("buy", definition)).toContain(problem);
   });

@@ -2,22 +2,17 @@ import type { JsonObject } from "../json/json.ts";
 import type { Content, Icon } from "../protocol/content.ts";
 import type { CallToolResult, ToolAnnotations } from "../protocol/tool.ts";
 import type { AnySchema, InferIn, InferOut, ObjectSchema } from "../schema/infer.ts";
+import type { Accessible } from "./accessible.ts";
 import type { Context } from "./context.ts";
 import type { TaskMode } from "./tasks/task-record.ts";
 
 /** What a tool says of itself, and how it is run. */
-export interface ToolDescription {
+export interface ToolDescription extends Accessible {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
   readonly icons?: readonly Icon[] | undefined;
   readonly annotations?: ToolAnnotations | undefined;
   readonly meta?: JsonObject | undefined;
-  /**
-   * Scopes that callers need, all of them. Who lacks one is refused with
-   * `forbidden`; over HTTP with 403, so that clients can ask for more. Lists
-   * show the tool all the same. Default none.
-   */
-  readonly scopes?: readonly string[] | undefined;
   /** How long the handler may go on without a result or progress. Default: the server's. 0 is off. */
   readonly timeoutMs?: number | undefined;
   /**

@@ -1,11 +1,11 @@
 import { aListOf, type Problem } from "../json/check.ts";
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { Content } from "../protocol/content.ts";
-import { McpError, toFailure } from "../protocol/errors.ts";
+import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
 import type { Result } from "../protocol/methods.ts";
 import { checkOptionNames, type OptionNames, type OtherNames } from "../protocol/option-names.ts";
 import { newest } from "../protocol/revision.ts";
-import { hasScopes, isScope } from "../protocol/scopes.ts";
+import { hasScopes } from "../protocol/scopes.ts";
 import type { Call, Outcome } from "../protocol/service.ts";
 import type { CallToolParams, CallToolResult, Tool } from "../protocol/tool.ts";
 import { lazyCompiler } from "../schema/to-validator.ts";
@@ -13,6 +13,7 @@ import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
 import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { lazy } from "../std/lazy.ts";
+import { checkAccess, forbidden, visibility } from "./access.ts";
 import { aBlock, isBlockLike, isBytes, NOT_BYTES } from "./content.ts";
 import { RunContext } from "./context.ts";
 import {
@@ -89,6 +90,22 @@ export function createToolBox({ env, onChange, tasks }: ToolBoxOptions): ToolBox
       : proceed(tool, call, checked);
   };
 
+  const callVisible = (tool: ReadyTool, call: Call<"tools/call">) => {
+    const { scopes } = tool.definition;
+    if (scopes !== undefined && !hasScopes(call.peer.auth, scopes)) return forbidden(`tool ${tool.name}`, scopes);
+    const { repeated, task } = tool;
+    const { arguments: input = {} } = call.params;
+    if (hasTasks && (task === "never" ? call.tasks?.wanted : task === "required" && call.tasks === undefined)) {
+      return tasks().then((it) => it.refuse(call, tool.task));
+    }
+    if (repeated !== undefined && call.http !== undefined && call.peer.revision === newest) {
+      return repeated
+        .problem(input, call.http)
+        .then((problem) => (problem === undefined ? check(tool, call, input) : mismatch(problem)));
+    }
+    return check(tool, call, input);
+  };
+
   return {
     ...registry,
     hasTasks: () => hasTasks,
@@ -107,21 +124,15 @@ export function createToolBox({ env, onChange, tasks }: ToolBoxOptions): ToolBox
       if (env.isShared) void tasks().then((it) => it.begin());
     },
     call(call) {
-      const { name, arguments: input = {} } = call.params;
+      const { name } = call.params;
       const tool = registry.get(name);
       if (tool === undefined) return unknownTool(name);
-      const { scopes } = tool.definition;
-      if (scopes !== undefined && !hasScopes(call.peer.auth, scopes)) return forbidden(tool.name, scopes);
-      const { repeated, task } = tool;
-      if (hasTasks && (task === "never" ? call.tasks?.wanted : task === "required" && call.tasks === undefined)) {
-        return tasks().then((it) => it.refuse(call, tool.task));
-      }
-      if (repeated !== undefined && call.http !== undefined && call.peer.revision === newest) {
-        return repeated
-          .problem(input, call.http)
-          .then((problem) => (problem === undefined ? check(tool, call, input) : mismatch(problem)));
-      }
-      return check(tool, call, input);
+      const { visible } = tool.definition;
+      if (visible === undefined) return callVisible(tool, call);
+      const seen = () => callVisible(tool, call);
+      return visibility
+        .load()
+        .then((it) => it.ifVisible(call, visible, env, { seen, unseen: () => unknownTool(name) }));
     },
   };
 }
@@ -136,7 +147,7 @@ function readyTool(name: string, definition: ToolDefinition, env: Environment): 
   checkOptionNames(`tool "${name}"`, definition, toolOptions, otherNames);
   const { annotations, timeoutMs = env.timeoutMs, task = "never" } = definition;
   if (typeof definition.run !== "function") throw badDefinition(owner, "run must be a function");
-  if (definition.scopes?.every(isScope) === false) throw badDefinition(owner, "scopes must be texts without spaces");
+  checkAccess(owner, definition);
   if (!/^(auto|required|never)$/.test(task)) throw badDefinition(owner, "task must be auto, required or never");
   const { trustPatterns } = env;
   const input = readSchema(`${owner}: input`, definition.input, { trustPatterns });
@@ -162,6 +173,7 @@ const toolOptions: OptionNames<Omit<ToolDefinition, "~types">> = {
   annotations: true,
   meta: true,
   scopes: true,
+  visible: true,
   timeoutMs: true,
   task: true,
   input: true,
@@ -177,6 +189,7 @@ class ToolJob implements Job {
   readonly #tool: ReadyTool;
   readonly #input: unknown;
   readonly #env: Environment;
+  #execution: Execution | undefined;
 
   constructor(tool: ReadyTool, input: unknown, env: Environment) {
     this.timeoutMs = tool.timeoutMs;
@@ -185,11 +198,16 @@ class ToolJob implements Job {
     this.#env = env;
   }
 
+  get scopes(): readonly string[] | undefined {
+    return this.#tool.definition.scopes;
+  }
+
   get taskTimeoutMs(): number {
     return this.#tool.definition.timeoutMs ?? 0;
   }
 
   start(execution: Execution): unknown {
+    this.#execution = execution;
     return this.#tool.definition.run(this.#input, new RunContext(execution, this.#env));
   }
 
@@ -206,10 +224,10 @@ class ToolJob implements Job {
 
   /** What the model can act on is a result; everything else fails the call. */
   fail(error: unknown): Outcome<"tools/call"> {
-    if (error instanceof McpError && isForReader(error)) return complete(errorResult(error.message, error.data));
-    const failure = this.#env.faults.failureOf(error, "tools/call", this.#tool.name);
-    if (error instanceof McpError && failure.code === error.code) return { kind: "failed", failure };
-    return complete(errorResult(failure.message));
+    if (error instanceof McpError && isForReader(error)) return thrown(error, error.message, error.data);
+    const failure = this.#failureOf(error);
+    if (error instanceof McpError && failure.code === error.code) return { kind: "failed", failure, cause: error };
+    return thrown(error, failure.message);
   }
 
   #checked(output: Validator, value: unknown, full: FullResult | undefined) {
@@ -225,9 +243,12 @@ class ToolJob implements Job {
 
   /** A value that breaks the rules is a fault of the server, not something the model can mend. */
   #broken(what: string): Outcome<"tools/call"> {
-    const { name } = this.#tool;
-    const error = new Error(`tool ${name} returned ${what}`);
-    return { kind: "failed", failure: this.#env.faults.failureOf(error, "tools/call", name) };
+    const error = new Error(`tool ${this.#tool.name} returned ${what}`);
+    return { kind: "failed", failure: this.#failureOf(error), cause: error };
+  }
+
+  #failureOf(error: unknown): Failure {
+    return this.#env.faults.failureOf(error, "tools/call", this.#tool.name, this.#execution?.call);
   }
 }
 
@@ -245,12 +266,6 @@ function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment)
 
 function unknownTool(name: string): Outcome<"tools/call"> {
   return { kind: "failed", failure: { code: "invalid-params", message: `unknown tool ${name}`, data: { name } } };
-}
-
-/** Told before anything is looked at: what the arguments should be is for those who may call. */
-function forbidden(name: string, scopes: readonly string[]): Outcome<"tools/call"> {
-  const message = `tool ${name} takes scopes that were not granted`;
-  return { kind: "failed", failure: { code: "forbidden", message, data: { reason: "forbidden", scopes } } };
 }
 
 /** Who looks at headers only must not see another call than the tool. */
@@ -350,6 +365,11 @@ function structured(value: unknown, full?: FullResult): CallToolResult {
 /** A result that a tool has made itself, with content. */
 function withContent(full: FullResult): CallToolResult {
   return full.content === undefined ? structured(full.structuredContent, full) : (full as CallToolResult);
+}
+
+/** The model reads what went wrong; this process knows the error. */
+function thrown(error: unknown, text: string, data?: Json): Outcome<"tools/call"> {
+  return { kind: "complete", result: errorResult(text, data), cause: error };
 }
 
 function errorResult(text: string, data?: Json): CallToolResult {

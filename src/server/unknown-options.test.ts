@@ -53,7 +53,7 @@ describe("an unknown option", () => {
     ["prompt", 'prompt "buy"', "run", "get"],
     ["resource", 'resource "a://b"', "handler", "read"],
     ["resource", 'resource "a://b"', "mimetype", "mimeType"],
-    ["resource", 'resource "a://b"', "ttl", "ttlMs"],
+    ["resource", 'resource "a://b"', "ttl", "cache"],
     ["createServer", "createServer", "instruction", "instructions"],
     ["createServer", "createServer", "use", "middleware"],
     ["createServer", "createServer", "tool", "tools"],

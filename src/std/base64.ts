@@ -43,8 +43,3 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined
   const standard = text.replaceAll("-", "+").replaceAll("_", "/");
   return fromBase64(standard.padEnd(Math.ceil(text.length / 4) * 4, "="));
 }
-
-/** The SHA-256 of a text, in base64 for URLs. */
-export async function digestText(text: string): Promise<string> {
-  return toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
-}

@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds that only ever grow; not the time of day. */
   now(): number;
+  /** The time of day in milliseconds, which other processes share: a function that needs no `this`. Default: `Date.now`. */
+  readonly date?: () => number;
   /** Runs `task` once after `ms`, unless the returned function is called first. Keeps no process alive. */
   after(ms: number, task: () => void): () => void;
   /** Keeps the process alive until the returned function is called, where a platform has such a thing. */

@@ -139,6 +139,29 @@ describe("createGate", () => {
     expect(log).toEqual(["a", "b", "c"]);
   });
 
+  it("starts one at first after it was held up, then two, then four, a turn each (S2)", async () => {
+    let [letGo, takeTurn] = [(): void => {}, (): void => {}];
+    let until: Promise<void> | undefined = new Promise((resolve) => {
+      letGo = resolve;
+    });
+    const nextTurn = (): Promise<void> =>
+      new Promise((resolve) => {
+        takeTurn = resolve;
+      });
+    const { log, start } = bench(createGate<Weighed>({ maxRunning: 8, maxWaiting: 99, heldUp: () => until, nextTurn }));
+    for (let n = 1; n <= 20; n++) start(String(n));
+    until = undefined;
+    letGo();
+    await settled();
+    const started = [log.length];
+    for (let turn = 1; turn <= 3; turn++) {
+      takeTurn();
+      await settled();
+      started.push(log.length);
+    }
+    expect(started).toEqual([1, 3, 7, 8]);
+  });
+
   it("is off at 0", () => {
     const { log, start } = bench(createGate({ maxRunning: 0, maxWaiting: 0 }));
     for (const name of ["a", "b", "c"]) expect(start(name)).toBe(true);

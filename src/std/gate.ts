@@ -35,13 +35,15 @@ export interface GateOptions<T extends Job = Job> {
   weigh?(job: T): number;
   /** While it is a promise, nothing is started. */
   heldUp?(): Promise<void> | undefined;
+  /** Resolves when what was started has had its turn. After it was held up, one is started, then two, then four, a turn each. */
+  readonly nextTurn?: (() => Promise<void>) | undefined;
 }
 
 export function createGate<T extends Job = Job>(options: GateOptions<T>): Gate<T> {
-  return new Turnstile(options);
+  return new QueueGate(options);
 }
 
-class Turnstile<T extends Job> implements Gate<T> {
+class QueueGate<T extends Job> implements Gate<T> {
   readonly #options: GateOptions<T>;
   readonly #maxRunning: number;
   readonly #line = new LinkedSet<Waiting>();
@@ -52,6 +54,9 @@ class Turnstile<T extends Job> implements Gate<T> {
   #called = 0;
   #weight = 0;
   #isHeldUp = false;
+  /** How many may be started in this turn, and how many of them are left. */
+  #wave = Number.POSITIVE_INFINITY;
+  #left = Number.POSITIVE_INFINITY;
 
   constructor(options: GateOptions<T>) {
     this.#options = options;
@@ -131,10 +136,19 @@ class Turnstile<T extends Job> implements Gate<T> {
   #mayStart(): boolean {
     if (this.#isHeldUp || this.#running >= this.#maxRunning) return false;
     const until = this.#options.heldUp?.();
-    if (until === undefined) return true;
+    if (until !== undefined) return this.#holdUp(until, 1);
+    if (this.#left-- > 0) return true;
+    const { nextTurn } = this.#options;
+    return nextTurn === undefined || this.#holdUp(nextTurn(), 2 * this.#wave);
+  }
+
+  /** Starts nothing until then, and so many at first: what they do may hold up the others. */
+  #holdUp(until: Promise<void>, wave: number): false {
     this.#isHeldUp = true;
     void until.then(() => {
       this.#isHeldUp = false;
+      this.#wave = wave < this.#maxRunning ? wave : Number.POSITIVE_INFINITY;
+      this.#left = this.#wave;
       this.#advance();
     });
     return false;

@@ -11,6 +11,8 @@ export interface HttpRequestInfo {
    * with the response: on Cloudflare Workers, when the handler was given all arguments of `fetch`.
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
+  /** Gives what the option `platform` of whoever serves makes of the request. Handlers read `ctx.platform`. */
+  readonly platform?: (() => unknown) | undefined;
 }
 
 /** Keeps what a request began going until the returned function is called, where a platform needs to be told. */

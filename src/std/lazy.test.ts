@@ -24,10 +24,22 @@ describe("lazy", () => {
     expect(part.loaded).toBe(one);
   });
 
-  it("lets nobody wait for what another one has begun to load", async () => {
+  it("lets all go on in the order in which they asked, however long loading takes each time", async () => {
+    const loads = [new Promise<string>((resolve) => setImmediate(resolve, "module")), Promise.resolve("module")];
+    const part = lazy(() => loads.shift() ?? Promise.reject(new Error("loaded too often")));
+    const order: string[] = [];
+    await Promise.all(["first", "second"].map((name) => part.load().then(() => order.push(name))));
+    expect(order).toEqual(["first", "second"]);
+  });
+
+  it("lets no request of a Worker wait for what another one has begun to load", async () => {
     const never = new Promise<string>(() => {});
     const loads = [never, Promise.resolve("module")];
-    const part = lazy(() => loads.shift() ?? never);
+    const part = lazy(
+      () => loads.shift() ?? never,
+      (module) => module,
+      true,
+    );
     void part.load();
     expect(await part.load()).toBe("module");
   });

@@ -1,3 +1,5 @@
+import { isRequestBound } from "./clock.ts";
+
 /** Something that is loaded when it is first needed. */
 export interface Lazy<T> {
   /** What was loaded, if it was: who finds it here need not wait. */
@@ -11,10 +13,15 @@ export interface Lazy<T> {
 /**
  * Loads something once, and makes of it what is needed.
  *
- * Until it is there, everybody who needs it calls `load`, which is an `import()` that gives all of them the same module:
- * in Workers a request must not wait for a promise of another one. `make` is called once.
+ * Who asks while it is loaded waits for the same promise: all go on in the order in which they asked, which two `import()`
+ * of one module do not promise. Only in Workers, where a request must not wait for a promise of another one, does
+ * everybody call `load`. `make` is called once.
  */
-export function lazy<M, T = M>(load: () => Promise<M>, make = (module: M) => module as unknown as T): Lazy<T> {
+export function lazy<M, T = M>(
+  load: () => Promise<M>,
+  make = (module: M) => module as unknown as T,
+  requestBound: boolean = isRequestBound,
+): Lazy<T> {
   let made: T | undefined;
   let last: Promise<T> | undefined;
 
@@ -24,12 +31,21 @@ export function lazy<M, T = M>(load: () => Promise<M>, make = (module: M) => mod
     return made;
   };
 
+  const begin = (): Promise<T> => {
+    const attempt = get();
+    attempt.catch(() => {
+      if (last === attempt) last = undefined;
+    });
+    return attempt;
+  };
+
   return {
     get loaded() {
       return made;
     },
     load() {
-      last = made === undefined ? get() : Promise.resolve(made);
+      if (made !== undefined) return Promise.resolve(made);
+      if (last === undefined || requestBound) last = begin();
       return last;
     },
     settled: async () => last?.catch(() => undefined),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSecretName, redact } from "./redact.ts";
+import { redact } from "./redact.ts";
+import { isSecretName } from "./secret-names.ts";
 
 const hidden = "[REDACTED]";
 

@@ -1,3 +1,5 @@
+import { isSecretName } from "./secret-names.ts";
+
 const MAX_DEPTH = 64;
 
 /**
@@ -39,11 +41,3 @@ function copyObject(value: object, copies: Copies, depth: number): unknown {
   ]);
   return Object.fromEntries([...said, ...members]);
 }
-
-/** Whether the name of something, spelled in any way (`apiKey`, `API-Key`, `x_api_key`), says that its value is secret. */
-export function isSecretName(name: string): boolean {
-  return secretName.test(name.toLowerCase().replace(/[^a-z\d]/g, ""));
-}
-
-const secretName =
-  /passw|pwd|token|secret|credential|authoriz|bearer|cookie|session|private|signature|(?:api|access|auth|signing|encryption)key/;

@@ -1,4 +1,4 @@
-import { isSecretName } from "./redact.ts";
+import { isSecretOption } from "./secret-names.ts";
 
 /** What stands where a secret was. */
 export const hidden = "***";
@@ -135,11 +135,6 @@ function maskParameter(parameter: string, hide: Mask): string {
 function maskHeader(text: string, hide: Mask): string {
   const [, name, value = ""] = /^([\w-]+):(?!\/\/|\\)\s*(\S.*)/s.exec(text) ?? [];
   return name !== undefined && isSecretOption(name) ? `${name}: ${hide(value)}` : text;
-}
-
-/** Flags, variables and headers are there to sign in with: with them, any key is a secret. */
-function isSecretOption(name: string): boolean {
-  return isSecretName(name) || /key|auth/i.test(name);
 }
 
 function isFlag(arg: string): boolean {

@@ -18,7 +18,7 @@ describe("sseEvent", () => {
     expect(sseEvent(frame)).toBe(text);
   });
 
-  it.each(["a\nb", "a\rb", "a\0b", "\n", "a\n"])("refuses %j as an id and as a name", (text) => {
+  it.each(["a\nb", "a\rb", "a\0b", "\n", "a\n"])("refuses %j as an id and as a name (V18)", (text) => {
     expect(() => sseEvent({ data: "", id: text })).toThrow(TypeError);
     expect(() => sseEvent({ data: "", event: text })).toThrow(TypeError);
   });

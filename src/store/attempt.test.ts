@@ -70,6 +70,6 @@ describe("an attempt", () => {
     reject.open();
     never.open();
     await clock.advanceAsync(0);
-    expect(failures).toMatchObject([{ code: "unavailable", message: "the store did not answer within 100 ms" }]);
+    expect(failures).toMatchObject([{ code: "unavailable", message: "the store did not answer within 0.1 s" }]);
   });
 });

@@ -63,5 +63,5 @@ export function attemptsInMemory(store: Store): Attempts {
 }
 
 function late(waitMs: number): StoreError {
-  return new StoreError("unavailable", `the store did not answer within ${waitMs} ms`);
+  return new StoreError("unavailable", `the store did not answer within ${waitMs / 1_000} s`);
 }

@@ -24,9 +24,11 @@ export interface Expiry {
   stop(): void;
 }
 
+/** There are many of them: each knows its map instead of having a function of its own. */
 interface Slot {
+  readonly name: string;
   readonly due: number;
-  drop(): void;
+  readonly home: { drop(slot: Slot): void };
 }
 
 /** How long memory may stay taken after something was due. */
@@ -57,7 +59,7 @@ export function createExpiry(clock: Clock): Expiry {
     let left = SWEEP_MAX;
     for (const slot of dueSlots(spans, clock.now())) {
       unwatch(slot);
-      slot.drop();
+      slot.home.drop(slot);
       left--;
       if (left === 0) break;
     }
@@ -111,9 +113,12 @@ interface MapParts<T> {
 function createMap<T>({ now, watch, unwatch, forget }: MapParts<T>): ExpiringMap<T> {
   const slots = new Map<string, Slot & { readonly item: T }>();
 
-  const drop = (name: string, item: T): void => {
-    slots.delete(name);
-    forget?.(name, item);
+  const home = {
+    drop({ name }: Slot): void {
+      const slot = slots.get(name);
+      slots.delete(name);
+      if (slot !== undefined) forget?.(name, slot.item);
+    },
   };
 
   const get = (name: string): T | undefined => {
@@ -121,7 +126,7 @@ function createMap<T>({ now, watch, unwatch, forget }: MapParts<T>): ExpiringMap
     if (slot === undefined) return undefined;
     if (slot.due > now()) return slot.item;
     unwatch(slot);
-    slot.drop();
+    home.drop(slot);
     return undefined;
   };
 
@@ -138,7 +143,7 @@ function createMap<T>({ now, watch, unwatch, forget }: MapParts<T>): ExpiringMap
     get,
     set(name, item, due) {
       remove(name);
-      const slot = { item, due, drop: () => drop(name, item) };
+      const slot = { name, item, due, home };
       slots.set(name, slot);
       watch(slot);
     },

@@ -15,19 +15,36 @@ interface Held {
 
 /** How long the last token of a name is known after its lease ended. */
 const REMEMBER_MS = 3_600_000;
+/** How many names whose lease was given back are known. */
+export const MAX_GIVEN_BACK = 10_000;
 
 /**
  * Leases with tokens from one counter.
  *
- * A token is forgotten an hour after its lease ended. From then on a fence on this name holds only when it is at least as
- * new as all that was forgotten: a holder that was away for so long is refused rather than trusted.
+ * A token is forgotten an hour after its lease ended, or when so many were given back since that memory would grow. From then
+ * on a fence on this name holds only when it is at least as new as all that was forgotten: a holder that was away for so long
+ * is refused rather than trusted.
  */
 export function memoryLeases(expiry: Expiry, ensureOpen: () => void): MemoryLeases {
   let lastToken = 0;
   let forgotten = 0;
-  const newest = expiry.newMap<Held>((_name, { token }) => {
+  /** Names whose lease was given back and not taken since, the first that was given back first. */
+  const givenBack = new Set<string>();
+  const newest = expiry.newMap<Held>((name, lease) => forget(name, lease));
+
+  const forget = (name: string, { token }: Held): void => {
+    givenBack.delete(name);
     forgotten = Math.max(forgotten, token);
-  });
+  };
+
+  const giveBack = (name: string, token: number): void => {
+    hold(name, token, expiry.now());
+    givenBack.add(name);
+    const [oldest] = givenBack;
+    if (givenBack.size <= MAX_GIVEN_BACK || oldest === undefined) return;
+    const lease = newest.delete(oldest);
+    if (lease !== undefined) forget(oldest, lease);
+  };
 
   const isHeld = (lease: Held | undefined): boolean => lease !== undefined && lease.until > expiry.now();
 
@@ -51,7 +68,7 @@ export function memoryLeases(expiry: Expiry, ensureOpen: () => void): MemoryLeas
     },
     release() {
       ensureOpen();
-      if (holds(name, token)) hold(name, token, expiry.now());
+      if (holds(name, token)) giveBack(name, token);
     },
   });
 
@@ -62,6 +79,7 @@ export function memoryLeases(expiry: Expiry, ensureOpen: () => void): MemoryLeas
       checkTtl(ttlMs);
       if (isHeld(newest.get(name))) return undefined;
       lastToken++;
+      givenBack.delete(name);
       hold(name, lastToken, expiry.after(ttlMs));
       return leaseOf(name, lastToken, ttlMs);
     },

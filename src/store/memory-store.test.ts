@@ -1,18 +1,18 @@
 import { describe, expect, it, vi } from "vitest";
-import { storeContract } from "../../test/store/contract.ts";
+import { testContract } from "../../test/store/contract.ts";
 import { given } from "../../test/store/support.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createExpiry } from "./expiring-map.ts";
 import { memoryStore } from "./memory-store.ts";
 import type { Store } from "./store.ts";
 
-storeContract("memoryStore", async () => {
+testContract("memoryStore", async () => {
   const clock = createManualClock();
   const store = memoryStore({ clock });
   return { open: async () => store, advance: (ms) => clock.advance(ms), tooManyMessages: 10_001 };
 });
 
-storeContract("memoryStore, every answer a promise", async () => {
+testContract("memoryStore, every answer a promise", async () => {
   const clock = createManualClock();
   const store = promising(memoryStore({ clock }));
   return { open: async () => store, advance: (ms) => clock.advance(ms), tooManyMessages: 10_001 };

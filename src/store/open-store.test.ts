@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { memoryStore, openStore, StoreError } from "./index.ts";
-import { readAddress } from "./open-store.ts";
+import { readAddress, schemes } from "./open-store.ts";
 
 describe("readAddress", () => {
   it.each([
@@ -33,6 +34,16 @@ describe("readAddress", () => {
     expect(failure).toMatchObject({ name: "StoreError", code: "invalid" });
     expect(failure.message).toMatch(/memory:|sqlite:/);
     expect(failure.message).not.toMatch(/hunter2|postgres|user/);
+  });
+});
+
+describe("the schemes of addresses", () => {
+  it.each([...schemes])("has %s in the error for an unknown address, and in docs/store.md", (name, { example }) => {
+    expect(failureOf(() => readAddress("a.db")).message).toContain(example);
+    const row = readFileSync("docs/store.md", "utf8")
+      .split("\n")
+      .find((line) => line.startsWith("| `") && line.includes(`\`${name}:`));
+    expect(row, `add \`${name}:\` to the table of stores in docs/store.md`).toBeDefined();
   });
 });
 

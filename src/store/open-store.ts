@@ -14,27 +14,38 @@ type StoreAddress =
   | { readonly kind: "sqlite"; readonly path: string }
   | { readonly kind: "redis"; readonly url: string };
 
-const known = "memory:, sqlite:<path>, redis://<host>, rediss://<host>, valkey://<host> or valkeys://<host>";
+interface Scheme {
+  /** An address with this scheme, as error messages show it. */
+  readonly example: string;
+  /** Reads an address. `rest` is what follows the colon. */
+  read(rest: string, url: string): StoreAddress;
+}
+
+/** The schemes of addresses. `docs/store.md` has a row for each. */
+export const schemes: ReadonlyMap<string, Scheme> = new Map<string, Scheme>([
+  ["memory", { example: "memory:", read: readMemory }],
+  ["sqlite", { example: "sqlite:<path>", read: (rest) => ({ kind: "sqlite", path: pathOf(rest) }) }],
+  ["redis", { example: "redis://<host>", read: (_, url) => ({ kind: "redis", url }) }],
+  ["rediss", { example: "rediss://<host>", read: (_, url) => ({ kind: "redis", url }) }],
+  ["valkey", { example: "valkey://<host>", read: (rest) => ({ kind: "redis", url: `redis:${rest}` }) }],
+  ["valkeys", { example: "valkeys://<host>", read: (rest) => ({ kind: "redis", url: `rediss:${rest}` }) }],
+]);
 
 /** Reads the address of a store. Throws `invalid` for any other, and does not repeat it: it may have a password in it. */
 export function readAddress(url: string): StoreAddress {
-  const [, scheme = "", rest = ""] = /^([a-z]+):(.*)$/is.exec(url) ?? [];
-  switch (scheme.toLowerCase()) {
-    case "memory":
-      if (rest === "" || rest === "//") return { kind: "memory" };
-      throw new StoreError("invalid", "memory: has nothing after it");
-    case "sqlite":
-      return { kind: "sqlite", path: pathOf(rest) };
-    case "redis":
-    case "rediss":
-      return { kind: "redis", url };
-    case "valkey":
-      return { kind: "redis", url: `redis:${rest}` };
-    case "valkeys":
-      return { kind: "redis", url: `rediss:${rest}` };
-    default:
-      throw new StoreError("invalid", `the address of a store is ${known}`);
-  }
+  const [, name = "", rest = ""] = /^([a-z]+):(.*)$/is.exec(url) ?? [];
+  const scheme = schemes.get(name.toLowerCase());
+  if (scheme !== undefined) return scheme.read(rest, url);
+  const examples = [...schemes.values()].map(({ example }) => example);
+  throw new StoreError(
+    "invalid",
+    `the address of a store is ${examples.slice(0, -1).join(", ")} or ${examples.at(-1)}`,
+  );
+}
+
+function readMemory(rest: string): StoreAddress {
+  if (rest === "" || rest === "//") return { kind: "memory" };
+  throw new StoreError("invalid", "memory: has nothing after it");
 }
 
 /** `sqlite:a`, `sqlite:./a`, `sqlite:/a` and `sqlite:///a`. The path is taken as it is. */

@@ -2,6 +2,8 @@ import type { Clock } from "../std/clock.ts";
 
 /** A {@link Clock} that stands still until it is told to go on. */
 export interface ManualClock extends Clock {
+  /** The same as `now`: its days begin with its time. */
+  date(): number;
   /**
    * Goes on by `ms`. Timers that fall due run in order, each at its own time,
    * and so do timers that they set. Throws `RangeError` when `ms` is negative,
@@ -42,6 +44,7 @@ export function createManualClock(start = 0): ManualClock {
 
   return {
     now: () => time,
+    date: () => time,
     after(ms, task) {
       const timer = { due: time + Math.max(0, ms), task };
       timers.add(timer);

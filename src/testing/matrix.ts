@@ -46,7 +46,9 @@ export interface MatrixOptions<T extends ToolTypes> {
  * });
  */
 export function testMatrix<T extends ToolTypes = ToolTypes>(options: MatrixOptions<T>): readonly MatrixCell<T>[] {
-  const { server, command, revisions: wanted = revisions } = options;
+  const { command, revisions: wanted = revisions } = options;
+  // What every way gives is typed once, below.
+  const server: Service | undefined = options.server;
   const over = (
     transport: MatrixCell["transport"],
     spoken: readonly Revision[],
@@ -64,7 +66,9 @@ export function testMatrix<T extends ToolTypes = ToolTypes>(options: MatrixOptio
       ? []
       : [
           ...over("in process", wanted.filter(isNewest), (given) => connect(server, given)),
-          ...over("memory", wanted, (given) => connectBy((opening) => openInMemory(server, opening), given)),
+          ...over("memory", wanted, ({ identity, ...given }) =>
+            connectBy((opening) => openInMemory(server, opening, identity), given),
+          ),
           ...over("http-json", wanted, (given) => overHttp(server, given, {})),
           ...over("http-sse", wanted, (given) => overHttp(server, given, { respondWith: "sse" })),
           ...over("fetch", wanted, (given) => overFetch(server, given)),
@@ -74,15 +78,20 @@ export function testMatrix<T extends ToolTypes = ToolTypes>(options: MatrixOptio
 }
 
 /** A server of its own for every client, which ends with it. */
-async function overHttp(server: Service, options: ConnectOptions, http: HttpOptions): Promise<Client> {
-  const serving = await serveHttp(server, { ...http, port: 0 });
+async function overHttp(server: Service, { identity, ...options }: ConnectOptions, http: HttpOptions): Promise<Client> {
+  const serving = await serveHttp(server, { ...http, ...knowing(identity), port: 0 });
   return endingWith(connect(serving.url, options), serving.close);
 }
 
-function overFetch(server: Service, options: ConnectOptions): Promise<Client> {
-  const handle = toFetchHandler(server);
+function overFetch(server: Service, { identity, ...options }: ConnectOptions): Promise<Client> {
+  const handle = toFetchHandler(server, knowing(identity));
   const url = new URL(`http://localhost/${crypto.randomUUID()}`);
   return endingWith(connect(url, { ...options, fetch: (...request) => handle(new Request(...request)) }), handle.close);
+}
+
+/** A server that takes everybody for one caller. */
+function knowing(identity: ConnectOptions["identity"]): Pick<HttpOptions, "auth"> {
+  return identity === undefined ? {} : { auth: () => ({ ok: true, auth: identity }) };
 }
 
 async function endingWith(connecting: Promise<Client>, end: () => Promise<void>): Promise<Client> {

@@ -11,7 +11,7 @@ import { isHeard } from "../protocol/notification.ts";
 import type { Implementation } from "../protocol/peer.ts";
 import { newest } from "../protocol/revision.ts";
 import { type Ask, type Call, type CloseStream, createCall, type Notify, type Outcome } from "../protocol/service.ts";
-import type { Gate } from "../std/gate.ts";
+import type { CallGate } from "./caller.ts";
 
 /** How calls are answered. One may serve for all calls of a connection. */
 export interface Answering {
@@ -43,6 +43,8 @@ export function answerCall(exchange: IncomingRequest, wire: WireCall, answering:
 
 async function answer(exchange: IncomingRequest, wire: WireCall, answering: Answering): Promise<void> {
   const { codec } = answering;
+  const { via } = exchange;
+  via.hold?.();
   try {
     if (exchange.abort.aborted) return;
     const call = callOf(exchange, wire, answering);
@@ -62,6 +64,7 @@ async function answer(exchange: IncomingRequest, wire: WireCall, answering: Answ
     exchange.fail(codec.encodeFailure({ code: "internal", message: "internal error" }));
   } finally {
     answering.over?.();
+    via.release?.();
   }
 }
 
@@ -82,6 +85,7 @@ function callOf(exchange: IncomingRequest, wire: WireCall, { codec, ask }: Answe
     http: exchange.via.http,
     closeStream: hangUpOf(exchange),
     tasks,
+    rpcId: exchange.request.id,
     abort: exchange.abort,
   }) as Call;
 }
@@ -104,23 +108,26 @@ function hangUpOf({ via }: IncomingRequest): CloseStream | undefined {
 /** Who sent a notification. */
 export type NotificationSource = Pick<WireCall, "peer" | "logLevel">;
 
+/** A notification of a client. */
+export interface HeardNotification {
+  readonly notification: Notification;
+  readonly via: Sender;
+  readonly source: NotificationSource;
+  readonly gate: CallGate;
+}
+
 /** Notifications of clients on their way to the service, each as a call that nobody waits for. */
 export interface NotificationQueue {
   /** Runs `answer` when it has its turn. One too many is dropped, as are those that no author hears. */
-  add(
-    notification: Notification,
-    via: Sender,
-    source: NotificationSource,
-    answer: (exchange: IncomingRequest, wire: WireCall) => Promise<void>,
-  ): void;
+  add(heard: HeardNotification, answer: (exchange: IncomingRequest, wire: WireCall) => Promise<void>): void;
 }
 
 /** `maxOpen` bounds those whose handling is not over. */
-export function createNotificationQueue(gate: Gate<IncomingRequest>, maxOpen: number): NotificationQueue {
+export function createNotificationQueue(maxOpen: number): NotificationQueue {
   let open = 0;
 
   return {
-    add(notification, via, source, answer) {
+    add({ gate, notification, via, source }, answer) {
       if (!isHeard(notification.method) || open >= maxOpen) return;
       const exchange = new Unanswered(notification, via);
       const work = async (): Promise<void> => {
@@ -128,7 +135,7 @@ export function createNotificationQueue(gate: Gate<IncomingRequest>, maxOpen: nu
         open--;
       };
       open++;
-      if (!gate.run(work, exchange)) open--;
+      if (gate.run(work, exchange) !== undefined) open--;
     },
   };
 }

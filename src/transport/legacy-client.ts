@@ -1,7 +1,7 @@
-import type { JsonLimits } from "../json/parse.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
 import type { PeerHandlers, RpcPeer } from "../jsonrpc/peer.ts";
 import type { Ending, OpenConnection, Opening } from "../protocol/connection.ts";
+import type { MessageLimits } from "../protocol/limits.ts";
 import type { LegacyRevision } from "../protocol/revision.ts";
 import type { Clock } from "../std/clock.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
@@ -53,9 +53,7 @@ export interface HttpChannelOptions {
   readonly warn: HttpWarn;
   /** For what nobody waits for: a notification, the end of a session. */
   readonly timeoutMs: number;
-  /** Bytes of one body, or of one event. Default 16 MiB; 0 is off. */
-  readonly maxBodyBytes?: number | undefined;
-  readonly jsonLimits?: JsonLimits | undefined;
+  readonly limits: MessageLimits;
   /** Between 0 and 1. */
   readonly random?: (() => number) | undefined;
 }
@@ -64,6 +62,8 @@ export interface HttpChannelOptions {
 export interface HttpChannel extends Channel {
   /** The status that `initialize` was answered with. */
   readonly lastStatus: number | undefined;
+  /** True once the server has given the session an id. */
+  readonly hasSession: boolean;
   /** What to do when the server has lost the session and a new one was opened. */
   onRenewal(restore: () => void): void;
   /** Resolves when what a legacy server says by itself can arrive. */

@@ -7,8 +7,8 @@ import { McpError, toFailure } from "../protocol/errors.ts";
 import type { DiscoverResult } from "../protocol/methods.ts";
 import type { CallOrigin, Service } from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
-import type { Gate } from "../std/gate.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
+import type { Caller } from "./caller.ts";
 
 /** What serves clients that open a channel with `initialize`. */
 interface LegacyServer {
@@ -18,10 +18,10 @@ interface LegacyServer {
 export interface LegacySessionOptions {
   readonly service: Service;
   readonly peer: AnsweringPeer;
-  readonly gate: Gate<IncomingRequest>;
+  readonly caller: Caller;
+  /** Characters of a URI that is subscribed to. */
+  readonly maxUriLength: number;
   readonly clock: Clock;
-  /** How long a client may take to answer a question. */
-  readonly askTimeoutMs: number;
   /** What the service says of itself to a client. */
   readonly discover: (client: CallOrigin) => Promise<DiscoverResult>;
 }

@@ -294,7 +294,7 @@ describe("listening", () => {
   });
 
   it("does not take the place of a call", async () => {
-    const { client } = serve(rich(), { maxConcurrent: 1 });
+    const { client } = serve(rich(), { budgets: { connection: { maxRunningCalls: 1 } } });
     client.say(listen(1, everything), listen(2, everything));
     expect(await client.request("tools/call", modern({ name: "log" }))).toHaveProperty("result");
   });

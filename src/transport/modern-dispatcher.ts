@@ -2,14 +2,14 @@ import type { Sender } from "../jsonrpc/channel.ts";
 import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { RpcPeer } from "../jsonrpc/peer.ts";
-import { tooBusy } from "../protocol/busy.ts";
 import { modernServer as codec } from "../protocol/codec/server-codec.ts";
-import { McpError } from "../protocol/errors.ts";
+import { type Failure, McpError } from "../protocol/errors.ts";
+import { toLimitFailure } from "../protocol/limit-error.ts";
 import { metaKeys, withMeta } from "../protocol/meta.ts";
 import { type DiscoverResult, methodRow } from "../protocol/methods.ts";
 import type { Implementation } from "../protocol/peer.ts";
 import type { Service } from "../protocol/service.ts";
-import type { Gate } from "../std/gate.ts";
+import { type Lazy, lazy } from "../std/lazy.ts";
 import {
   type Answering,
   answerCall,
@@ -18,11 +18,14 @@ import {
   type NotificationQueue,
   statedSource,
 } from "./answer-call.ts";
+import type { Caller, CallGate, Share } from "./caller.ts";
 
 /** Why subscriptions end when nobody cancelled them. */
 const closing = new McpError("connection-closed", "the server is closing");
 
 const over = Promise.resolve();
+
+const lazyBounds: Lazy<typeof import("./listen-bounds.ts")> = lazy(() => import("./listen-bounds.ts"));
 
 /** Serves requests that say who sends them, each on its own. */
 export interface ModernDispatcher {
@@ -30,9 +33,9 @@ export interface ModernDispatcher {
    * Answers a request, now or when it has its turn; one too many is answered with an error. A promise holds back the
    * reading of more: who was told so does not read it.
    */
-  request(exchange: IncomingRequest): Promise<void> | undefined;
+  request(exchange: IncomingRequest, caller: Caller): Promise<void> | undefined;
   /** Hands a notification of a client to the service. */
-  notification(notification: Notification, via: Sender): void;
+  notification(notification: Notification, via: Sender, gate: CallGate): void;
   /** Brings every open subscription to its end, with a result. */
   endListening(): void;
 }
@@ -41,7 +44,8 @@ export interface ModernDispatcherOptions {
   readonly service: Service;
   /** Reaches the client, also about calls that are over. */
   readonly peer: Pick<RpcPeer, "notify">;
-  readonly gate: Gate<IncomingRequest>;
+  /** Characters of a URI that is subscribed to. */
+  readonly maxUriLength: number;
   /** Notifications that may be under way or wait. Default: as many as one client may have. */
   readonly maxNotifications?: number;
   /** What the service says of itself. */
@@ -49,7 +53,7 @@ export interface ModernDispatcherOptions {
 }
 
 export function createModernDispatcher(options: ModernDispatcherOptions): ModernDispatcher {
-  const { service, peer, gate, discover } = options;
+  const { service, peer, maxUriLength, discover } = options;
   let notifications: NotificationQueue | undefined;
   const listening = new Set<IncomingRequest>();
   let server: Implementation | undefined;
@@ -88,24 +92,33 @@ export function createModernDispatcher(options: ModernDispatcherOptions): Modern
     ended: tellEnd,
   };
 
-  const listen = async (exchange: IncomingRequest): Promise<void> => {
+  const refuse = (exchange: IncomingRequest, failure: Failure): Promise<void> | undefined =>
+    exchange.fail(codec.encodeFailure(failure));
+
+  /** Listens if that much may be subscribed to. */
+  const listen = async (exchange: IncomingRequest, share: Share): Promise<void> => {
     listening.add(exchange);
-    await answer(exchange);
+    const { takeStream } = await lazyBounds.load();
+    const taken = takeStream(exchange.request.params, share, maxUriLength);
+    if (taken.ok) await answer(exchange);
+    else await refuse(exchange, taken.failure);
     listening.delete(exchange);
+    if (taken.ok) taken.giveBack();
   };
 
   return {
-    request(exchange) {
-      const { runs, open } = methodRow(exchange.request.method);
-      if (runs) {
-        return gate.run(() => answer(exchange), exchange) ? undefined : exchange.fail(codec.encodeFailure(tooBusy));
+    request(exchange, caller) {
+      const row = methodRow(exchange.request.method);
+      if (row.runs) {
+        const short = caller.gate.run(() => answer(exchange), exchange);
+        return short && refuse(exchange, toLimitFailure(short));
       }
-      void (open ? listen(exchange) : answer(exchange));
+      void (row.open ? listen(exchange, caller.share) : answer(exchange));
       return undefined;
     },
-    notification(notification, via) {
-      notifications ??= createNotificationQueue(gate, options.maxNotifications ?? maxNotifications);
-      notifications.add(notification, via, statedSource(notification), (exchange, wire) =>
+    notification(notification, via, gate) {
+      notifications ??= createNotificationQueue(options.maxNotifications ?? maxNotifications);
+      notifications.add({ gate, notification, via, source: statedSource(notification) }, (exchange, wire) =>
         answerCall(exchange, wire, answering),
       );
     },

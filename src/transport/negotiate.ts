@@ -49,26 +49,29 @@ export interface NegotiateOptions {
 
 /** Finds out what the server speaks and gets ready to speak it. */
 export async function negotiate(steps: Negotiation, options: NegotiateOptions): Promise<OpenConnection> {
-  const talk: Talk = { steps, ...options };
+  const context: NegotiationContext = { steps, ...options };
   const { revision } = steps.opening;
-  if (revision !== undefined) return isLegacy(revision) ? shakeHands(talk, revision) : probe(talk);
-  if (options.era === "legacy") return shakeHands(talk);
-  return probeThenGreet(talk);
+  if (revision !== undefined) return isLegacy(revision) ? openSession(context, revision) : probe(context);
+  if (options.era === "legacy") return openSession(context);
+  return probeThenInitialize(context);
 }
 
 /** A negotiation under way. */
-interface Talk extends NegotiateOptions {
+interface NegotiationContext extends NegotiateOptions {
   readonly steps: Negotiation;
 }
 
-async function shakeHands({ steps }: Talk, revision: LegacyRevision = newestLegacy): Promise<OpenConnection> {
-  const greeted = await steps.initialize(revision);
-  return greeted.connect();
+async function openSession(
+  { steps }: NegotiationContext,
+  revision: LegacyRevision = newestLegacy,
+): Promise<OpenConnection> {
+  const initialized = await steps.initialize(revision);
+  return initialized.connect();
 }
 
-async function probe(talk: Talk): Promise<OpenConnection> {
-  const probed = await discover(talk.steps);
-  if (probed.kind === "discovered") return settle(talk, probed.server);
+async function probe(context: NegotiationContext): Promise<OpenConnection> {
+  const probed = await discover(context.steps);
+  if (probed.kind === "discovered") return settle(context, probed.server);
   throw toError(probed.failure);
 }
 
@@ -77,32 +80,32 @@ async function probe(talk: Talk): Promise<OpenConnection> {
  * connection modern; any other answer, or silence, leads to the handshake. A
  * slow modern server may still answer while the handshake is under way.
  */
-async function probeThenGreet(talk: Talk): Promise<OpenConnection> {
-  const { steps } = talk;
+async function probeThenInitialize(context: NegotiationContext): Promise<OpenConnection> {
+  const { steps } = context;
   const discovered = discover(steps);
-  const first = await orSilence(discovered, steps.opening.clock, silenceOf(talk));
-  if (first === "silence") return raceEras(talk, discovered);
-  if (first.kind !== "other") return settleProbe(talk, first);
-  if (isClosed(first.reply) || talk.isLegacy?.(first.reply) === false) throw toError(first.failure);
-  return shakeHands(talk);
+  const first = await orSilence(discovered, steps.opening.clock, silenceOf(context));
+  if (first === "silence") return raceEras(context, discovered);
+  if (first.kind !== "other") return settleProbe(context, first);
+  if (isClosed(first.reply) || context.isLegacy?.(first.reply) === false) throw toError(first.failure);
+  return openSession(context);
 }
 
 /**
- * Both were asked for. A greeting that is accepted makes the connection legacy, also where an answer to the probe is
+ * Both were asked for. An `initialize` that is accepted makes the connection legacy, also where an answer to the probe is
  * late: many servers go by the last opening that came. Those that still know the probe afterwards are modern.
  */
-async function raceEras(talk: Talk, discovered: Promise<Probed>): Promise<OpenConnection> {
-  const { steps } = talk;
-  const greeted = steps.initialize(newestLegacy);
-  const welcomed = greeted.catch(() => undefined);
-  const late = await Promise.race([welcomed.then((welcome) => (welcome ? undefined : discovered)), discovered]);
-  if (late === undefined || late.kind === "other") return (await greeted).connect();
-  if (talk.independent === true) return settleProbe(talk, late);
-  const welcome = await orSilence(welcomed, steps.opening.clock, thinkingMs);
-  if (welcome === undefined || welcome === "silence") return settleProbe(talk, late);
+async function raceEras(context: NegotiationContext, discovered: Promise<Probed>): Promise<OpenConnection> {
+  const { steps } = context;
+  const initialized = steps.initialize(newestLegacy);
+  const accepted = initialized.catch(() => undefined);
+  const late = await Promise.race([accepted.then((session) => (session ? undefined : discovered)), discovered]);
+  if (late === undefined || late.kind === "other") return (await initialized).connect();
+  if (context.independent === true) return settleProbe(context, late);
+  const session = await orSilence(accepted, steps.opening.clock, thinkingMs);
+  if (session === undefined || session === "silence") return settleProbe(context, late);
   const again = await discover(steps);
   const isModern = again.kind === "discovered" && again.server.supportedVersions.includes(newest);
-  return isModern ? steps.connectModern(again.server) : welcome.connect();
+  return isModern ? steps.connectModern(again.server) : session.connect();
 }
 
 /** Nothing more can be asked on a channel that is closed. */
@@ -111,7 +114,7 @@ function isClosed(reply: Reply): boolean {
 }
 
 /** A server that ignores the probe must have time to answer the handshake. */
-function silenceOf({ steps, probeMs = thinkingMs }: Talk): number {
+function silenceOf({ steps, probeMs = thinkingMs }: NegotiationContext): number {
   const { timeoutMs } = steps.opening;
   return probeMs === Number.POSITIVE_INFINITY || timeoutMs === 0 ? probeMs : Math.min(probeMs, timeoutMs / 2);
 }
@@ -119,28 +122,31 @@ function silenceOf({ steps, probeMs = thinkingMs }: Talk): number {
 /** How long a server may think before it is taken for one that does not know what was asked. */
 const thinkingMs = 3_000;
 
-function settleProbe(talk: Talk, probed: Exclude<Probed, { kind: "other" }>): Promise<OpenConnection> | OpenConnection {
-  return probed.kind === "discovered" ? settle(talk, probed.server) : probeAgain(talk, probed.failure);
+function settleProbe(
+  context: NegotiationContext,
+  probed: Exclude<Probed, { kind: "other" }>,
+): Promise<OpenConnection> | OpenConnection {
+  return probed.kind === "discovered" ? settle(context, probed.server) : probeAgain(context, probed.failure);
 }
 
 /** The server is modern and did not like the request: once more, with what it supports. */
-function probeAgain(talk: Talk, failure: Failure): Promise<OpenConnection> {
+function probeAgain(context: NegotiationContext, failure: Failure): Promise<OpenConnection> {
   const supported = isObject(failure.data) && Array.isArray(failure.data.supported) ? failure.data.supported : [];
-  if (supported.includes(newest)) return probe(talk);
+  if (supported.includes(newest)) return probe(context);
   const older = newestLegacyOf(supported);
   if (older === undefined) throw toError(failure);
-  return shakeHands(talk, older);
+  return openSession(context, older);
 }
 
 /** The newest revision both sides know, or the one that was asked for. */
-function settle(talk: Talk, server: DiscoverResult): Promise<OpenConnection> | OpenConnection {
-  const { steps } = talk;
+function settle(context: NegotiationContext, server: DiscoverResult): Promise<OpenConnection> | OpenConnection {
+  const { steps } = context;
   const { supportedVersions } = server;
   const { revision } = steps.opening;
   if (supportedVersions.includes(newest)) return steps.connectModern(server);
   const older = revision === undefined ? newestLegacyOf(supportedVersions) : undefined;
   if (older === undefined) throw unsupported(supportedVersions, revision);
-  return shakeHands(talk, older);
+  return openSession(context, older);
 }
 
 async function orSilence<T>(answer: Promise<T>, clock: Clock, ms: number): Promise<T | "silence"> {

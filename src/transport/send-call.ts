@@ -34,6 +34,10 @@ class CallLink implements RequestOptions {
     return this.#call.headers;
   }
 
+  get maxBytes(): number | undefined {
+    return this.#call.maxBytes;
+  }
+
   onNotification(notification: Notification): void {
     tellCall(this.#codec, this.#call, notification);
   }
@@ -82,10 +86,13 @@ const CANCELLED = "notifications/cancelled";
 
 /** Asks for progress by the id of the request, when the caller wants to hear of it. */
 function paramsOf(codec: ClientCodec, call: CallOf): (id: Id) => JsonObject {
-  return (id) => codec.encodeCall(call, call.wantsProgress ? id : undefined);
+  return (id) => {
+    call.onSent?.(id);
+    return codec.encodeCall(call, call.wantsProgress ? id : undefined);
+  };
 }
 
-/** Hands a notification that belongs to a call to whoever made it. */
+/** Passes a notification that belongs to a call to its caller. */
 export function tellCall(codec: ClientCodec, call: CallOf, { method, params }: Notification): void {
   const told = codec.decodeNotification(method, params);
   if (told !== undefined) call.notify(told.method, told.params);
@@ -93,11 +100,17 @@ export function tellCall(codec: ClientCodec, call: CallOf, { method, params }: N
 
 /** What the answer to a call means. */
 export function outcomeOf<M extends Method>(reply: Reply, codec: ClientCodec, { method }: CallOf<M>): OutcomeOf<M> {
-  if (reply.kind === "success") return codec.decodeResult(method, reply.result);
+  if (reply.kind === "success") {
+    const outcome = codec.decodeResult(method, reply.result);
+    const { size } = reply;
+    return size === undefined || outcome.kind !== "complete" ? outcome : { ...outcome, size };
+  }
   const failure = failureOf(reply, codec, method);
   if (reply.kind === "lost" || reply.partial === undefined) return { kind: "failed", failure };
-  const partial = codec.decodeResult(method, reply.partial);
-  return { kind: "failed", failure, ...(partial.kind === "complete" && { partial: asJson(partial.result) }) };
+  const { size } = reply;
+  const told = codec.decodeResult(method, reply.partial);
+  const partial = told.kind === "complete" ? { partial: asJson(told.result) } : {};
+  return { kind: "failed", failure, ...partial, ...(size !== undefined && { size }) };
 }
 
 /** Why a request did not succeed. */

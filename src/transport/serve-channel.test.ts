@@ -2,12 +2,14 @@ import { describe, expect, it } from "vitest";
 import { gate, hello, modern, notification, request, serve, serveLegacy } from "../../test/support/served.ts";
 import type { JsonObject } from "../json/json.ts";
 import { type Message, parseText } from "../jsonrpc/message.ts";
+import type { Budget } from "../protocol/budget.ts";
 import { metaKeys } from "../protocol/meta.ts";
 import type { Service } from "../protocol/service.ts";
 import { createServer, resource, tool } from "../server/index.ts";
 import { createManualClock } from "../testing/clock.ts";
 import { createFakePeer, type FakePeer } from "../testing/fake-peer.ts";
 import { serveChannel } from "./serve-channel.ts";
+import { toChannelBounds } from "./to-channel-bounds.ts";
 
 /** A server whose `hold` goes on until the test lets it, and whose other tools do not. */
 function busy() {
@@ -58,6 +60,8 @@ function busy() {
   return { server, hold, signals, running };
 }
 
+const boundsOf = (connection: Budget) => toChannelBounds({ budgets: { connection } }, "a test");
+
 const call = (id: number | string, name: string, args: JsonObject = {}) =>
   request(id, "tools/call", { name, arguments: args });
 const answersTo = ({ heard }: FakePeer, id: unknown) => heard.filter((message) => message.id === id);
@@ -75,7 +79,7 @@ describe("calls of one client", () => {
 
   it("C34: also when every place is taken, ping and lists are not delayed", async () => {
     const { server, hold } = busy();
-    const { client, settled } = await serveLegacy(server, { maxConcurrent: 1 });
+    const { client, settled } = await serveLegacy(server, { budgets: { connection: { maxRunningCalls: 1 } } });
     client.say(call(1, "hold"), call(2, "quick"), request(3, "ping"), request(4, "tools/list"));
     await settled();
     expect(idsOf(client)).toEqual([3, 4]);
@@ -107,12 +111,12 @@ describe("calls of one client", () => {
   });
 
   it.each([
-    [{ maxConcurrent: 2 }, 2],
-    [{ maxConcurrent: 0 }, 100],
+    [{ maxRunningCalls: 2 }, 2],
+    [{ maxRunningCalls: 0 }, 100],
     [{}, 64],
   ])("run as many at once as %j allows", async (options, most) => {
     const { server, running, hold } = busy();
-    const { client, settled } = await serveLegacy(server, options);
+    const { client, settled } = await serveLegacy(server, { budgets: { connection: options } });
     for (let n = 1; n <= 100; n++) client.say(call(n, "hold", { n }));
     await settled();
     expect(running).toHaveLength(most);
@@ -134,11 +138,21 @@ describe("calls of one client", () => {
     const client = createFakePeer();
     const clock = createManualClock();
     const channel = { ...client.channel, incoming: flood() };
-    const serving = serveChannel(channel, server, { maxConcurrent: 3, maxQueued: 4, clock });
+    const serving = serveChannel(channel, server, {
+      bounds: boundsOf({ maxRunningCalls: 3, maxQueuedCalls: 4 }),
+      clock,
+    });
     await clock.advanceAsync(0);
     expect(running).toEqual([1, 2, 3]);
     expect(answersTo(client, "last")).toMatchObject([{ result: {} }]);
-    expect(answersTo(client, 8)).toMatchObject([{ error: { code: -32603, data: { reason: "limit-reached" } } }]);
+    expect(answersTo(client, 8)).toMatchObject([
+      {
+        error: {
+          code: -32603,
+          data: { reason: "limit-reached", limit: "maxQueuedCalls", max: 4, scope: "connection" },
+        },
+      },
+    ]);
     hold.open();
     await serving.ended;
     expect(running).toEqual([1, 2, 3, 4, 5, 6, 7]);
@@ -147,7 +161,9 @@ describe("calls of one client", () => {
 
   it("C36: large ones that wait are refused sooner (C34)", async () => {
     const { server, hold, running } = busy();
-    const { client, settled } = await serveLegacy(server, { maxConcurrent: 1, maxHeldBytes: 10_000 });
+    const { client, settled } = await serveLegacy(server, {
+      budgets: { connection: { maxRunningCalls: 1, maxHeldBytes: 10_000 } },
+    });
     for (let id = 1; id <= 6; id++) client.say(call(id, "hold", { n: id, text: "x".repeat(4_000) }));
     await settled();
     expect(idsOf(client)).toEqual([4, 5, 6]);
@@ -167,7 +183,7 @@ describe("calls of one client", () => {
     const clock = createManualClock();
     const never = new Promise<void>(() => {});
     const full = { ...channel, incoming: flood(), send: (message: Message) => channel.send(message) ?? never };
-    serveChannel(full, server, { maxConcurrent: 1, maxQueued: 1, clock });
+    serveChannel(full, server, { bounds: boundsOf({ maxRunningCalls: 1, maxQueuedCalls: 1 }), clock });
     await clock.advanceAsync(0);
     expect(read).toBeLessThan(10);
   });
@@ -175,7 +191,10 @@ describe("calls of one client", () => {
   it("C34: whatever waits, cancellations, answers and pings are read (P5)", async () => {
     const { server, hold, signals, running } = busy();
     server.tools.add("ask", tool({ run: async (_, ctx) => `${(await ctx.roots()).length} roots` }));
-    const { client, settled } = await serveLegacy(server, { maxOpen: 500, capabilities: { roots: {} } });
+    const { client, settled } = await serveLegacy(server, {
+      budgets: { connection: { maxOpenRequests: 500 } },
+      capabilities: { roots: {} },
+    });
     client.say(call("ask", "ask"));
     await settled();
     const question = await client.expect("roots/list");
@@ -196,13 +215,15 @@ describe("calls of one client", () => {
     expect(running).not.toContain(100);
   });
 
-  it("C36: are read on when maxQueued is off, up to maxOpen", async () => {
+  it("C36: are read on when maxQueuedCalls is off, up to maxOpenRequests", async () => {
     const { server, hold } = busy();
-    const limits = { maxConcurrent: 1, maxQueued: 0, maxOpen: 200 };
+    const limits = { budgets: { connection: { maxRunningCalls: 1, maxQueuedCalls: 0, maxOpenRequests: 200 } } };
     const { client, settled } = await serveLegacy(server, limits);
     for (let id = 1; id <= 201; id++) client.say(call(id, "hold"));
     await settled();
-    expect(answersTo(client, 201)).toMatchObject([{ error: { code: -32600 } }]);
+    expect(answersTo(client, 201)).toMatchObject([
+      { error: { code: -32603, data: { reason: "limit-reached", limit: "maxOpenRequests", max: 200 } } },
+    ]);
     hold.open();
     await settled();
     expect(idsOf(client)).toHaveLength(201);
@@ -248,7 +269,7 @@ describe("progress", () => {
 describe("cancelling", () => {
   it("C37: is honoured while the call waits for its turn", async () => {
     const { server, hold, running } = busy();
-    const { client, settled } = await serveLegacy(server, { maxConcurrent: 1 });
+    const { client, settled } = await serveLegacy(server, { budgets: { connection: { maxRunningCalls: 1 } } });
     client.say(call(1, "hold", { n: 1 }), call(2, "hold", { n: 2 }), call(3, "hold", { n: 3 }));
     client.notify("notifications/cancelled", { requestId: 2 });
     await settled();
@@ -482,7 +503,7 @@ describe("the end", () => {
     const { client, serving } = serve(createServer({ name: "s", version: "1", tools }));
     const greeted = client.request("initialize", hello("2025-11-25"));
     const message = expect.stringMatching(
-      /^tool slow: input is no usable schema: #\/properties\/a\/pattern cannot be used/,
+      /^tool slow: input is not a usable schema: #\/properties\/a\/pattern cannot be used/,
     );
     expect(await serving.ended).toMatchObject({ code: "invalid-definition", message });
     expect(await greeted).toMatchObject({ error: { code: -32603, message } });
@@ -540,7 +561,7 @@ describe("the end", () => {
 
   it("C41: close aborts what is open, answers it with an error, and takes no more", async () => {
     const { server, signals, running } = busy();
-    const { client, serving, settled } = await serveLegacy(server, { maxConcurrent: 1 });
+    const { client, serving, settled } = await serveLegacy(server, { budgets: { connection: { maxRunningCalls: 1 } } });
     client.say(call(1, "hold", { n: 1 }), call(2, "hold", { n: 2 }));
     await settled();
     await serving.close();

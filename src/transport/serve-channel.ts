@@ -1,31 +1,52 @@
 import { isObject } from "../json/json.ts";
 import { weightOf } from "../json/weight.ts";
-import type { Channel } from "../jsonrpc/channel.ts";
+import type { Channel, Sender } from "../jsonrpc/channel.ts";
 import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Incoming, Notification, Request } from "../jsonrpc/message.ts";
-import { type AnsweringPeer, createAnsweringPeer, type PeerCounters, type PeerOptions } from "../jsonrpc/peer.ts";
+import { type AnsweringPeer, createAnsweringPeer, type PeerCounters } from "../jsonrpc/peer.ts";
+import type { Budgets } from "../protocol/budget.ts";
 import { McpError } from "../protocol/errors.ts";
+import type { Limits } from "../protocol/limits.ts";
 import { metaKeys } from "../protocol/meta.ts";
 import { type DiscoverResult, methodRow, runsHandler } from "../protocol/methods.ts";
+import type { OptionNames } from "../protocol/option-names.ts";
 import { newest } from "../protocol/revision.ts";
 import type { CallOrigin, Service } from "../protocol/service.ts";
-import { systemClock } from "../std/clock.ts";
+import { type Clock, systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
 import { holding } from "../std/hold.ts";
 import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { Caller, CallGate, Share, SharedKind } from "./caller.ts";
+import { type ChannelBounds, defaultBounds } from "./channel-bounds.ts";
 import { describeService } from "./describe-service.ts";
 import { createLegacySession, type LegacySession } from "./legacy-server.ts";
 import { createModernDispatcher } from "./modern-dispatcher.ts";
 
-export interface ServeChannelOptions extends Omit<PeerOptions, "answerUnreadable"> {
-  /** Handlers of one client that run at once; more calls wait. Default 64; 0 is off. */
-  readonly maxConcurrent?: number | undefined;
-  /** Calls of one client that wait; one more is refused with `limit-reached`. Default 1024; 0 is off. */
-  readonly maxQueued?: number | undefined;
-  /** Memory for the calls of one client that wait, in bytes; one more is refused with `limit-reached`. Default 8 MiB; 0 is off. */
-  readonly maxHeldBytes?: number | undefined;
-  /** How long a legacy client may take to answer a question. Default 5 min. */
-  readonly askTimeoutMs?: number | undefined;
+export interface ServeChannelOptions {
+  /** Bounds on one message and one subscription, by name. What is left out has its default. */
+  readonly limits?: Limits | undefined;
+  /**
+   * What may be held at a time. The client of a channel is its connection, its principal and all of the process at once: the
+   * narrowest limit counts. What is left out has its default; 0 switches a limit off.
+   */
+  readonly budgets?: Budgets | undefined;
+  /** How long open requests may continue after the client has disconnected. Default 5 s. */
+  readonly drainMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export const serveChannelOptionNames: OptionNames<ServeChannelOptions> = {
+  limits: true,
+  budgets: true,
+  drainMs: true,
+  clock: true,
+};
+
+/** The same with bounds that were found to be some. */
+export interface ChannelOptions extends Omit<ServeChannelOptions, "limits" | "budgets"> {
+  readonly bounds?: ChannelBounds | undefined;
+  /** Whose shares calls and subscriptions are taken of. Default: those that the bounds make up. */
+  readonly caller?: Caller | undefined;
 }
 
 /** A service being served to one client. */
@@ -38,7 +59,11 @@ export interface Serving {
    * Takes one message that an HTTP request brought beside the channel, in the async context of the caller. A promise
    * means that no more should be read for now.
    */
-  take(message: Incoming, http: HttpRequestInfo): Promise<void> | undefined;
+  take(
+    message: Incoming,
+    http: HttpRequestInfo,
+    held?: Pick<Required<Sender>, "hold" | "release">,
+  ): Promise<void> | undefined;
   /** Takes no more, answers what is open, closes. */
   drain(): Promise<void>;
   /** Ends what is open with an error and closes. Idempotent. */
@@ -56,17 +81,26 @@ export interface Serving {
  * a client that does not read its answers is not read any further. The service is
  * asked what it is at once; if it says `invalid-definition`, that is the end.
  */
-export function serveChannel(channel: Channel, service: Service, options: ServeChannelOptions = {}): Serving {
-  const { maxConcurrent = 64, askTimeoutMs = 300_000, clock = systemClock } = options;
+export function serveChannel(channel: Channel, service: Service, options: ChannelOptions = {}): Serving {
+  const { bounds = defaultBounds, clock = systemClock } = options;
   const output = createBackpressuredChannel(channel);
-  const gate = createGate<IncomingRequest>({
-    maxRunning: maxConcurrent,
-    maxWaiting: (options.maxQueued ?? 1024) || Number.POSITIVE_INFINITY,
-    maxWeight: (options.maxHeldBytes ?? 8_388_608) || Number.POSITIVE_INFINITY,
+  const callQueue = createGate<IncomingRequest>({
+    maxRunning: bounds.of("maxRunningCalls").max,
+    maxWaiting: bounds.of("maxQueuedCalls").max,
+    maxWeight: bounds.of("maxHeldBytes").max,
     weigh: ({ request }) => weightOf(request.params),
-    // Answers that nobody reads take memory, too.
-    heldUp: () => output.caughtUp,
+    heldUp: () => output.caughtUp, // Answers that nobody reads take memory, too.
+    nextTurn: channel.nextTurn,
   });
+  const gate: CallGate = {
+    run(work, exchange) {
+      if (callQueue.run(work, exchange)) return undefined;
+      return bounds.of(callQueue.full ? "maxQueuedCalls" : "maxHeldBytes");
+    },
+    leave: (wait) => callQueue.leave(wait),
+  };
+  const { caller = { gate, share: createChannelShare(bounds) } } = options;
+  const { max: maxOpen } = bounds.of("maxOpenRequests");
   let flaw: McpError | undefined;
   let described: Promise<unknown> | undefined;
 
@@ -84,7 +118,7 @@ export function serveChannel(channel: Channel, service: Service, options: ServeC
   };
 
   const handle = (exchange: IncomingRequest): Promise<void> | undefined =>
-    (isModern(exchange.request, session) ? dispatcher : session).request(exchange);
+    isModern(exchange.request, session) ? dispatcher.request(exchange, caller) : session.request(exchange);
 
   /** What is answered at once is not while the client does not read; calls wait at the gate, and what follows them is read. */
   const handleInTime = async (exchange: IncomingRequest): Promise<void> => {
@@ -115,14 +149,18 @@ export function serveChannel(channel: Channel, service: Service, options: ServeC
           ? handle(exchange)
           : handleInTime(exchange),
       notification: (notification, via) =>
-        (session.greeted && !isModern(notification, session) ? session : dispatcher).notification(notification, via),
+        session.greeted && !isModern(notification, session)
+          ? session.notification(notification, via)
+          : dispatcher.notification(notification, via, caller.gate),
       acceptsBatches: () => session.acceptsBatches(),
       hungUp: endListening,
     },
-    options,
+    { ...options, maxOpen, maxOpenRequests: maxOpen },
   );
-  const dispatcher = createModernDispatcher({ service, peer: rpc, gate, discover });
-  const session: LegacySession = createLegacySession({ service, peer: rpc, gate, clock, askTimeoutMs, discover });
+  const { maxUriLength } = bounds.limits;
+  const dispatcher = createModernDispatcher({ service, peer: rpc, maxUriLength, discover });
+  const parts = { service, peer: rpc, caller, maxUriLength, clock, discover };
+  const session: LegacySession = createLegacySession(parts);
 
   const ready = whenReady();
   // Who does not wait for it learns the same from `ended`.
@@ -130,7 +168,8 @@ export function serveChannel(channel: Channel, service: Service, options: ServeC
   return {
     ready,
     ended: rpc.run().then((error) => flaw ?? error),
-    take: (message, http) => rpc.take(message, { http, send: output.send }),
+    take: (message, http, held) =>
+      rpc.take(message, { http, send: output.send, hold: () => held?.hold(), release: () => held?.release() }),
     drain,
     close() {
       endListening();
@@ -181,8 +220,25 @@ export function createBackpressuredChannel(channel: Channel): BackpressuredChann
 
 /** A service that is being served. */
 export interface ServeHandle extends AsyncDisposable {
-  /** Resolves when it is not served any more, whoever ended that, and the last answers are written. Never rejects. */
+  /** Resolves when serving has ended, by either side, and the last answers are written. Never rejects. */
   readonly closed: Promise<void>;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent, never rejects. */
   close(): Promise<void>;
+}
+
+/** What the client of a channel may subscribe to. Nothing else is taken of it here. */
+function createChannelShare(bounds: ChannelBounds): Share {
+  const held: Partial<Record<SharedKind, number>> = {};
+  return {
+    take(kind, amount = 1) {
+      const reached = bounds.of(kind === "streams" ? "maxStreams" : "maxSubscriptions");
+      const sum = (held[kind] ?? 0) + amount;
+      if (sum > reached.max) return reached;
+      held[kind] = sum;
+      return undefined;
+    },
+    give(kind, amount = 1) {
+      held[kind] = (held[kind] ?? 0) - amount;
+    },
+  };
 }

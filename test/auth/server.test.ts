@@ -91,10 +91,10 @@ describe("a server that takes JWTs", () => {
     const call = await serve(protect());
     const { status, body } = await call("read", bearer(await tokenFrom(issuer)));
     expect(status).toBe(200);
-    expect(body).toContain(`${issuer.issuer}#machine may mcp:read`);
+    expect(body).toContain(`client:${issuer.issuer}#machine may mcp:read`);
   });
 
-  it("refuses one for somebody else, of somebody else, and one that was changed", async () => {
+  it("refuses one for somebody else, of somebody else, and one that was changed (V13)", async () => {
     const call = await serve(protect());
     const good = await tokenFrom(issuer);
     const cases = [
@@ -253,7 +253,7 @@ describe("clients of ours", () => {
     });
     await using client = await connect(url, { auth });
     expect(await client.callTool("read")).toMatchObject({
-      content: [{ text: `${issuer.issuer}#machine may mcp:read` }],
+      content: [{ text: `client:${issuer.issuer}#machine may mcp:read` }],
     });
   });
 
@@ -278,7 +278,7 @@ describe("a server that asks about tokens", () => {
     const token = await tokenFrom(opaque);
     expect(await call("read", bearer(token))).toMatchObject({
       status: 200,
-      body: expect.stringContaining(`${opaque.issuer}#machine may mcp:read`),
+      body: expect.stringContaining(`client:${opaque.issuer}#machine may mcp:read`),
     });
     expect(await call("read", bearer(await tokenFrom(opaque, "http://localhost/other")))).toMatchObject({
       status: 401,

@@ -198,20 +198,20 @@ const servers: readonly Broken[] = [
     at: '^"https://ada',
     words: /user name or password in it/,
   },
-  { dialect: "generic", old: "https://example.com", by: "example.com", at: '^"example.com', words: /url is no URL/ },
+  { dialect: "generic", old: "https://example.com", by: "example.com", at: '^"example.com', words: /url is not a URL/ },
   {
     dialect: "claude-code",
     old: '"type": "sse"',
     by: '"type": "stdio"',
     at: '"type": ^"stdio"',
-    words: /asana: the type wants a command/,
+    words: /asana: the type needs a command/,
   },
   {
     dialect: "claude-code",
     old: '"type": "sse"',
     by: '"type": "smoke"',
     at: '"type": ^"smoke"',
-    words: /type is smoke, which is not known \(known are stdio, http and sse\)/,
+    words: /type is smoke, which is not known \(known are stdio, http, sse, openapi and module\)/,
   },
   {
     dialect: "claude-code",
@@ -240,7 +240,7 @@ const servers: readonly Broken[] = [
     old: '"Authorization"',
     by: '"Bad Name"',
     at: `^"Bearer \${SENTRY`,
-    words: /"Bad Name" is no name of a header/,
+    words: /"Bad Name" is not a header name/,
   },
   {
     dialect: "vscode",
@@ -261,7 +261,7 @@ const servers: readonly Broken[] = [
     old: '"default": "eu"',
     by: '"default": "mars"',
     at: `^"\${input:region}`,
-    words: /no option \(pick one of eu, "United States"\)/,
+    words: /not one of its options \(pick one of eu, "United States"\)/,
   },
   {
     dialect: "cursor",
@@ -296,7 +296,7 @@ const servers: readonly Broken[] = [
     old: 'env_vars = ["CONTEXT7_API_KEY"',
     by: 'env_vars = ["A=B"',
     at: 'env_vars = [^"A=B"',
-    words: /env_vars\[0\] is no name of a variable/,
+    words: /env_vars\[0\] is not a variable name/,
   },
   {
     dialect: "gemini",

@@ -294,8 +294,12 @@ const expected: { readonly [D in DialectName]: Expected } = {
 
 /** What cannot be served, and why. */
 const refused: Partial<Record<DialectName, readonly string[]>> = {
-  goose: ["5:11: developer: type is builtin: that is a part of Goose itself (known are stdio, http and sse)"],
-  librechat: ["32:11: feed: type is websocket: there is no WebSocket transport (known are stdio, http and sse)"],
+  goose: [
+    "5:11: developer: type is builtin: that is a part of Goose itself (known are stdio, http, sse, openapi and module)",
+  ],
+  librechat: [
+    "32:11: feed: type is websocket: there is no WebSocket transport (known are stdio, http, sse, openapi and module)",
+  ],
   zed: ["20:5: github: an extension of Zed starts it (write the command that the extension runs)"],
 };
 

@@ -72,7 +72,7 @@ describe("loadConfig", () => {
   it.each([
     ["none.json", {}, "there is no such file"],
     ["a/none.json", { a: "x" }, "there is no such file"],
-    ["mcp.json", { "mcp.json": new Uint8Array([0x7b, 0xff, 0xfe]) }, "the file is no UTF-8"],
+    ["mcp.json", { "mcp.json": new Uint8Array([0x7b, 0xff, 0xfe]) }, "the file is not UTF-8"],
     ["folder", { "folder/x": "" }, "the file cannot be read: "],
     ["mcp.json", { "mcp.json": " ".repeat(4_000_000) }, "the file cannot be read: the file is too long"],
   ])("rejects for %s of %j", async (name, files, message) => {

@@ -74,7 +74,7 @@ export const planted: ConfigEnvironment = {
 export async function resolveText(
   text: string,
   path: string,
-  surroundings: ConfigEnvironment = planted,
+  environment: ConfigEnvironment = planted,
 ): Promise<Config> {
-  return resolveConfig([await parseConfig(text, { path })], surroundings);
+  return resolveConfig([await parseConfig(text, { path })], environment);
 }

@@ -31,8 +31,8 @@ describe("an explanation", () => {
     expect(texts.length).toBeGreaterThan(4);
     for (const [index, text] of texts.entries()) {
       const token = tokens[index % tokens.length] ?? "";
-      for (const surroundings of [planted, {}, { lenient: true }]) {
-        const config = resolveText(text.replace("TOKEN-HERE", token), sample.path, surroundings);
+      for (const environment of [planted, {}, { lenient: true }]) {
+        const config = resolveText(text.replace("TOKEN-HERE", token), sample.path, environment);
         expect(await config.then(everythingOf, messageOf), text).not.toContain(token);
       }
     }
@@ -41,11 +41,11 @@ describe("an explanation", () => {
   it("hides any secret that is where secrets are", async () => {
     await fc.assert(
       fc.asyncProperty(secret, fc.constantFrom(...spots), async (value, spot) => {
-        const surroundings = { ...planted, env: { SECRET: value }, inputs: { secret: value } };
+        const environment = { ...planted, env: { SECRET: value }, inputs: { secret: value } };
         const readText = async (path: string) => (path.endsWith(".env") ? `A='${value.replaceAll("'", "")}'` : value);
         const config = await configFromObject(
           { mcpServers: { one: spot(value), two: { command: "x" } } },
-          { ...surroundings, readText },
+          { ...environment, readText },
         );
         expect(everythingOf(config)).not.toContain(value);
       }),

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createHome, type Ended, plugbay } from "../cli/support/cli.ts";
 import { type Program, root, script } from "../e2e/support/places.ts";
 import { run, start } from "../e2e/support/run.ts";
 import { isNotBuilt } from "./not-built.ts";
@@ -22,6 +23,10 @@ const suite = (...args: readonly string[]): Program => script("test/conformance/
 
 /** The release that the registry gives by default, 0.1.16. */
 const defaultSuite = (...args: readonly string[]): Program => suite("--default", ...args);
+
+/** The command, in the folder where the suite is installed. */
+const conform = (...args: readonly string[]): Promise<Ended> =>
+  plugbay({ ...createHome(), folder: join(root, "test/conformance") }, ["conform", ...args]);
 
 /** In that release, the metadata of this scenario names another issuer than its place, which RFC 8414 tells clients to refuse. */
 const refused = "auth/2025-03-26-oauth-metadata-backcompat";
@@ -80,6 +85,21 @@ if (await install()) {
     }, 300_000);
   });
 
+  // What a gateway does for callers that know no tasks, the scenarios of that extension do not expect; they are not scored.
+  describe.each(revisions)("a gateway in front of a server of %s", (revision) => {
+    const { scored } = requirementsOf(revision, "server");
+    let results: Results = new Map();
+
+    beforeAll(async () => {
+      const behind = script("test/fixtures/everything-gateway.mjs");
+      results = await testServerOf(behind, runNewest, "--timeout", "120000", "--requirements", revision);
+    }, 300_000);
+
+    it.each(scored)("passes %s", (scenario) => {
+      expect(problemsOf(results.get(scenario))).toEqual([]);
+    });
+  });
+
   describe.each(revisions)("a client of %s", (revision) => {
     const required = requirementsOf(revision, "client");
     const results = new Map<string, readonly Check[]>();
@@ -93,7 +113,7 @@ if (await install()) {
     });
 
     for (const scenario of built(required)) {
-      it(`passes ${scenario}`, async () => {
+      it.concurrent(`passes ${scenario}`, async () => {
         const checks = await testClient(runNewest, scenario, ...inRevision(revision));
         results.set(scenario, checks);
         expect(problemsOf(checks)).toEqual([]);
@@ -126,7 +146,7 @@ if (await install()) {
     }, 300_000);
 
     for (const scenario of scenarios.client) {
-      it(`finds a client that passes ${scenario}`, async () => {
+      it.concurrent(`finds a client that passes ${scenario}`, async () => {
         const checks = await testClient(runDefault, scenario);
         results.set(scenario, checks);
         expect(problemsOf(checks)).toEqual([]);
@@ -136,6 +156,26 @@ if (await install()) {
     afterAll(() => {
       totals.push(count("client, release 0.1.16", { scored: scenarios.client, unscored: [] }, results));
     });
+  });
+
+  describe("plugbay conform", () => {
+    it("runs what a revision requires against a program, and ends with 0", async () => {
+      const program = script("test/fixtures/everything-server.mjs", "--stdio");
+      const ended = await conform("--requires", "2026-07-28", "--json", "--", program.command, ...program.args);
+      expect(ended).toMatchObject({ code: 0, stderr: "" });
+      const told = JSON.parse(ended.stdout) as { readonly scenarios: readonly { readonly required: boolean }[] };
+      expect(told).toMatchObject({ suite: "0.2.0-alpha.12", conforms: true });
+      expect(told.scenarios.filter(({ required }) => required)).toHaveLength(sizes.server["2026-07-28"]);
+    }, 300_000);
+
+    it("ends with 1 and names the scenarios that fail", async () => {
+      const shop = join(root, "test/fixtures/children/shop-server.mjs");
+      const named = ["--scenario", "tools-list", "--scenario", "tools-call-simple-text"];
+      const { code, stdout } = await conform(...named, "--", process.execPath, shop);
+      expect(code).toBe(1);
+      expect(stdout).toMatch(/^passed +tools-list/m);
+      expect(stdout).toMatch(/^failed +tools-call-simple-text +.*test_simple_text/m);
+    }, 60_000);
   });
 
   describe("the totals", () => {
@@ -157,8 +197,16 @@ function built({ scored, unscored }: Requirements): readonly string[] {
 }
 
 /** Tests a fresh everything server. Scenarios follow each other. */
-async function testServer(run: typeof runNewest, ...selection: readonly string[]): Promise<Results> {
-  const { child, ended } = await start(script("test/fixtures/everything-server.mjs", "--port", "0"));
+function testServer(run: typeof runNewest, ...selection: readonly string[]): Promise<Results> {
+  return testServerOf(script("test/fixtures/everything-server.mjs", "--port", "0"), run, ...selection);
+}
+
+async function testServerOf(
+  program: Program,
+  run: typeof runNewest,
+  ...selection: readonly string[]
+): Promise<Results> {
+  const { child, ended } = await start(program);
   try {
     const lines = createInterface(child.stderr);
     const [line] = await Promise.race([once(lines, "line"), once(lines, "close")]);

@@ -85,11 +85,11 @@ describe("docs/limits.md", () => {
 
   it("connect has limits of its own on bodies and JSON (X18)", async () => {
     await using serving = await serveHttp(long, { port: 0 });
-    await using client = await connectHere(serving.url, { maxBodyBytes: 2000 });
+    await using client = await connectHere(serving.url, { limits: { maxMessageBytes: 2000 } });
     await expect(client.callTool("long")).rejects.toMatchObject({ code: "limit-reached" });
     const nested = createServer({ ...info, tools: { nest: tool({ run: () => ({ a: { b: { c: { d: {} } } } }) }) } });
     await using other = await serveHttp(nested, { port: 0 });
-    await using shallow = await connectHere(other.url, { jsonLimits: { maxDepth: 5, maxWidth: 0 } });
+    await using shallow = await connectHere(other.url, { limits: { maxJsonDepth: 5, maxJsonNodes: 0 } });
     await expect(shallow.callTool("nest")).rejects.toMatchObject({ code: "parse-error" });
   });
 });

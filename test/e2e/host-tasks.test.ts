@@ -89,7 +89,7 @@ describe.each(["2026-07-28", "2025-11-25"] as const)("tasks of a server of %s", 
   it("are handed on to a client of 2026-07-28 that follows them (X6)", async () => {
     await using client = await connect(served.url, { revision: "2026-07-28" });
     const handle = await client.tasks.start("t__needed");
-    expect(handle.id).toMatch(/^t:/);
+    expect(handle.id).not.toContain("t:");
     const { content } = await handle.result();
     expect(content).toEqual([{ type: "text", text: "done" }]);
     expect(await handle.status()).toMatchObject({ status: "completed" });

@@ -102,7 +102,7 @@ describe("a server that is not well", () => {
       response.on("error", () => {});
       fill();
     });
-    await using client = await connect(server.url, { maxBodyBytes: 1_000_000 });
+    await using client = await connect(server.url, { limits: { maxMessageBytes: 1_000_000 } });
     await expect(client.callTool("flood")).rejects.toMatchObject({ code: "limit-reached" });
     expect(await call(client, "a")).toBe("ok");
   });

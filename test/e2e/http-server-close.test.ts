@@ -1,3 +1,4 @@
+import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { metaKeys } from "../../src/protocol/meta.ts";
 import { createManualClock } from "../../src/testing/clock.ts";
@@ -37,6 +38,19 @@ function bytesOf(body: unknown, headers: Readonly<Record<string, string>> = {}):
   };
   const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n${text}`;
+}
+
+/** Sends a request over a connection of its own. What it is answered with, or why there is no answer. */
+function outcomeOf(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", ({ code }: NodeJS.ErrnoException) => resolve(text === "" ? String(code) : text));
+    socket.on("close", () => resolve(/^HTTP\/1\.1 \d+/.exec(text)?.[0] ?? "closed without an answer"));
+  });
 }
 
 describe("a server that closes", () => {
@@ -130,6 +144,25 @@ describe("a server that closes", () => {
           ?.toLowerCase(),
       ).toMatch(/^connection: close/);
     }
+  });
+
+  it("answers those who connect while it closes, or refuses them: none is reset (B15)", async () => {
+    const { serving, holding, release } = await serve();
+    const waiting = createRawClient(serving.port).request(modernCall("held", "hold"));
+    await holding(1);
+    const { body, headers } = modernCall(1, "echo", { text: "x" });
+    const bytes = bytesOf(body, headers);
+    const outcomes: Promise<string>[] = [];
+    const closed = serving.close();
+    release();
+    // A proxy opens connections for as long as it knows of none that is refused.
+    for (let turn = 0; turn < 40; turn++) {
+      for (let count = 0; count < 8; count++) outcomes.push(outcomeOf(serving.port, bytes));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all([closed, waiting]);
+    const known = new Set(await Promise.all(outcomes));
+    expect([...known].filter((outcome) => outcome !== "ECONNREFUSED")).toEqual(["HTTP/1.1 503"]);
   });
 
   it.each(["big", "bigEvent"])("writes %s answers to their end", async (tool) => {

@@ -183,7 +183,7 @@ describe("C108: resumption", () => {
   });
 
   it("C109: says what is lost when it was too long ago, and goes on", async () => {
-    const { client, server } = await serve({ replayChars: 2_000 });
+    const { client, server } = await serve({ limits: { maxReplayBytes: 2_000 } });
     const session = await openRawSession(client);
     const first = await session.call(callOf(1, "count", { n: 100 }));
     expect(await first.over).toBe("ended");

@@ -50,18 +50,15 @@ async function another(options: ServeHttpOptions) {
 
 const refused = (message: string, code = -32600): JsonObject => ({ jsonrpc: "2.0", error: { code, message } });
 
-const busy: JsonObject = {
-  jsonrpc: "2.0",
-  error: {
-    code: -32603,
-    message: "the server is busy; retry in 1 s",
-    data: { reason: "limit-reached", retryAfterMs: 1_000 },
-  },
-};
-
 function expectRefusal(answer: RawAnswer, status: number, body: JsonObject): void {
   expect([answer.status, answer.messages]).toEqual([status, [body]]);
   expect(answer.headers["content-type"]).toBe("application/json");
+}
+
+function expectLimit(answer: RawAnswer, status: number, reached: JsonObject): void {
+  const data = { reason: "limit-reached", ...reached, retryAfterMs: 1_000 };
+  expect([answer.status, answer.headers["retry-after"]]).toEqual([status, "1"]);
+  expect(answer.messages).toMatchObject([{ error: { code: -32603, data } }]);
 }
 
 const ping = request(1, "ping");
@@ -235,12 +232,12 @@ describe("C100: a malformed body", () => {
     [
       "65 levels",
       `${"[".repeat(65)}${"]".repeat(65)}`,
-      refused("parse error: nested deeper than 64 levels (maxDepth)", -32700),
+      refused("parse error: nested deeper than 64 levels (maxJsonDepth)", -32700),
     ],
     [
-      "too many elements",
-      `[${"0,".repeat(65_536)}0]`,
-      refused("parse error: a container has more than 65536 elements (maxWidth)", -32700),
+      "too many values",
+      `[${"0,".repeat(262_143)}0]`,
+      refused("parse error: more than 262144 values (maxJsonNodes)", -32700),
     ],
   ])("%s is refused once, and the next request works", async (_, body, expected) => {
     const session = await openRawSession(client);
@@ -468,12 +465,12 @@ describe("C112: too much", () => {
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 
-  it("headers of more than 16 KiB are refused with 431", async () => {
+  it("headers of more than 16 KiB are refused with 431 (V24)", async () => {
     const text = await client.bytes(head(`x-large: ${"x".repeat(16_384)}`));
     expect(text).toBe("HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n");
   });
 
-  it("a body that does not come is refused with 408; the times are short", async () => {
+  it("a body that does not come is refused with 408; the times are short (V24)", async () => {
     const { client: other } = await another({});
     const seen = gate<Server>();
     const watch = (message: unknown): void => seen.open((message as { server: Server }).server);
@@ -494,45 +491,46 @@ describe("C112: too much", () => {
   });
 
   it("a session too many is refused with 429", async () => {
-    const { client: other } = await another({ maxSessions: 1 });
+    const { client: other } = await another({ budgets: { principal: { maxSessions: 1 } } });
     const session = await openRawSession(other);
     const answer = await other.request({ body: request(0, "initialize", hello("2025-11-25")) });
-    expectRefusal(answer, 429, refused("there are too many sessions"));
-    expect(answer.headers["retry-after"]).toBe("10");
+    expectLimit(answer, 429, { limit: "maxSessions", max: 1, scope: "principal" });
     await session.end();
     await openRawSession(other);
   });
 
   it("a stream too many is refused with 429", async () => {
-    const { client: other } = await another({ maxStreams: 1 });
+    const { client: other } = await another({ budgets: { connection: { maxStreams: 1 } } });
     const session = await openRawSession(other);
     const stream = await session.get();
     const answer = await other.request({ method: "GET", headers: session.headers });
-    expectRefusal(answer, 429, refused("too many streams of this session are open"));
-    expect(answer.headers["retry-after"]).toBe("1");
+    expectLimit(answer, 429, { limit: "maxStreams", max: 1, scope: "connection" });
     stream.destroy();
   });
 
-  it("a call too many is refused with 503, and when to come again", async () => {
-    const { client: other, holding, release } = await another({ maxConcurrent: 1, maxQueued: 1 });
+  it("a call too many is refused with 429, and when to come again", async () => {
+    const {
+      client: other,
+      holding,
+      release,
+    } = await another({ budgets: { principal: { maxRunningCalls: 1, maxQueuedCalls: 1 } } });
     const hold = modernCall(1, "hold");
     const running = other.request(hold);
     await holding(1);
     // One of them waits, whichever comes first, and the other is answered before it.
     const late = [other.request(hold), other.request(hold)];
     const refusal = await Promise.race(late);
-    expectRefusal(refusal, 503, busy);
-    expect(refusal.headers["retry-after"]).toBe("1");
+    expectLimit(refusal, 429, { limit: "maxQueuedCalls", max: 1, scope: "principal" });
     release();
     const statuses = (await Promise.all([running, ...late])).map(({ status }) => status);
-    expect(statuses.sort()).toEqual([200, 200, 503]);
+    expect(statuses.sort()).toEqual([200, 200, 429]);
   });
 
   it("a subscription too many is refused with 503", async () => {
-    const { client: other } = await another({ maxListeners: 1 });
+    const { client: other } = await another({ budgets: { process: { maxStreams: 1 } } });
     const listen = modernRequest("s", "subscriptions/listen", { notifications: {} });
     const stream = await other.stream(listen);
-    expectRefusal(await other.request(listen), 503, busy);
+    expectLimit(await other.request(listen), 503, { limit: "maxStreams", max: 1, scope: "process" });
     stream.destroy();
     await vi.waitFor(async () => {
       const next = await other.stream(listen);

@@ -128,13 +128,13 @@ onEveryStore("a task whose process is killed", (servers) => {
     expect(doneFor("resumed")).toEqual(steps);
   });
 
-  it.concurrent("fails where there is no step to go on from", async () => {
+  it.concurrent("fails where there is before its first step", async () => {
     await using scene = await stage("before all");
     const { url, killed, spread, kill, doneFor } = scene;
     await using client = await connect(url, asked);
     const states = createLog<string>();
     const ended = client.callTool("task", { to: "lost" }, { onTask: ({ status }) => states.add(status) });
-    const failed = expect(ended).rejects.toMatchObject({ message: expect.stringContaining("no step to go on from") });
+    const failed = expect(ended).rejects.toMatchObject({ message: expect.stringContaining("before its first step") });
     expect(await killed.read()).toBe("before all");
     await states.count(1);
     spread();

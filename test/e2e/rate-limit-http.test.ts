@@ -4,6 +4,7 @@ import { rateLimit } from "../../src/middleware/rate-limit.ts";
 import { McpError } from "../../src/protocol/errors.ts";
 import type { Revision } from "../../src/protocol/revision.ts";
 import { createServer, tool } from "../../src/server/index.ts";
+import { systemClock } from "../../src/std/clock.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
 import { modernCall } from "../support/fake-endpoint.ts";
@@ -18,7 +19,7 @@ const windowMs = 60_000;
 const now = () => 10 * windowMs + 15_000;
 const retryAfterMs = 2 * windowMs - 15_000;
 const message =
-  "rate limit reached: the limit is 1 in 60 s, counted over this window and the one before; retry in 105 s";
+  "rate limit reached: the limit is 1 in 60 s for this caller, counted over this window and the one before; retry in 105 s";
 
 const servings: HttpServeHandle[] = [];
 afterEach(async () => {
@@ -27,7 +28,7 @@ afterEach(async () => {
 
 /** A server that takes one call, and has taken it. */
 async function spent(options: ServeHttpOptions = {}): Promise<HttpServeHandle> {
-  const limit = rateLimit({ limit: 1, windowMs, now, by: () => "everybody" });
+  const limit = rateLimit({ limit: 1, windowMs, clock: { ...systemClock, date: now }, by: () => "everybody" });
   const tools = { echo: tool({ run: () => "done" }) };
   const server = createServer({ name: "limited", version: "1", middleware: [limit], tools });
   const serving = await serveHttp(server, { port: 0, ...options });
@@ -47,7 +48,7 @@ const ways: readonly [string, ServeHttpOptions][] = [
 const error = {
   code: -32603,
   message,
-  data: { reason: "limit-reached", retryAfterMs, limit: 1, windowMs },
+  data: { reason: "limit-reached", limit: "rateLimit", max: 1, scope: "principal", retryAfterMs, windowMs },
 };
 
 describe.each(ways)("a call over its rate limit, %s", (_way, options) => {
@@ -74,7 +75,11 @@ describe.each(ways)("a call over its rate limit, %s", (_way, options) => {
       await using client = await connect((await spent(options)).url, { revision });
       const failed = await client.callTool("echo").catch((reason: unknown) => reason);
       expect(failed).toBeInstanceOf(McpError);
-      expect(failed).toMatchObject({ code: "limit-reached", message, data: { retryAfterMs, limit: 1, windowMs } });
+      expect(failed).toMatchObject({
+        code: "limit-reached",
+        message,
+        data: { limit: "rateLimit", max: 1, scope: "principal", retryAfterMs, windowMs },
+      });
     },
   );
 });

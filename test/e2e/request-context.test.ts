@@ -148,7 +148,7 @@ describe.each(Object.keys(skins))("%s", (skin) => {
     const [handler, listener] = (skins[skin] as (typeof skins)[string])(service, {
       ...options,
       auth,
-      maxConcurrent: 2,
+      budgets: { connection: { maxRunningCalls: 2 } },
     });
     const server = createHttpServer(listener);
     let count = 0;

@@ -264,7 +264,7 @@ describe.concurrent("a server with a tool that is nested too deep", () => {
     await using client = await connect({ command: process.execPath, args: ["-e", program] }, { onWarning });
     expect((await client.listTools()).map(({ name }) => name)).toEqual(["flat"]);
     expect(warnings).toEqual([
-      'tool "deep" is left out: nested deeper than 64 levels (maxDepth); raise jsonLimits if you trust the server',
+      'tool "deep" is left out: nested deeper than 64 levels (maxJsonDepth); raise it in limits of connect if you trust the server',
     ]);
   });
 });

@@ -50,9 +50,9 @@ function exportsOf(entry: string): readonly ts.Symbol[] {
   return module === undefined ? [] : checker.getExportsOfModule(module).map(declared);
 }
 
-/** A server gives back the store it was given, and a program that has one imports `plugbay/store`. */
+/** A server or gateway gives back the store it was given, and a program that has one imports `plugbay/store`. */
 function storesOf(name: string): readonly ts.Symbol[] {
-  return name === "plugbay/server" ? exportsOf(declarations["plugbay/store"] ?? "") : [];
+  return ["plugbay/server", "plugbay/gateway"].includes(name) ? exportsOf(declarations["plugbay/store"] ?? "") : [];
 }
 
 /** Whether a program with this entry has the other file too. */

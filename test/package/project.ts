@@ -37,7 +37,7 @@ export interface Project {
 }
 
 /** What programs of the guides import besides the package. */
-const companions = ["zod", "valibot", "@valibot/to-json-schema"];
+const companions = ["zod", "valibot", "@valibot/to-json-schema", "@opentelemetry/api"];
 
 /** Packs the package and installs the tarball with its dependencies, but without its optional peers. */
 export async function createWorkspace(): Promise<Workspace> {

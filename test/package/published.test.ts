@@ -28,9 +28,18 @@ describe("the published package", () => {
     await inspect("knip/bin/knip.js");
   });
 
-  it("has the dependencies that were decided on, and a lock file without download addresses", () => {
+  it("has the dependencies that were decided on, and a lock file without download addresses (V39)", () => {
     const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
-    expect(Object.keys(dependencies)).toEqual(["jose", "jsonc-parser", "oauth4webapi", "smol-toml", "typebox", "yaml"]);
+    expect(Object.keys(dependencies)).toEqual([
+      "@clack/prompts",
+      "jose",
+      "jsonc-parser",
+      "oauth4webapi",
+      "prom-client",
+      "smol-toml",
+      "typebox",
+      "yaml",
+    ]);
     expect(readFileSync("package-lock.json", "utf8")).not.toContain('"resolved"');
   });
 });

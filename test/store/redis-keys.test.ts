@@ -4,7 +4,7 @@ import { redisStore } from "../../src/store/node/redis-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { quietPort } from "../support/quiet-port.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
-import { type StorePlace, storeContract } from "./contract.ts";
+import { type StorePlace, testContract } from "./contract.ts";
 import { eventually, given, LONG, next } from "./support.ts";
 
 describe.skipIf(redisProgram === undefined)("a Redis that is part of a cluster", () => {
@@ -26,7 +26,7 @@ describe.skipIf(redisProgram === undefined)("a Redis that is part of a cluster",
   });
 
   // It refuses every script whose keys are not all in one slot.
-  storeContract("redisStore", async (): Promise<StorePlace> => {
+  testContract("redisStore", async (): Promise<StorePlace> => {
     const prefix = `place${places++}`;
     return { open: () => redisStore(redis.url, { prefix }), tooManyMessages: 12_000 };
   });

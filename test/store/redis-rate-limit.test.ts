@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rateLimit } from "../../src/middleware/rate-limit.ts";
 import { createServer, tool } from "../../src/server/index.ts";
+import { systemClock } from "../../src/std/clock.ts";
 import { redisStore } from "../../src/store/node/redis-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { peer, send } from "../support/direct.ts";
@@ -30,7 +31,7 @@ describe.skipIf(redisProgram === undefined)("a rate limit of two servers on one 
       createServer({
         name: "limited",
         version: "1",
-        middleware: [rateLimit({ limit, windowMs, store, now: () => time })],
+        middleware: [rateLimit({ limit, windowMs, store, clock: { ...systemClock, date: () => time } })],
         tools: { echo: tool({ run: () => "done" }) },
       }),
     );

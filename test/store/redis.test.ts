@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from "vitest";
 import { redisStore } from "../../src/store/node/redis-store.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
-import { type StorePlace, storeContract } from "./contract.ts";
+import { type StorePlace, testContract } from "./contract.ts";
 import { storeModel } from "./model.ts";
 
 describe.skipIf(redisProgram === undefined)("a real Redis", () => {
@@ -22,6 +22,6 @@ describe.skipIf(redisProgram === undefined)("a real Redis", () => {
     return { open: () => redisStore(redis.url, { prefix }), tooManyMessages: 12_000 };
   };
 
-  storeContract("redisStore", setUp);
+  testContract("redisStore", setUp);
   storeModel("redisStore", setUp);
 });

@@ -1,6 +1,7 @@
-import { statSync, writeFileSync } from "node:fs";
+import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { openStore } from "../../src/store/node/index.ts";
 import type { SqliteConnection, SqliteModule } from "../../src/store/node/sqlite-database.ts";
 import { sqliteStore } from "../../src/store/node/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -18,6 +19,26 @@ export function fileTests(): void {
     await store.values.put("a", "1");
     for (const name of [path, `${path}-wal`, `${path}-shm`]) expect(statSync(name).mode & 0o777).toBe(0o600);
   });
+
+  it.skipIf(process.platform === "win32")(
+    "that is world-writable or group-writable is warned of when it is opened",
+    async () => {
+      const path = newPath();
+      const warnings: unknown[] = [];
+      const onWarning = (warning: unknown): void => void warnings.push(warning);
+      await (await openStore(`sqlite:${path}`, { onWarning })).close();
+      expect(warnings).toEqual([]);
+      chmodSync(path, 0o666);
+      await (await openStore(`sqlite:${path}`, { onWarning })).close();
+      expect(warnings).toEqual([
+        { kind: "writable-by-others", message: expect.stringMatching(/can be written by everybody.*chmod 600/) },
+      ]);
+      const error = vi.spyOn(console, "error").mockImplementation(() => {});
+      await (await openStore(`sqlite:${path}`)).close();
+      expect(error.mock.calls).toEqual([[expect.stringMatching(/^plugbay: sqlite: the file .* can be written by/)]]);
+      error.mockRestore();
+    },
+  );
 
   it("is not made in a folder that does not exist", async () => {
     const path = join(dirname(newPath()), "none", "store.db");

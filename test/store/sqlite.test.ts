@@ -1,13 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/node/index.ts";
 import { root } from "../e2e/support/places.ts";
-import { run } from "../e2e/support/run.ts";
-import { storeContract } from "./contract.ts";
+import { testContract } from "./contract.ts";
 import { storeModel } from "./model.ts";
-import { hasSqlite, node22 } from "./node22.ts";
+import { hasSqlite, testWithSqlite } from "./node22.ts";
 import { fileTests } from "./sqlite-file.ts";
 import { newPlace } from "./sqlite-place.ts";
 import { processTests } from "./sqlite-processes.ts";
@@ -21,7 +19,7 @@ describe("the Node that has SQLite", () => {
 });
 
 if (hasSqlite) {
-  storeContract("sqliteStore", async () => newPlace());
+  testContract("sqliteStore", async () => newPlace());
   storeModel("sqliteStore", async () => newPlace());
   storeModel("sqliteStore, with its time in our hands,", async () => newPlace({ manual: true }));
   describe("the file of sqliteStore", fileTests);
@@ -34,34 +32,5 @@ if (hasSqlite) {
     await expect(opening).rejects.toThrow(message);
   });
 
-  const node = node22();
-  it.skipIf(node === undefined)(
-    "passes all tests with a newer Node",
-    async () => {
-      const { code, output, report } = await runWith(node ?? "");
-      expect({ code, output: code === 0 ? "" : output }).toEqual({ code: 0, output: "" });
-      expect(report).toMatchObject({ success: true, numFailedTests: 0, numPendingTests: 0 });
-      expect(report.numPassedTests).toBeGreaterThan(70);
-    },
-    300_000,
-  );
-}
-
-interface Report {
-  readonly success: boolean;
-  readonly numPassedTests: number;
-}
-
-async function runWith(node: string): Promise<{ code: number | null; output: string; report: Report }> {
-  const folder = mkdtempSync(join(tmpdir(), "plugbay-sqlite-"));
-  const report = join(folder, "report.json");
-  try {
-    const vitest = join(root, "node_modules/vitest/vitest.mjs");
-    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-    const args = [vitest, "run", "--project", "e2e", ...reporters, "test/store/sqlite.test.ts"];
-    const { code, stdout, stderr } = await run({ command: node, args });
-    return { code, output: stdout + stderr, report: JSON.parse(readFileSync(report, "utf8")) };
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  testWithSqlite("test/store/sqlite.test.ts", 70);
 }

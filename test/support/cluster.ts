@@ -41,7 +41,7 @@ export function cluster(run: Run, options: Partial<ServerOptions> = {}, fates: R
     const process = mortalStore(shared, fates[name]);
     const { store } = process;
     const it = tool({ run: (_, context) => run(context, name) });
-    const time = { clock, now: clock.now, timeoutMs: 0 };
+    const time = { clock, timeoutMs: 0 };
     const server = createServer({
       name: "shop",
       version: "1",

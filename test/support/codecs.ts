@@ -20,10 +20,10 @@ const modern: Codec = {
   ...modernServer,
   decodeQuestion,
   encodeAnswer: createAnswerWriter(r2026_07_28),
-  encodeHello: noHandshake,
-  decodeHello: noHandshake,
-  encodeWelcome: noHandshake,
-  decodeWelcome: noHandshake,
+  encodeInitializeRequest: noHandshake,
+  decodeInitializeRequest: noHandshake,
+  encodeInitializeResult: noHandshake,
+  decodeInitializeResult: noHandshake,
 };
 
 function noHandshake(): never {

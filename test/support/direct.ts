@@ -1,5 +1,6 @@
 // Loaded here, so that nothing in a test waits for it by chance.
 import "../../src/server/lazy-parts.ts";
+import "../../src/server/listening.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import type { Failure } from "../../src/protocol/errors.ts";
 import type { Question } from "../../src/protocol/input.ts";

@@ -26,10 +26,12 @@ export interface FakeEndpoint {
 export function serveFake(service: Service, options: HttpOptions = {}): FakeEndpoint {
   const clock = createManualClock();
   const endpoint = createEndpoint(service, { clock, ...options });
+  const callers = endpoint.createCallers();
 
   const request: FakeEndpoint["request"] = (method, body, headers, url) => {
-    const reply = createFakeReply();
-    endpoint.handle(fakeHead(headers, method, url), body, reply);
+    const head = fakeHead(headers, method, url);
+    const reply = createFakeReply(callers.of(head));
+    endpoint.handle(head, body, reply);
     return reply;
   };
   const post: FakeEndpoint["post"] = (message, headers) => request("POST", JSON.stringify(message), headers);

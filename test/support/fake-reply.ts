@@ -1,4 +1,13 @@
-import type { EventSink, HttpHead, HttpHeaders, HttpReply } from "../../src/transport/http/http-message.ts";
+import { createLedger } from "../../src/protocol/budget.ts";
+import { createFairGate, type HttpCaller } from "../../src/transport/http/fair-gate.ts";
+import type {
+  EventSink,
+  GoneListener,
+  HttpHead,
+  HttpHeaders,
+  HttpReply,
+} from "../../src/transport/http/http-message.ts";
+import { RequestHold } from "../../src/transport/http/request-hold.ts";
 
 /** A stream whose client reads when the test says so. */
 export interface FakeSink extends EventSink {
@@ -12,7 +21,7 @@ export interface FakeSink extends EventSink {
   catchUp(): void;
 }
 
-export function createFakeSink(destroyed: () => void = () => {}): FakeSink {
+export function createFakeSink(destroyed: () => void = () => {}, ended: () => void = () => {}): FakeSink {
   const written: string[] = [];
   let state: FakeSink["state"] = "open";
   let backlog = 0;
@@ -48,6 +57,7 @@ export function createFakeSink(destroyed: () => void = () => {}): FakeSink {
       if (text !== undefined) written.push(text);
       state = "ended";
       release();
+      ended();
     },
     destroy() {
       state = "destroyed";
@@ -89,9 +99,20 @@ export interface FakeReply extends HttpReply {
   lose(): void;
 }
 
+/** A caller that may do anything. */
+export function freeCaller(): HttpCaller {
+  return createFairGate().caller(createLedger({}, undefined, "a test").connection("somebody"));
+}
+
 /** Refuses to be answered twice, as no platform would have it. */
-export function createFakeReply(): FakeReply {
-  const listeners: (() => void)[] = [];
+export function createFakeReply(caller: HttpCaller = freeCaller()): FakeReply {
+  const held = new RequestHold(caller.share);
+  let isHeld = true;
+  const letGo = (): void => {
+    if (isHeld) held.release();
+    isHeld = false;
+  };
+  const listeners: GoneListener[] = [];
   const lostListeners: (() => void)[] = [];
   const begin = createRoom();
   let sent: FakeReply["sent"];
@@ -106,10 +127,13 @@ export function createFakeReply(): FakeReply {
   const leave = (): void => {
     if (gone || sent !== undefined || sink?.state === "ended") return;
     gone = true;
-    for (const listener of listeners) listener();
+    letGo();
+    for (const listener of listeners) listener.gone();
   };
 
   return {
+    caller,
+    held,
     begun: begin.wait,
     get sent() {
       return sent;
@@ -123,15 +147,16 @@ export function createFakeReply(): FakeReply {
     send(status, headers, body) {
       claim();
       sent = { status, headers, body };
+      letGo();
     },
     open(headers) {
       claim();
       head = headers;
-      sink = createFakeSink(leave);
+      sink = createFakeSink(leave, letGo);
       return sink;
     },
     onGone(listener) {
-      if (gone) listener();
+      if (gone) listener.gone();
       else listeners.push(listener);
     },
     onLost: (listener) => void lostListeners.push(listener),

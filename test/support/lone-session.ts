@@ -5,12 +5,16 @@ import { SessionReplay } from "../../src/legacy/http/session-replay.ts";
 import type { SessionRules } from "../../src/legacy/http/session-rules.ts";
 import { createSessionStore, createSessionWaits, type KeptSession } from "../../src/legacy/http/session-store.ts";
 import { createChangeHub } from "../../src/legacy/session/change-hub.ts";
+import { type Budgets, createLedger } from "../../src/protocol/budget.ts";
+import { type AllLimits, httpLimits } from "../../src/protocol/limits.ts";
 import type { Service } from "../../src/protocol/service.ts";
 import { createDeadlines } from "../../src/std/deadlines.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
+import { createFairGate } from "../../src/transport/http/fair-gate.ts";
 import { createHeartbeat } from "../../src/transport/http/heartbeat.ts";
+import { httpBudgets } from "../../src/transport/http/http-budgets.ts";
 import { createFakeReply, type FakeReply, fakeHead } from "./fake-reply.ts";
 import { createHttpService } from "./http-service.ts";
 
@@ -20,10 +24,19 @@ export interface LoneRules {
   readonly store: Store;
 }
 
+export interface LoneChanges extends Partial<Omit<SessionRules, "limits" | "ledger">> {
+  readonly limits?: Partial<AllLimits>;
+  readonly budgets?: Budgets;
+}
+
 /** What sessions have in common in a process that has its store for itself. */
-export function createLoneRules(changes: Partial<SessionRules> = {}, told: SessionTold = () => {}): LoneRules {
+export function createLoneRules(
+  { limits, budgets, ...changes }: LoneChanges = {},
+  told: SessionTold = () => {},
+): LoneRules {
   const clock = createManualClock();
   const store = memoryStore({ clock });
+  const ledger = createLedger(httpBudgets(httpLimits), budgets, "a test");
   const service: Service = changes.service ?? createHttpService().server;
   const rules: SessionRules = {
     service,
@@ -41,13 +54,10 @@ export function createLoneRules(changes: Partial<SessionRules> = {}, told: Sessi
     dropped() {},
     alwaysStream: false,
     drainMs: 1_000,
-    askTimeoutMs: 1_000,
-    maxConcurrent: 4,
-    maxOpen: 4,
-    maxQueuedBytes: 0,
-    maxStreams: 4,
-    replayEvents: 256,
-    replayChars: 1_048_576,
+    limits: { ...httpLimits, ...limits },
+    ledger,
+    gate: createFairGate(),
+    maxUnreadBytes: Number.POSITIVE_INFINITY,
     retryMs: 1_000,
     sessionTtlMs: 0,
     ...changes,
@@ -68,7 +78,7 @@ export interface LoneSession extends LoneRules {
 }
 
 /** The streams of one session, without calls. */
-export function createLoneSession(changes: Partial<SessionRules> = {}, primes = false): LoneSession {
+export function createLoneSession(changes: LoneChanges = {}, primes = false): LoneSession {
   const { rules, clock, store } = createLoneRules(changes, (event) => {
     if (event.kind === "taken") responses.taken(event.stream);
     readers.told(event);
@@ -80,9 +90,10 @@ export function createLoneSession(changes: Partial<SessionRules> = {}, primes = 
     logLevel: undefined,
     since: 0,
   };
-  const replay = new SessionReplay("s", rules);
-  const responses = new ResponseStreams("s", rules, replay);
-  const readers = new SessionReaders({ id: "s", rules, primes, record, readerLeft() {} });
+  const share = rules.ledger.connection("somebody");
+  const replay = new SessionReplay("s", rules, share);
+  const responses = new ResponseStreams("s", rules, replay, share);
+  const readers = new SessionReaders({ id: "s", share, rules, primes, record, readerLeft() {} });
 
   return {
     rules,

@@ -152,6 +152,7 @@ function textOf(response: IncomingMessage): Promise<string> {
 function messagesOf({ headers }: IncomingMessage, body: string): readonly JsonObject[] {
   if (body === "") return [];
   if (headers["content-type"] === "text/event-stream") return messagesIn(body);
+  if (headers["content-type"]?.startsWith("text/")) return [];
   const value: JsonObject | readonly JsonObject[] = JSON.parse(body);
   return Array.isArray(value) ? value : [value as JsonObject];
 }

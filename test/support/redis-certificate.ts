@@ -44,7 +44,8 @@ function set(...parts: readonly Buffer[]): Buffer {
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
-  const size = length < 128 ? [length] : [0x82, length >> 8, length & 0xff];
+  const long = length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  const size = length < 128 ? [length] : long;
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 }
 

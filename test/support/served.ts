@@ -1,5 +1,6 @@
 // Loaded here, so that nothing in a test waits for it by chance.
 import "../../src/server/lazy-parts.ts";
+import "../../src/server/listening.ts";
 import type { JsonObject } from "../../src/json/json.ts";
 import { metaKeys } from "../../src/protocol/meta.ts";
 import type { Revision } from "../../src/protocol/revision.ts";
@@ -7,6 +8,7 @@ import type { Service } from "../../src/protocol/service.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/clock.ts";
 import { createFakePeer, type FakePeer } from "../../src/testing/fake-peer.ts";
 import { type ServeChannelOptions, type Serving, serveChannel } from "../../src/transport/serve-channel.ts";
+import { toChannelBounds } from "../../src/transport/to-channel-bounds.ts";
 
 /** A service on one end of a channel, a client that does what the test says on the other. */
 export interface Served {
@@ -20,7 +22,8 @@ export interface Served {
 export function serve(service: Service, options: ServeChannelOptions = {}): Served {
   const clock = createManualClock();
   const client = createFakePeer();
-  const serving = serveChannel(client.channel, service, { clock, ...options });
+  const bounds = toChannelBounds(options, "serve");
+  const serving = serveChannel(client.channel, service, { clock, ...options, bounds });
   return { client, serving, clock, settled: () => clock.advanceAsync(0) };
 }
 

@@ -38,6 +38,7 @@ export type Run = (context: Context, node: string) => unknown;
 export interface ClusterOptions extends Partial<ServerOptions> {
   readonly mode?: TaskMode;
   readonly toolMs?: number;
+  readonly scopes?: readonly string[];
   /** Whether the store says that it outlives its processes. */
   readonly durable?: boolean;
   readonly fates?: Readonly<Record<string, Fate>>;
@@ -53,7 +54,7 @@ export function taskCluster(
   run: Run,
   { mode = "required", durable = true, fates = {}, ...given }: ClusterOptions = {},
 ) {
-  const { toolMs, ...options } = given;
+  const { toolMs, scopes, ...options } = given;
   const clock = createManualClock();
   const shared = memoryStore({ clock });
   const { faults, onError } = faultLog();
@@ -67,13 +68,13 @@ export function taskCluster(
       task: mode,
       run: (_, context) => run(context, name),
       ...(toolMs !== undefined && { timeoutMs: toolMs }),
+      scopes,
     });
     const base = {
       name: "shop",
       version: "1",
       stateKeys: ["KXnZTXoiyrcQMW6czKs-zDymBYXuXckvnfvRrwwowRI"],
       clock,
-      now: clock.now,
       onError,
       store: seenBy(process, shared, durable),
     };

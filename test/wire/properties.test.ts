@@ -62,8 +62,8 @@ describe.each(revisions)("%s", (revision) => {
         codec.decodeNotification("notifications/tasks", { ...value, taskId: "t", status });
       }
       if (revision === "2026-07-28") return;
-      codec.decodeWelcome(value);
-      codec.decodeHello(value);
+      codec.decodeInitializeResult(value);
+      codec.decodeInitializeRequest(value);
     });
     fc.assert(check, { numRuns: 500 });
   });

@@ -154,7 +154,7 @@ describe("the official schemas accept of tasks", () => {
   });
 
   it("that a server has them", () => {
-    const welcome = legacy.encodeWelcome(results["server/discover"]);
+    const welcome = legacy.encodeInitializeResult(results["server/discover"]);
     accepts(sdk.ServerTasksCapabilitySchema, (welcome.capabilities as JsonObject).tasks as JsonObject);
     const meta = modern.encodeCall(callOf("tools/call", "2026-07-28"));
     expect(ext.hasTaskClientCapabilityV2(meta)).toBe(true);
@@ -165,9 +165,9 @@ describe.each(revisions.filter((revision) => revision !== "2026-07-28"))("the ha
   const codec = codecFor(revision);
 
   it("is accepted from both sides", () => {
-    const hello = codec.encodeHello({ info: client, capabilities: clientCapabilities });
+    const hello = codec.encodeInitializeRequest({ info: client, capabilities: clientCapabilities });
     accepts(sdk.InitializeRequestSchema, { method: "initialize", params: hello });
-    accepts(sdk.InitializeResultSchema, codec.encodeWelcome(results["server/discover"]));
+    accepts(sdk.InitializeResultSchema, codec.encodeInitializeResult(results["server/discover"]));
   });
 });
 

@@ -1,4 +1,4 @@
-import type { AuthorizedRequest, AuthorizedResponse, Authorizer } from "../../protocol/authorizer.ts";
+import type { AuthorizedRequest, AuthorizedResponse, Authorizer, RefusedOptions } from "../../protocol/authorizer.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { reachOfHost } from "../../std/address-reach.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
@@ -37,6 +37,8 @@ export interface AuthPlatform {
 
 /** An {@link Authorizer} that gets tokens, and can give them back. */
 export interface TokenAuthorizer extends Authorizer {
+  /** Gets a token for a server now, asking the user where that is needed, with the scopes that the server has asked for. */
+  signIn(server: string | URL): Promise<void>;
   /** Forgets the tokens of a server, after telling whoever gave them that they are not needed any more. */
   signOut(server: string | URL): Promise<void>;
 }
@@ -60,8 +62,9 @@ export function createAuthorizer(options: AuthorizerOptions, grant: Grant, platf
 
   return {
     headers: (request) => sessionOf(request.server).headers(request),
-    refused: (request, answer) => sessionOf(request.server).refused(request, answer),
+    refused: (request, answer, how) => sessionOf(request.server).refused(request, answer, how),
     answered: (request, answer) => sessionOf(request.server).answered(request, answer),
+    signIn: (server) => sessionOf(new URL(server)).signIn(),
     signOut: (server) => sessionOf(new URL(server)).signOut(),
   };
 }
@@ -100,7 +103,8 @@ function safely(onEvent: (event: AuthEvent) => void): (event: AuthEvent) => void
 /** The tokens of one server, and what to do when it refuses them. */
 interface Session {
   headers(request: AuthorizedRequest): Promise<Readonly<Record<string, string>>>;
-  refused(request: AuthorizedRequest, answer: AuthorizedResponse): Promise<boolean>;
+  refused(request: AuthorizedRequest, answer: AuthorizedResponse, options?: RefusedOptions): Promise<boolean>;
+  signIn(): Promise<void>;
   answered(request: AuthorizedRequest, answer: AuthorizedResponse): void;
   signOut(): Promise<void>;
 }
@@ -123,6 +127,7 @@ function createSession(parts: TokenManagerParts): Session {
   const manager = createTokenManager(parts);
   const turns = createTurns();
   const tries = new WeakMap<AuthorizedRequest, Tries>();
+  const wanting = createWanting(server);
 
   const triesOf = (request: AuthorizedRequest): Tries => {
     const known = tries.get(request) ?? { token: undefined, renewals: 0, stepUps: 0, nonces: 0 };
@@ -140,18 +145,25 @@ function createSession(parts: TokenManagerParts): Session {
     });
   };
 
-  const renew = async (used: string | undefined, challenge: TokenChallenge): Promise<void> => {
-    await turns.once(`401 ${used}`, async () => {
-      if (manager.current === undefined || manager.current.tokens.accessToken === used) await manager.renew(challenge);
+  const renew = async (used: string | undefined, challenge: TokenChallenge, interactive: boolean): Promise<void> => {
+    const mayObtain = grant.silent || interactive;
+    await turns.once(`401 ${interactive} ${used}`, async () => {
+      if (manager.current !== undefined && manager.current.tokens.accessToken !== used) return;
+      if (mayObtain) await manager.renew(challenge);
+      else if (!(await manager.refresh(challenge))) throw wanting.putOff(challenge, []);
     });
   };
 
-  const onUnauthorized = async (attempts: Tries, answer: AuthorizedResponse): Promise<boolean> => {
+  const onUnauthorized = async (
+    attempts: Tries,
+    answer: AuthorizedResponse,
+    interactive: boolean,
+  ): Promise<boolean> => {
     const challenge = tokenChallenge(answer.header("www-authenticate"), manager.current?.tokens.type);
     if (challenge.error === "use_dpop_nonce" && attempts.nonces++ === 0) return true;
     if (manager.current !== undefined && manager.current.tokens.accessToken !== attempts.token) return true;
     if (attempts.renewals++ === maxRenewals) throw notTaken(server, challenge);
-    await renew(attempts.token, challenge);
+    await renew(attempts.token, challenge, interactive);
     return true;
   };
 
@@ -161,13 +173,14 @@ function createSession(parts: TokenManagerParts): Session {
     return tokens !== undefined && tokens.accessToken !== used && includesAll(tokens.requested, scopes);
   };
 
-  const onForbidden = async (attempts: Tries, answer: AuthorizedResponse): Promise<boolean> => {
+  const onForbidden = async (attempts: Tries, answer: AuthorizedResponse, interactive: boolean): Promise<boolean> => {
     const challenge = tokenChallenge(answer.header("www-authenticate"), manager.current?.tokens.type);
     if (challenge.error !== "insufficient_scope") return false;
     const scopes = readScopes(challenge.scope);
     if (isWider(attempts.token, scopes)) return true;
     const useless = scopes.length === 0 || manager.wasAskedFor(scopes);
     if (useless || attempts.stepUps++ === maxStepUps) throw notEnough(server, challenge);
+    if (!interactive && !grant.silent) throw wanting.putOff(challenge, scopes);
     await turns.once(`403 ${attempts.token} ${scopes.toSorted().join(" ")}`, async () => {
       if (!isWider(attempts.token, scopes)) await manager.widen(challenge, scopes);
     });
@@ -186,15 +199,54 @@ function createSession(parts: TokenManagerParts): Session {
       const dpop = await key.prove(request, tokens.accessToken);
       return { authorization: `DPoP ${tokens.accessToken}`, dpop };
     },
-    async refused(request, answer) {
+    async refused(request, answer, { interactive = true } = {}) {
       const attempts = triesOf(request);
-      return answer.status === 401 ? onUnauthorized(attempts, answer) : onForbidden(attempts, answer);
+      return answer.status === 401
+        ? onUnauthorized(attempts, answer, interactive)
+        : onForbidden(attempts, answer, interactive);
     },
+    signIn: () =>
+      turns.once("sign in", async () => {
+        await manager.load();
+        await wanting.settle(manager.signIn);
+      }),
     answered(request, answer) {
       manager.current?.key?.learn(request.url, answer.header("dpop-nonce"));
     },
     signOut: () => turns.once("sign out", () => manager.signOut()),
   };
+}
+
+/** What a server wanted when nobody could be asked. */
+interface Wanting {
+  /** Remembers what for. Returns the error that says so. */
+  putOff(challenge: TokenChallenge, scopes: readonly string[]): McpError;
+  /** Does what was put off; it stays so when that fails. */
+  settle(signIn: (challenge: TokenChallenge, scopes: readonly string[]) => Promise<void>): Promise<void>;
+}
+
+function createWanting(server: URL): Wanting {
+  let last: TokenChallenge = {};
+  let wanted: readonly string[] = [];
+
+  return {
+    putOff(challenge, scopes) {
+      last = challenge;
+      wanted = [...new Set([...wanted, ...scopes])];
+      return interactionRequired(server, scopes);
+    },
+    async settle(signIn) {
+      await signIn(last, wanted);
+      wanted = [];
+    },
+  };
+}
+
+function interactionRequired({ origin }: URL, scopes: readonly string[]): McpError {
+  const what = scopes.length === 0 ? "needs its user to sign in" : `needs its user to sign in with ${scopes.join(" ")}`;
+  return unauthorized("interaction-required", `${origin} ${what}: call signIn`, {
+    ...(scopes.length > 0 && { scopes }),
+  });
 }
 
 function notTaken({ origin }: URL, challenge: TokenChallenge): McpError {

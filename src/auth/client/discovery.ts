@@ -87,7 +87,7 @@ function readResource({ document }: Found, server: URL): ResourceFacts {
 
 /** The metadata of an issuer, which must call itself exactly so. */
 export async function findIssuer(issuer: string, fetch: SafeFetch): Promise<AuthorizationServer> {
-  if (!URL.canParse(issuer)) throw unauthorized("invalid-metadata", "the issuer is no URL");
+  if (!URL.canParse(issuer)) throw unauthorized("invalid-metadata", "the issuer is not a URL");
   let failure: McpError | undefined;
   for (const place of serverMetadataUrls(new URL(issuer))) {
     const found = await fetchMetadata(place, fetch);
@@ -131,7 +131,8 @@ function defaultServer(origin: string): AuthorizationServer {
 function asServer({ document }: Found): AuthorizationServer {
   const lists = ["scopes_supported", "code_challenge_methods_supported", "token_endpoint_auth_methods_supported"];
   const broken = lists.find((name) => document[name] !== undefined && !isTexts(document[name]));
-  if (broken !== undefined) throw unauthorized("invalid-metadata", `${broken} of the authorization server is no list`);
+  if (broken !== undefined)
+    throw unauthorized("invalid-metadata", `${broken} of the authorization server is not a list`);
   const { token_endpoint: endpoint } = document;
   if (typeof endpoint !== "string" || !URL.canParse(endpoint)) {
     throw unauthorized("invalid-metadata", "the authorization server has no token endpoint");

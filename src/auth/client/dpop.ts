@@ -1,6 +1,6 @@
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
 import { type CryptoKeyPair, DPoP, type DPoPHandle } from "oauth4webapi";
-import { digestText } from "../../std/base64.ts";
+import { digestText } from "../../std/digest.ts";
 
 /** A request that a proof is for. */
 interface ProvenRequest {

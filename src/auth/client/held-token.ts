@@ -90,7 +90,9 @@ const leewayMs = 60_000;
 export function toTokens(answer: TokenAnswer, { requested, dpop, now }: TokenFacts): Tokens {
   const { access_token: accessToken, token_type: type, expires_in: seconds, scope } = answer;
   if (!isSendable.test(accessToken))
-    throw new McpError("invalid-response", "the token is none that can be sent", { data: { ok: true } });
+    throw new McpError("invalid-response", "the token has characters that cannot be sent in a header", {
+      data: { ok: true },
+    });
   if (dpop !== undefined && type !== "dpop") {
     throw unauthorized("dpop-unsupported", "the authorization server does not bind tokens to keys");
   }

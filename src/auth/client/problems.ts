@@ -31,9 +31,32 @@ export function problemOf(error: unknown): string | undefined {
   return typeof data === "object" && data !== null && "reason" in data ? String(data.reason) : undefined;
 }
 
-/** A text of a peer, fit for a message: printable, short, and without any of the secrets. */
+/** A text of a peer, fit for a message: printable and short. Empty when it repeats one of the secrets, a token or a header. */
 export function quoted(text: string, secrets: Iterable<string> = []): string {
-  const told = text.replaceAll(/[^\x20-\x7e\xa0-\uffff]/g, " ").slice(0, 200);
-  for (const secret of secrets) if (secret.length > 3 && text.includes(secret)) return "";
-  return told.trim() === "" ? "" : `: ${told.trim()}`;
+  const told = text
+    .replaceAll(/[^\x20-\x7e\xa0-\uffff]/g, " ")
+    .slice(0, 200)
+    .trim();
+  if (told === "" || credential.test(text)) return "";
+  for (const secret of secrets) if (repeats(text, secret)) return "";
+  return `: ${told}`;
+}
+
+/** A JSON Web Token, or the value of an authorization header. */
+const credential = /\beyJ[\w-]{8}|\b(?:basic|bearer|dpop)\s+[\w+/=.~-]{16}/i;
+
+/** So much of a secret is one, where it was cut off. */
+const BEGINNING = 12;
+
+/** Whether a secret is in a text: as it is, or as forms, URLs and JSON write it. */
+function repeats(text: string, secret: string): boolean {
+  if (secret.length <= 3) return false;
+  const form = toForm(secret);
+  const forms = [secret, form, form.replaceAll("+", "%20"), JSON.stringify(secret).slice(1, -1)];
+  return forms.some((one) => text.includes(one.slice(0, BEGINNING)));
+}
+
+/** A text as forms have it. */
+export function toForm(text: string): string {
+  return new URLSearchParams({ "": text }).toString().slice(1);
 }

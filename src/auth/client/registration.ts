@@ -53,7 +53,7 @@ export async function identify(place: RegistrationPlace, options: RegistrationOp
     return known;
   }
   if (server.registration_endpoint === undefined) {
-    const message = `${new URL(server.issuer).origin} registers nobody: give oauth the client it knows`;
+    const message = `${new URL(server.issuer).origin} does not register clients: register one there by hand, and give oauth its id as client`;
     throw unauthorized("registration-unsupported", message);
   }
   const registration = await register(place, options);

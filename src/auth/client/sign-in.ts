@@ -43,9 +43,8 @@ export function checkPkce({ metadata, issuer }: Discovery): void {
 export async function askUser(flow: CodeFlow): Promise<TokenAnswer> {
   const { discovery, client, redirect, fetch, dpop } = flow;
   checkPkce(discovery);
-  const verifier = generateRandomCodeVerifier();
-  const state = generateRandomState();
-  const url = await authorizationUrl(flow, state, verifier);
+  const { state, verifier } = newCodeFlow();
+  const url = await authorizationUrl({ ...flow, redirectUri: redirect.uri, state, verifier });
   const callback = await visit(flow, url);
   const server = discovery.metadata;
   const code = readCallback(callback, { server, state, redirectUri: redirect.uri });
@@ -59,13 +58,33 @@ export async function askUser(flow: CodeFlow): Promise<TokenAnswer> {
   });
 }
 
-async function authorizationUrl(flow: CodeFlow, state: string, verifier: string): Promise<URL> {
-  const { discovery, client, scopes, redirect, dpop } = flow;
-  const url = checkBrowsable(discovery.metadata.authorization_endpoint, flow.allowLoopback);
+/** What the answer of an authorization server is checked against: new, and good once. */
+export function newCodeFlow(): { readonly state: string; readonly verifier: string } {
+  return { state: generateRandomState(), verifier: generateRandomCodeVerifier() };
+}
+
+/** What a user is sent to an authorization server with. */
+interface AuthorizationRequest {
+  readonly discovery: Discovery;
+  readonly client: ClientIdentity;
+  readonly scopes: readonly string[];
+  readonly redirectUri: string;
+  readonly state: string;
+  /** Of PKCE. */
+  readonly verifier: string;
+  readonly dpop?: DpopKey | undefined;
+  /** Whether the user may be sent to this machine. */
+  readonly allowLoopback: boolean;
+}
+
+/** Where to send a user. Throws `unauthorized` for a URL that no browser should be given. */
+export async function authorizationUrl(request: AuthorizationRequest): Promise<URL> {
+  const { discovery, client, scopes, redirectUri, state, verifier, dpop } = request;
+  const url = checkBrowsable(discovery.metadata.authorization_endpoint, request.allowLoopback);
   const parameters = {
     response_type: "code",
     client_id: client.clientId,
-    redirect_uri: redirect.uri,
+    redirect_uri: redirectUri,
     state,
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
@@ -86,7 +105,7 @@ async function authorizationUrl(flow: CodeFlow, state: string, verifier: string)
 async function visit({ redirect, timeoutMs, clock, signal }: CodeFlow, url: URL): Promise<string | URL> {
   const ending = new AbortController();
   const stop = (): void => ending.abort(new McpError("cancelled", "signing in was cancelled"));
-  const tooLate = unauthorized("interaction-timeout", `nobody signed in within ${timeoutMs} ms`);
+  const tooLate = unauthorized("interaction-timeout", `the sign-in was not completed within ${timeoutMs} ms`);
   const cancelTimer = clock.after(timeoutMs, () => ending.abort(tooLate));
   const aborted = new Promise<never>((_, reject) => {
     ending.signal.addEventListener("abort", () => reject(ending.signal.reason));
@@ -133,7 +152,7 @@ export function readCallback(callback: string | URL, { server, state, redirectUr
   }
   checkIssuer(only("iss"), server);
   const error = only("error");
-  if (error !== undefined) throw refused(error, only("error_description"), server);
+  if (error !== undefined) throw refused(error, only("error_description"), { server, state });
   const code = only("code");
   if (code === undefined || code === "") throw unauthorized("invalid-callback", "the user came back without a code");
   return code;
@@ -149,10 +168,15 @@ function checkIssuer(iss: string | undefined, server: AuthorizationServer): void
   if (iss !== server.issuer) throw unauthorized("issuer-mismatch", "the user came back from another issuer");
 }
 
-function refused(error: string, description: string | undefined, { issuer }: AuthorizationServer) {
+function refused(
+  error: string,
+  description: string | undefined,
+  { server, state }: Pick<Expected, "server" | "state">,
+) {
+  const { issuer } = server;
   const reason = error === "access_denied" ? "denied" : "token-refused";
-  const detail = description === undefined ? "" : quoted(description);
-  return unauthorized(reason, `${new URL(issuer).origin} refuses${quoted(error)}${detail}`);
+  const detail = description === undefined ? "" : quoted(description, [state]);
+  return unauthorized(reason, `${new URL(issuer).origin} refuses${quoted(error, [state])}${detail}`);
 }
 
 /// <reference lib="esnext.disposable" preserve="true" />
@@ -197,13 +221,16 @@ export function redirectBy(authorize: Authorize, redirectUri: string): Redirect 
 /** Nobody can be asked. */
 export const noRedirect: Redirect = {
   async open() {
-    throw unauthorized("interaction-required", "somebody has to sign in, and nobody can be asked here");
+    throw unauthorized(
+      "interaction-required",
+      "a user has to sign in, and this program cannot open a page: sign in elsewhere, or give oauth a redirect",
+    );
   },
 };
 
 /** Throws `invalid-params` for a URI that users must not be sent back to. */
 export function checkRedirectUri(uri: string): void {
-  if (!URL.canParse(uri)) throw new McpError("invalid-params", "redirectUri is no URL");
+  if (!URL.canParse(uri)) throw new McpError("invalid-params", "redirectUri is not a URL");
   const { protocol, hash, hostname } = new URL(uri);
   const isUnsafe = ["javascript:", "data:", "file:", "vbscript:", "blob:", "about:"].includes(protocol);
   const isOpen = protocol === "http:" && reachOfHost(hostname) !== "loopback";

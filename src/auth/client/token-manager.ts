@@ -17,6 +17,10 @@ export interface TokenManager {
   renewEarly(): Promise<void>;
   /** Gets another token in place of one that was refused. */
   renew(challenge: TokenChallenge): Promise<void>;
+  /** Renews the token that was refused without asking anybody. False when there is no way to. */
+  refresh(challenge: TokenChallenge): Promise<boolean>;
+  /** Gets a token from whoever has to be asked, for what the server has asked for and these scopes. */
+  signIn(challenge: TokenChallenge, scopes: readonly string[]): Promise<void>;
   /** Gets a token for these scopes too. */
   widen(challenge: TokenChallenge, scopes: readonly string[]): Promise<void>;
   /** Whether these scopes were asked for since this process started: to ask again is no use. */
@@ -62,6 +66,12 @@ export function createTokenManager(parts: TokenManagerParts): TokenManager {
       const discovery = await source.find(challenge, old);
       if (!grant.silent && (await source.refreshAt(discovery))) return;
       await source.obtain(discovery, source.scopesFor(discovery, challenge), challenge);
+    },
+    refresh: async (challenge) => source.refreshAt(await source.find(challenge, old)),
+    async signIn(challenge, scopes) {
+      const found = { ...source.remembered(), ...challenge };
+      const discovery = await source.find(found, old);
+      await source.obtain(discovery, union(source.scopesFor(discovery, found), scopes), found);
     },
     async widen(challenge, scopes) {
       const found = { ...source.remembered(), ...challenge };

@@ -17,7 +17,7 @@ import type { JsonObject } from "../../json/json.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { objectOf, type SafeFetch } from "../safe-fetch.ts";
 import type { DpopKey } from "./dpop.ts";
-import { quoted, unauthorized } from "./problems.ts";
+import { quoted, toForm, unauthorized } from "./problems.ts";
 
 /** What is asked of a token endpoint. */
 interface TokenRequest {
@@ -97,7 +97,9 @@ const secretParameters: readonly string[] = [
 
 function refusal(request: TokenRequest, { status }: Response, problem: JsonObject | undefined): McpError {
   const { client, parameters } = request;
-  const secrets = [...secretParameters.map((name) => parameters[name] ?? ""), client?.clientSecret ?? ""];
+  const { clientId = "", clientSecret = "" } = client ?? {};
+  const own = clientSecret === "" ? [] : [clientSecret, basicCredentials(clientId, clientSecret)];
+  const secrets = [...secretParameters.map((name) => parameters[name] ?? ""), ...own];
   const error = typeof problem?.error === "string" && isErrorCode.test(problem.error) ? problem.error : undefined;
   const detail = typeof problem?.error_description === "string" ? quoted(problem.error_description, secrets) : "";
   const told = error === undefined ? `answered ${status}` : `refuses: ${error}${detail}`;
@@ -160,14 +162,14 @@ export async function clientAuthOf(identity: ClientIdentity, server: Authorizati
   }
 }
 
-/** Form-encoded as RFC 6749 wants it, and no more than that: many servers do not decode what they get. */
 function basic(clientSecret: string): ClientAuth {
-  return (_server, { client_id: clientId }, _body, headers) => {
-    const [name, secret] = [clientId, clientSecret].map((text) =>
-      new URLSearchParams({ "": text }).toString().slice(1),
-    );
-    headers.set("authorization", `Basic ${btoa(`${name}:${secret}`)}`);
-  };
+  return (_server, { client_id: clientId }, _body, headers) =>
+    headers.set("authorization", `Basic ${basicCredentials(clientId, clientSecret)}`);
+}
+
+/** Form-encoded as RFC 6749 wants it, and no more than that: many servers do not decode what they get. */
+function basicCredentials(clientId: string, clientSecret: string): string {
+  return btoa(`${toForm(clientId)}:${toForm(clientSecret)}`);
 }
 
 function methodOf({ method, clientSecret, privateKey }: ClientIdentity, server: AuthorizationServer): string {
@@ -188,6 +190,6 @@ async function importKey(key: ClientKey): Promise<CryptoKey | { key: CryptoKey; 
     return key.keyId === undefined ? imported : { key: imported, kid: key.keyId };
   } catch {
     // What the platform says of it may repeat it.
-    throw new McpError("invalid-params", "the private key is no PKCS #8 key for its algorithm");
+    throw new McpError("invalid-params", "the private key is not a PKCS #8 key for its algorithm");
   }
 }

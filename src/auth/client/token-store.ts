@@ -48,15 +48,7 @@ const patienceMs = 60_000;
 /** Keeps tokens in a store that processes share. Only one of them at a time refreshes a token. */
 export function storeTokens(store: Store, options: StoreTokensOptions = {}): TokenStore {
   const { prefix = "auth:", clock = systemClock } = options;
-  const { values, leases } = store;
-
-  const acquire = async (name: string): Promise<Lease> => {
-    for (const start = clock.now(); ; await pause(clock, pollMs)) {
-      const lease = await leases.acquire(name, leaseMs);
-      if (lease !== undefined) return lease;
-      if (clock.now() - start > patienceMs) throw new McpError("timeout", "another process holds the tokens");
-    }
-  };
+  const { values } = store;
 
   return {
     get: async (name) => (await values.get(prefix + name))?.text,
@@ -66,17 +58,33 @@ export function storeTokens(store: Store, options: StoreTokensOptions = {}): Tok
     async delete(name) {
       await values.delete(prefix + name);
     },
-    async exclusive(name, task) {
-      const lease = await acquire(`${prefix}lock:${name}`);
-      const stop = keep(lease, clock);
-      try {
-        return await task();
-      } finally {
-        stop();
-        await promised(() => lease.release()).catch(() => {});
-      }
-    },
+    exclusive: (name, task) => withLease(store, `${prefix}lock:${name}`, task, clock),
   };
+}
+
+/** Runs `task` while no other process with the same store runs one under this name. Rejects with `timeout` after a minute of waiting. */
+export async function withLease<T>(
+  { leases }: Store,
+  name: string,
+  task: () => Promise<T>,
+  clock: Clock = systemClock,
+): Promise<T> {
+  const acquire = async (): Promise<Lease> => {
+    for (const start = clock.now(); ; await pause(clock, pollMs)) {
+      const lease = await leases.acquire(name, leaseMs);
+      if (lease !== undefined) return lease;
+      if (clock.now() - start > patienceMs) throw new McpError("timeout", "another process holds the tokens");
+    }
+  };
+
+  const lease = await acquire();
+  const stop = keep(lease, clock);
+  try {
+    return await task();
+  } finally {
+    stop();
+    await promised(() => lease.release()).catch(() => {});
+  }
 }
 
 /** Renews a lease until it is told to stop. */

@@ -29,7 +29,7 @@ const quietUri = async (): Promise<string> => `http://127.0.0.1:${await quietPor
 const authorization = new URL("https://as.example/authorize?state=s1");
 
 describe("users who come back to this machine", () => {
-  it("are received at one path, with the right state, once", async () => {
+  it("are received at one path, with the right state, once (V10)", async () => {
     const open = vi.fn(async () => true);
     const opened = await loopbackRedirect({ openUrl: open }).open(await quietUri());
     const { signal } = new AbortController();
@@ -125,7 +125,7 @@ describe("the browser", () => {
   });
 
   it.each(["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "ms-msdt:x"])(
-    "is not given %s",
+    "is not given %s (V9)",
     async (url) => {
       const start = vi.fn(async () => true);
       expect(await openBrowser(new URL(url), { start })).toBe(false);

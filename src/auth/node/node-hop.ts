@@ -21,7 +21,12 @@ export const nodeHop: Hop = ({ url, method, headers, body, signal, allows }) =>
       agent: false,
       lookup: guardedLookup((address) => allows(address), notAllowed),
     });
-    outgoing.on("response", (incoming) => done(toResponse(incoming)));
+    outgoing.on("response", (incoming) => {
+      const { "content-encoding": coding = "identity" } = incoming.headers;
+      if (coding.toLowerCase() === "identity") return done(toResponse(incoming));
+      incoming.destroy();
+      reject(new McpError("invalid-response", `${url.origin} sent a body in a coding that was not asked for`));
+    });
     outgoing.on("error", reject);
     outgoing.end(body);
   });

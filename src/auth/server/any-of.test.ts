@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { httpWith, withToken } from "../../../test/support/tokens.ts";
 import { anonymous, anyOf } from "./any-of.ts";
 import { apiKey } from "./api-key.ts";
+import { basic } from "./basic.ts";
 import { createRecent } from "./dpop.ts";
 import { bearer } from "./tokens.ts";
 
@@ -9,6 +10,7 @@ const ann = bearer((token) => (token === "ann" ? { principal: "ann", scopes: ["r
   metadata: { authorization_servers: ["https://login.example"] },
 });
 const bob = bearer((token) => (token === "bob" ? { principal: "bob" } : undefined), { requiredScopes: ["write"] });
+const basicOfNobody = basic({ users: {} });
 const keys = apiKey({ verify: (key) => (key === "k" ? { principal: "robot" } : undefined) });
 
 describe("bearer", () => {
@@ -58,6 +60,21 @@ describe("anyOf", () => {
     expect(await open(withToken("ann"))).toMatchObject({ ok: true, auth: { principal: "ann" } });
     expect(await open(withToken("eve"))).toMatchObject({ ok: false, status: 401 });
     expect(open.schemes).toEqual([{ scheme: "Bearer" }]);
+  });
+
+  it("answers 401 to credentials of a scheme that none of them knows, though somebody without may come in (H21)", async () => {
+    const open = anyOf(ann, keys, anonymous());
+    const refused = {
+      ok: false,
+      status: 401,
+      description: "the credentials are of a scheme that is not accepted here",
+    };
+    for (const authorization of ["Digest username=ann", "Basic YW5uOmFubg==", "Negotiate abc", "ann"]) {
+      expect(await open(httpWith({ authorization }))).toMatchObject({ ok: false, status: 401 });
+    }
+    expect(await open(httpWith({ authorization: "Negotiate abc" }))).toEqual(refused);
+    expect(await anyOf(basicOfNobody, anonymous())(withToken("ann"))).toEqual(refused);
+    expect(await open(httpWith({ authorization: " " }))).toEqual({ ok: true });
   });
 
   it("needs at least one", () => {

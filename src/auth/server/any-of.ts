@@ -5,8 +5,8 @@ import type { HttpRequestInfo } from "../../std/http-facts.ts";
 
 /**
  * Asks one authenticator after the other until one knows who it is. Credentials
- * that all of them refuse are refused, also where {@link anonymous} is the last: it is
- * for those who bring none.
+ * that all of them refuse, or that none of them knows, are refused, also where
+ * {@link anonymous} is the last: it is for those who bring none.
  *
  * @example
  * serveHttp(shop, { auth: anyOf(jwt({ issuer, audience }), apiKey({ keys, pepper })) });
@@ -14,6 +14,10 @@ import type { HttpRequestInfo } from "../../std/http-facts.ts";
 export function anyOf(...authenticators: readonly Authenticator<NeededAuth>[]): Authenticator<NeededAuth> {
   const [first] = authenticators;
   if (first === undefined) throw new McpError("invalid-definition", "anyOf: at least one authenticator is needed");
+
+  const credentials = authenticators.flatMap(({ credentials = [] }) => credentials);
+  const brings = (http: HttpRequestInfo): boolean =>
+    ["authorization", ...credentials].some((name) => (http.header(name) ?? "").trim() !== "");
 
   const authenticate = async (http: HttpRequestInfo): Promise<Authentication<NeededAuth>> => {
     const refusals: AuthRejection[] = [];
@@ -32,7 +36,7 @@ export function anyOf(...authenticators: readonly Authenticator<NeededAuth>[]): 
     // One that cannot tell might have known who it is.
     if (failures.length > 0) throw failures[0];
     const told = refusals.find(({ status }) => status === 403) ?? refusals.find(({ error }) => error !== undefined);
-    return told ?? anonymous ?? refusals[0] ?? { ok: false, status: 401 };
+    return told ?? (brings(http) ? unknown : anonymous) ?? refusals[0] ?? { ok: false, status: 401 };
   };
 
   const all = authenticators.flatMap(({ schemes = [{ scheme: "Bearer" }] }) => schemes);
@@ -40,9 +44,19 @@ export function anyOf(...authenticators: readonly Authenticator<NeededAuth>[]): 
     schemes: all.filter(({ scheme }, at) => all.findIndex((other) => other.scheme === scheme) === at),
     metadata: authenticators.find(({ metadata }) => metadata !== undefined)?.metadata,
     requiredScopes: first.requiredScopes,
-    credentials: authenticators.flatMap(({ credentials = [] }) => credentials),
+    credentials,
+    ...(authenticators.some(({ routes }) => routes !== undefined) && {
+      routes: Object.assign({}, ...authenticators.map(({ routes }) => routes)),
+    }),
   });
 }
+
+/** Nothing was wrong with them: the header is in a form, or of a scheme, that nobody here knows. */
+const unknown: AuthRejection = {
+  ok: false,
+  status: 401,
+  description: "the credentials are of a scheme that is not accepted here",
+};
 
 /** Lets in everybody, as nobody. After others in {@link anyOf}: who brings no credentials may do what takes no scopes. */
 export function anonymous(): Authenticator<never> {

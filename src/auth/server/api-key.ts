@@ -89,7 +89,8 @@ function listed({ keys, pepper }: ListedKeys<ClaimsSchema>): (key: string) => Pr
   checkPepper(pepper);
   const known = readKnown("apiKey", keys);
   const bad = known.find(({ hash }) => !hashPattern.test(hash));
-  if (bad !== undefined) throw new McpError("invalid-definition", `apiKey ${bad.name}: hash must be one of hashApiKey`);
+  if (bad !== undefined)
+    throw new McpError("invalid-definition", `apiKey ${bad.shown}: hash must be one of hashApiKey`);
   const hmac = createHmac(pepper);
   return async (key) => {
     const hash = `${prefix}${await hmac(key)}`;

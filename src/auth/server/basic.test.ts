@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { eventually } from "../../../test/support/patience.ts";
 import { httpWith } from "../../../test/support/tokens.ts";
+import { fromBase64Url } from "../../std/base64.ts";
 import { basic } from "./basic.ts";
 import { hashPassword } from "./secrets.ts";
 
@@ -70,6 +72,41 @@ describe("basic", () => {
     expect(verify).not.toHaveBeenCalled();
     expect(await auth(as("", ""))).toEqual(refused);
     expect(verify).toHaveBeenCalledWith({ user: "", password: "" }, expect.anything());
+  });
+
+  it("lets the right login from another address in while 90 wrong ones of one address wait (H7)", async () => {
+    const auth = basic({ users: { ann: hash } });
+    const key = fromBase64Url(hash.split("$").at(-1) ?? "")?.buffer ?? new ArrayBuffer(0);
+    const checks: (() => void)[] = [];
+    const hold = vi.spyOn(crypto.subtle, "deriveBits").mockImplementation(async () => {
+      await new Promise<void>((resolve) => checks.push(resolve));
+      return settled.at(-1) === "the turn of ann" ? key : new ArrayBuffer(32);
+    });
+    const settled: string[] = [];
+    const note = (name: string) => (): void => void settled.push(name);
+    const wrong = Array.from({ length: 90 }, (_, at) =>
+      Promise.resolve(auth({ ...as("ann", `wrong ${at}`), remote: `2001:db8:0:0::${at}` })).then(
+        note("wrong"),
+        note("full"),
+      ),
+    );
+    await eventually(() => expect(checks).toHaveLength(2));
+    await eventually(() => expect(settled).toHaveLength(24));
+    const right = Promise.resolve(auth({ ...as("ann", "pässword:1"), remote: "192.0.2.1" }));
+    // It takes the place of one that waits, which is told so; then one of its neighbours has a turn at most.
+    await eventually(() => expect(settled).toHaveLength(25));
+    for (const turn of [1, 2]) {
+      checks.shift()?.();
+      await eventually(() => expect(settled).toHaveLength(25 + turn));
+      await eventually(() => expect(checks).toHaveLength(2));
+    }
+    settled.push("the turn of ann");
+    checks.at(0)?.();
+    checks.at(1)?.();
+    expect(await right).toMatchObject({ ok: true, auth: { principal: "ann" } });
+    hold.mockRestore();
+    expect(settled.filter((name) => name === "full")).toHaveLength(25);
+    void wrong;
   });
 
   it("lets no more wait for a check than it can serve", async () => {

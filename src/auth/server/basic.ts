@@ -1,13 +1,16 @@
 import type { JsonObject } from "../../json/json.ts";
 import type { Authentication, Authenticator } from "../../protocol/authenticator.ts";
-import { McpError } from "../../protocol/errors.ts";
+import type { McpError } from "../../protocol/errors.ts";
 import type { Auth, KnownClaims } from "../../protocol/peer.ts";
 import { fromBase64 } from "../../std/base64.ts";
-import { createGate } from "../../std/gate.ts";
+import { isRequestBound } from "../../std/clock.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import { networkOf } from "../../std/network-of.ts";
 import { admit, readAuthorization } from "./authorization.ts";
 import { type CheckedAuth, type ClaimsSchema, checkScopes, createClaimsCheck, type GivenClaims } from "./claims.ts";
 import { createRecent } from "./dpop.ts";
+import { createFairGate } from "./fair-gate.ts";
+import { limitReached } from "./limits.ts";
 import { createHmac, type HashedSecret, isPassword, nobodysHash, readKnown, readPasswordHash } from "./secrets.ts";
 
 interface BasicCommon<S extends ClaimsSchema> {
@@ -87,40 +90,50 @@ function readLogin(credentials: string): BasicCredentials | undefined {
   }
 }
 
-/** Passwords that are checked at once, and those that wait for it. */
-const atOnce = { maxRunning: 2, maxWaiting: 64 };
+/** Passwords that are checked at once, and those that wait for it. Addresses have their turns one after the other. */
+const atOnce = { maxRunning: 2, maxWaiting: 64, full: tooManyLogins };
 const MAX_KEPT = 10_000;
+
+function tooManyLogins(): McpError {
+  const limit = {
+    limit: "the number of waiting logins",
+    max: atOnce.maxWaiting,
+    scope: "process",
+    retryAfterMs: 5_000,
+  } as const;
+  return limitReached("too many passwords are being checked", limit);
+}
 
 /** Whoever logs in, known or not, has one password checked: how long it takes tells nothing. */
 function listed(
   options: ListedUsers<ClaimsSchema>,
-): (login: BasicCredentials) => Promise<Auth<JsonObject> | undefined> {
+): (login: BasicCredentials, http: HttpRequestInfo) => Promise<Auth<JsonObject> | undefined> {
   const { users, cacheTtlMs = 300_000 } = options;
   const entries = readKnown("basic", users).map(
-    ({ name, hash, auth }) => [name, { auth, hash: readPasswordHash(`basic ${name}`, hash) }] as const,
+    ({ name, shown, hash, auth }) => [name, { auth, hash: readPasswordHash(`basic ${shown}`, hash) }] as const,
   );
   const known = new Map(entries);
   const nobody = nobodysHash(Math.max(600_000, ...entries.map(([, { hash }]) => hash.iterations)));
-  const gate = createGate(atOnce);
+  const gate = createFairGate(atOnce);
   const kept = createRecent<Auth<JsonObject>>({ max: MAX_KEPT, now: () => performance.now() });
   const nameOf = createHmac();
 
-  const check = ({ user, password }: BasicCredentials): Promise<Auth<JsonObject> | undefined> => {
-    if (gate.full) throw new McpError("limit-reached", "too many passwords are being checked");
+  const check = async (
+    { user, password }: BasicCredentials,
+    { remote }: HttpRequestInfo,
+  ): Promise<Auth<JsonObject> | undefined> => {
     const entry = known.get(user);
-    return new Promise((resolve, reject) => {
-      void gate.run(async () => {
-        const isRight = isPassword(password, entry?.hash ?? nobody);
-        await isRight.then((right) => resolve(right ? entry?.auth : undefined), reject);
-      });
-    });
+    const work = (): Promise<boolean> => isPassword(password, entry?.hash ?? nobody);
+    // A place could not be given back by a request that ends without a word.
+    const isRight = isRequestBound ? await work() : await gate.run(networkOf(remote ?? ""), work);
+    return isRight ? entry?.auth : undefined;
   };
 
-  return async (login) => {
+  return async (login, http) => {
     const name = await nameOf(JSON.stringify([login.user, login.password]));
     const remembered = kept.get(name);
     if (remembered !== undefined) return remembered;
-    const auth = await check(login);
+    const auth = await check(login, http);
     if (auth !== undefined && cacheTtlMs > 0) kept.set(name, auth, cacheTtlMs);
     return auth;
   };

@@ -23,7 +23,7 @@ interface Tenant {
 }
 
 declare const ctx: Context;
-expectTypeOf(ctx.auth).toEqualTypeOf<Auth | undefined>();
+expectTypeOf(ctx.auth).toExtend<Auth | undefined>();
 expectTypeOf<Auth["claims"]>().toEqualTypeOf<JsonObject | undefined>();
 
 // What an authenticator finds out is what its schema returns.

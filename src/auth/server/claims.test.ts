@@ -181,10 +181,10 @@ describe("a check of claims", () => {
 
   it("is not made with what is no schema", () => {
     expect(() => bearer(() => undefined, { claims: { type: "objekt" } })).toThrow(
-      /^bearer: claims is no usable schema/,
+      /^bearer: claims is not a usable schema/,
     );
     expect(() => apiKey({ verify: () => undefined, claims: { type: 1 } })).toThrow(
-      /^apiKey: claims is no usable schema/,
+      /^apiKey: claims is not a usable schema/,
     );
     expect(() => basic({ verify: () => undefined, claims: { $ref: 7 } })).toThrow(/^basic: claims is no/);
   });
@@ -195,7 +195,7 @@ describe("a check of claims", () => {
     for (const tenant of ["a", "b"]) {
       await expect(ask({ tenant })).rejects.toMatchObject({
         code: "invalid-definition",
-        message: expect.stringMatching(/^jwt: claims is no usable schema: .*pattern/),
+        message: expect.stringMatching(/^jwt: claims is not a usable schema: .*pattern/),
       });
     }
   });

@@ -53,7 +53,7 @@ function toCheck(owner: string, schema: AnySchema): Check {
     };
   }
   const read = toValidator(schema);
-  if (!read.ok) throw bad(owner, `is no usable schema: ${read.problem}`);
+  if (!read.ok) throw bad(owner, `is not a usable schema: ${read.problem}`);
   return plainCheck(owner, read.value);
 }
 
@@ -63,7 +63,7 @@ function plainCheck(owner: string, validator: Validator): Check {
   return async (claims) => {
     flaw ??= Promise.resolve(validator.prove?.());
     const problem = await flaw;
-    if (problem !== undefined) throw bad(owner, `is no usable schema: ${problem}`);
+    if (problem !== undefined) throw bad(owner, `is not a usable schema: ${problem}`);
     return validator.check(claims);
   };
 }

@@ -2,10 +2,10 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, Si
 import { describe, expect, it } from "vitest";
 import { recordSecret } from "../../../test/support/secrets.ts";
 import { audience, createFakeIssuer, httpWith, noon } from "../../../test/support/tokens.ts";
-import { digestText } from "../../std/base64.ts";
+import { digestText } from "../../std/digest.ts";
 import { openStore } from "../../store/open-store.ts";
-import { claimProof, memoryProofs } from "./dpop.ts";
 import { createJwt, type JwtOptions } from "./jwt.ts";
+import { memoryProofs } from "./proofs.ts";
 
 type Changes = Readonly<Record<string, unknown>>;
 
@@ -176,14 +176,46 @@ describe("a token that is bound to no key", () => {
 });
 
 describe("proofs that were used", () => {
+  it("of one principal cannot push out another's, with however many keys: the cache is full for that one only (H12)", async () => {
+    let now = 0;
+    const { claim } = memoryProofs({ maxProofs: 8, now: () => now });
+    const limit = { reason: "limit-reached", limit: "a quarter of dpop.maxProofs", max: 2, scope: "principal" };
+    expect([await claim("ann", "a", 10_000), await claim("eve", "e1", 10_000)]).toEqual([true, true]);
+    expect(await claim("eve", "e2", 20_000)).toBe(true);
+    await expect(claim("eve", "e3", 10_000)).rejects.toMatchObject({
+      code: "limit-reached",
+      data: { ...limit, retryAfterMs: expect.any(Number) },
+    });
+    expect([await claim("eve", "e1", 10_000), await claim("ann", "a", 10_000)]).toEqual([false, false]);
+    expect(await claim("ann", "b", 10_000)).toBe(true);
+    now = 10_000;
+    expect([await claim("eve", "e3", 10_000), await claim("eve", "e2", 10_000)]).toEqual([true, false]);
+    now = 10_000_000;
+    expect([await claim("eve", "e2", 10_000), await claim("eve", "e1", 10_000)]).toEqual([true, true]);
+  });
+
   it("are kept within bounds: none is taken that could not be remembered", async () => {
     let now = 0;
-    const store = memoryProofs(() => now, 2);
-    const claim = (name: string): Promise<boolean> => claimProof(store, name, 10_000);
-    expect([await claim("a"), await claim("b"), await claim("a")]).toEqual([true, true, false]);
-    await expect(claim("c")).rejects.toMatchObject({ code: "unavailable", message: expect.stringMatching(/2 values/) });
-    expect(await claim("a")).toBe(false);
+    const { claim } = memoryProofs({ maxProofs: 4, now: () => now });
+    for (const name of ["a", "b", "c", "d"]) expect(await claim(name, name, 10_000)).toBe(true);
+    await expect(claim("e", "e", 10_000)).rejects.toMatchObject({
+      code: "limit-reached",
+      message: "too many DPoP proofs are remembered: dpop.maxProofs is 4; retry in 10 s",
+      data: { scope: "process", max: 4, retryAfterMs: 10_000 },
+    });
+    expect(await claim("a", "a", 10_000)).toBe(false);
     now = 10_000;
-    expect([await claim("c"), await claim("a")]).toEqual([true, true]);
+    expect([await claim("e", "e", 10_000), await claim("a", "a", 10_000)]).toEqual([true, true]);
+  });
+
+  it("that are too many are limit-reached in an authenticator, not an error of a store", async () => {
+    const { key, token, send } = await protect({ dpop: { maxProofs: 4 } });
+    expect(await send(await key.prove(token))).toMatchObject({ ok: true });
+    await expect(key.prove(token).then((proof) => send(proof))).rejects.toMatchObject({
+      name: "McpError",
+      code: "limit-reached",
+      data: { scope: "principal", retryAfterMs: 10_000 },
+    });
+    await expect(protect({ dpop: { maxProofs: 3 } })).rejects.toThrow(/dpop.maxProofs must be a whole number/);
   });
 });

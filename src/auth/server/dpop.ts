@@ -1,13 +1,13 @@
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload, jwtVerify } from "jose";
 import { isObject, type JsonObject } from "../../json/json.ts";
 import type { AuthRejection } from "../../protocol/authenticator.ts";
-import { digestText } from "../../std/base64.ts";
-import { systemClock } from "../../std/clock.ts";
+import { McpError } from "../../protocol/errors.ts";
+import { digestText } from "../../std/digest.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
-import { boundedMemoryStore } from "../../store/bounded-memory.ts";
 import type { Store } from "../../store/store.ts";
 import { equalsInConstantTime, nameOf } from "../client/dpop.ts";
 import { urlsOf } from "./authorization.ts";
+import { memoryProofs, storedProofs } from "./proofs.ts";
 import { createHmac } from "./secrets.ts";
 
 /** How tokens that are bound to a key are taken (RFC 9449). */
@@ -18,14 +18,24 @@ export interface DpopOptions {
   readonly nonce?: boolean | string | undefined;
   /** Where used proofs are kept, so that no process takes one twice. Default: in memory. */
   readonly store?: Store | Promise<Store> | undefined;
+  /**
+   * How many used proofs one process remembers where no store is given. One principal may have a quarter of them; one more is
+   * refused with 429 and `Retry-After`. Default 100,000.
+   */
+  readonly maxProofs?: number | undefined;
   /** How old a proof may be, and how far ahead its clock. Default 60 s. */
   readonly maxAgeMs?: number | undefined;
 }
+
+const MAX_PROOFS = 100_000;
+/** Within one process a proof is remembered just until it is too old; where clocks may differ, that much longer. */
+const SPARE_MS = 1_000;
 
 /** A token that is taken so far, and how it came. */
 interface Presented {
   readonly scheme: string;
   readonly token: string;
+  readonly principal: string;
   readonly claims: JsonObject;
   readonly http: HttpRequestInfo;
 }
@@ -41,17 +51,21 @@ interface PossessionOptions extends DpopOptions {
 
 export function createPossessionCheck(options: PossessionOptions): CheckPossession {
   const { required = false, nonce = false, maxAgeMs = 60_000, resource, now } = options;
-  const store = options.store ?? memoryProofs(now);
+  const { store, maxProofs = MAX_PROOFS } = options;
+  checkMaxProofs(maxProofs);
+  const used = store === undefined ? memoryProofs({ maxProofs, now }) : storedProofs(store);
+  const spareMs = store === undefined ? SPARE_MS : maxAgeMs;
   const nonces = nonce === false ? undefined : createDpopNonces(nonce === true ? undefined : nonce, now);
 
-  const checkProof = async (jkt: string, { token, http }: Presented): Promise<AuthRejection | undefined> => {
+  const checkProof = async (jkt: string, { token, principal, http }: Presented): Promise<AuthRejection | undefined> => {
     const proof = await readProof({ http, resource, token, jkt, maxAgeS: maxAgeMs / 1_000, nowS: now() / 1_000 });
     if (!proof.ok) return refuse("invalid_dpop_proof", proof.problem);
     if (nonces !== undefined && !(await nonces.accepts(proof.nonce))) {
       const headers = { "dpop-nonce": await nonces.current(), "cache-control": "no-store" };
       return { ...refuse("use_dpop_nonce", "the proof needs the nonce of this server"), headers };
     }
-    const isFirst = await claimProof(await store, await nameOf(jkt, proof.jti), 2 * maxAgeMs);
+    const ttlMs = proof.iat * 1_000 + maxAgeMs - now() + spareMs;
+    const isFirst = await used.claim(principal, await nameOf(jkt, proof.jti), ttlMs);
     return isFirst ? undefined : refuse("invalid_dpop_proof", "the proof was used before");
   };
 
@@ -67,6 +81,11 @@ export function createPossessionCheck(options: PossessionOptions): CheckPossessi
     if (!isProven) return refuse("invalid_token", "the token is bound to a key; send it as DPoP, with a proof");
     return checkProof(jkt, presented);
   };
+}
+
+function checkMaxProofs(maxProofs: number): void {
+  if (Number.isSafeInteger(maxProofs) && maxProofs >= 4) return;
+  throw new McpError("invalid-definition", `dpop.maxProofs must be a whole number of at least 4, not ${maxProofs}`);
 }
 
 function refuse(error: string, description: string): AuthRejection {
@@ -115,7 +134,7 @@ interface ProofRules {
 
 /** A proof that holds, or what is wrong with it. */
 type Proof =
-  | { readonly ok: true; readonly jti: string; readonly nonce: unknown }
+  | { readonly ok: true; readonly jti: string; readonly iat: number; readonly nonce: unknown }
   | { readonly ok: false; readonly problem: string };
 
 /** Reads the proof of a request (RFC 9449, 4.3), but for its nonce and whether it was used before. */
@@ -125,12 +144,12 @@ async function readProof(rules: ProofRules): Promise<Proof> {
   const opened = await open(text, rules);
   if (opened === undefined) return no("the proof is malformed or wrongly signed");
   const { payload, thumbprint } = opened;
-  const { jti, nonce, ath } = payload;
+  const { jti, iat = 0, nonce, ath } = payload;
   if (!isOfNow(payload, rules)) return no("the proof is not of now");
   if (!isForRequest(payload, rules)) return no("the proof is for another request");
   if (!isSame(ath, await digestText(rules.token))) return no("the proof is for another token");
   if (!isSame(thumbprint, rules.jkt)) return no("the proof is of another key");
-  return typeof jti === "string" && jti !== "" ? { ok: true, jti, nonce } : no("the proof has no name");
+  return typeof jti === "string" && jti !== "" ? { ok: true, jti, iat, nonce } : no("the proof has no name");
 }
 
 interface Opened {
@@ -173,19 +192,6 @@ function isSame(claim: unknown, wanted: string): boolean {
 
 function no(problem: string): Proof {
   return { ok: false, problem };
-}
-
-/**
- * True for the first that asks by this name, in any process with this store. `ttlMs` lasts from when the proof could
- * first be used until it cannot any more. Rejects when nobody can tell.
- */
-export async function claimProof({ values }: Store, name: string, ttlMs: number): Promise<boolean> {
-  return (await values.put(`dpop/${name}`, "", { version: null, ttlMs })) !== undefined;
-}
-
-/** Where one process keeps its proofs. When too many could be used again, no further one is taken. */
-export function memoryProofs(now: () => number, maxValues = 100_000): Store {
-  return boundedMemoryStore({ clock: { ...systemClock, now }, maxValues, whenFull: "refuse" });
 }
 
 /** Things to be remembered for a while, within bounds: the oldest go first. */

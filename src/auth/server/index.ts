@@ -2,8 +2,10 @@ export type {
   Authentication,
   Authenticator,
   AuthRejection,
+  AuthRoute,
   AuthScheme,
   ResourceMetadata,
+  RouteAnswer,
 } from "../../protocol/authenticator.ts";
 export type { Auth, AuthClaims, KnownClaims, NeededAuth } from "../../protocol/peer.ts";
 export type { HttpRequestInfo } from "../../std/http-facts.ts";

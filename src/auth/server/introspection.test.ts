@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { eventually } from "../../../test/support/patience.ts";
 import { audience, createFakeFetch, noon, withToken } from "../../../test/support/tokens.ts";
 import type { SafeRequest } from "../safe-fetch.ts";
 import { createIntrospection, type IntrospectionOptions, introspection } from "./introspection.ts";
@@ -57,6 +58,20 @@ describe("introspection", () => {
     expect(await protect(answer).send()).toMatchObject(refused(description));
   });
 
+  it("keeps client_id principals in their own namespace: a client named like a user is not that user", async () => {
+    const principalOf = async (answer: object, options: Partial<IntrospectionOptions> = {}) =>
+      protect(answer, options)
+        .send()
+        .then((found) => found.ok && found.auth?.principal);
+    const user = await principalOf({ ...good, client_id: "desktop" });
+    expect(user).toBe("https://login.example#ann");
+    expect(await principalOf({ ...good, sub: undefined, client_id: "ann" })).toBe("client:https://login.example#ann");
+    expect(await principalOf({ ...good, client_id: "ann" })).toBe("client:https://login.example#ann");
+    // An endpoint may say that it is anybody.
+    const alone = { issuer: undefined as never, endpoint };
+    expect(await principalOf({ ...good, iss: "https://login.example" }, alone)).toBe(`${endpoint}#ann`);
+  });
+
   it("leaves the audience to the issuer only when told so", async () => {
     const { aud: _, ...bare } = good;
     expect(await protect(bare, { audience: "any" }).send()).toMatchObject({ ok: true });
@@ -73,6 +88,52 @@ describe("introspection", () => {
     wait(30_000);
     await send();
     expect(requests).toHaveLength(3);
+  });
+
+  it("has introspections in flight capped, and equal tokens share one request (H14)", async () => {
+    const waiting: ((answer: unknown) => void)[] = [];
+    const answer = (): Promise<unknown> => new Promise((resolve) => waiting.push(resolve));
+    const { asked, requests, send } = protect(answer, { maxInFlight: 2, cacheTtlMs: 0 });
+    const open = [send("a"), send("b"), send("a"), send("b")];
+    await eventually(() => expect(requests).toHaveLength(2));
+    const data = { reason: "limit-reached", limit: "maxInFlight", max: 2, scope: "process", retryAfterMs: 1_000 };
+    await expect(send("c")).rejects.toMatchObject({ code: "limit-reached", data });
+    for (const resolve of waiting) resolve(good);
+    expect((await Promise.all(open)).map(({ ok }) => ok)).toEqual([true, true, true, true]);
+    const later = send("c");
+    await eventually(() => expect(requests).toHaveLength(3));
+    waiting.at(-1)?.(good);
+    expect((await later).ok).toBe(true);
+    expect(asked.filter((url) => url === metadata)).toHaveLength(1);
+  });
+
+  it("has 64 introspections in flight unless told otherwise, and gives back the places of those that failed", async () => {
+    const waiting: ((answer: unknown) => void)[] = [];
+    const { requests, send } = protect(() => new Promise((resolve) => waiting.push(resolve)));
+    const open = Array.from({ length: 65 }, (_, at) => send(`token ${at}`.replace(" ", "")).catch((error) => error));
+    await eventually(() => expect(requests).toHaveLength(64));
+    expect(await Promise.any(open)).toMatchObject({ code: "limit-reached" });
+    for (const resolve of waiting) resolve("no object");
+    expect((await Promise.all(open)).map(({ code }) => code).toSorted()[0]).toBe("http-error");
+    const again = send("token0");
+    await eventually(() => expect(requests).toHaveLength(65));
+    waiting.at(-1)?.(good);
+    expect((await again).ok).toBe(true);
+    expect(() => protect(good, { maxInFlight: -1 })).toThrow(/maxInFlight must be 0 or more/);
+  });
+
+  it("remembers bad tokens apart, so that those somebody makes up push out none that are good", async () => {
+    let answer: unknown = good;
+    const { requests, send } = protect(() => answer, { maxInFlight: 0 });
+    await send("good");
+    answer = { active: false };
+    for (let at = 0; at <= 1_000; at++) await send(`bad${at}`);
+    requests.length = 0;
+    expect((await send("bad1000")).ok).toBe(false);
+    expect((await send("good")).ok).toBe(true);
+    expect(requests).toEqual([]);
+    expect((await send("bad0")).ok).toBe(false);
+    expect(requests).toHaveLength(1);
   });
 
   it("asks each time where nothing may be kept", async () => {

@@ -21,6 +21,7 @@ import { type CheckedAuth, type ClaimsSchema, scopesOf } from "./claims.ts";
 import { createRecent } from "./dpop.ts";
 import { defaultPrincipal } from "./jwt.ts";
 import { fetchFor, fetchIssuer, urlIn } from "./keys.ts";
+import { limitReached } from "./limits.ts";
 import { type Time, type TokenAuthOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
 
 export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extends TokenAuthOptions<S> {
@@ -35,11 +36,16 @@ export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extend
   readonly audience: string | readonly string[] | "any";
   /** How long an answer may be used again, so that a revoked token still works. Default 30 s; 0 is off. */
   readonly cacheTtlMs?: number | undefined;
+  /**
+   * How many questions about tokens may be open at a time; those about one token are one question. Further requests get 503
+   * with `Retry-After`. Default 64; 0 is off. Not counted on platforms that end what a request began together with it.
+   */
+  readonly maxInFlight?: number | undefined;
   /** How far clocks may differ. Default 60 s. */
   readonly clockToleranceMs?: number | undefined;
   /** Whether the issuer may name hosts on a private network, besides those named here. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
-  /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
+  /** Who a token stands for. Default: `<issuer>#<sub>`, and `client:<issuer>#<client_id>` for a client that acts for itself. */
   readonly toPrincipal?: ((claims: JsonObject) => string | undefined) | undefined;
 }
 
@@ -51,6 +57,7 @@ const optionNames: OptionNames<IntrospectionOptions> = {
   clientSecret: true,
   audience: true,
   cacheTtlMs: true,
+  maxInFlight: true,
   clockToleranceMs: true,
   allowPrivateNetwork: true,
   toPrincipal: true,
@@ -75,35 +82,42 @@ export function introspectionFetch(options: IntrospectionOptions<ClaimsSchema>, 
   return fetchFor([issuer, endpoint], { allowPrivateNetwork, hop });
 }
 
-/** Answers that are kept. */
-const MAX_KEPT = 10_000;
+/** Answers about good tokens that are kept, and about others. */
+const [MAX_KEPT, MAX_REFUSED] = [10_000, 1_000];
 
 export function createIntrospection<S extends ClaimsSchema = undefined>(
   options: IntrospectionOptions<S>,
   means: Time & { readonly fetch: SafeFetch },
 ): Authenticator<CheckedAuth<S>> {
   checkOptionNames("introspection", options, optionNames, { scopes: "requiredScopes" });
-  const { issuer, cacheTtlMs = 30_000 } = options;
+  const { issuer, cacheTtlMs = 30_000, maxInFlight = 64 } = options;
   const { now } = means;
+  if (typeof maxInFlight !== "number" || !(maxInFlight >= 0)) throw bad("maxInFlight must be 0 or more; 0 is off");
   const ask = createAsking(options, means.fetch);
-  const kept = createRecent<Promise<IntrospectionResponse>>({ max: MAX_KEPT, now });
+  const taken = createRecent<IntrospectionResponse>({ max: MAX_KEPT, now });
+  // Apart, so that tokens somebody makes up push out none that are good.
+  const refused = createRecent<IntrospectionResponse>({ max: MAX_REFUSED, now });
+  const inFlight = new Map<string, Promise<IntrospectionResponse>>();
+
+  const askAnew = async (name: string, token: string): Promise<IntrospectionResponse> => {
+    const response = await ask(token);
+    if (cacheTtlMs > 0) (response.active === true ? taken : refused).set(name, response, cacheTtlMs);
+    return response;
+  };
 
   /** Those who come with the same token while the answer is on its way wait for it, too. */
   const askOnce = async (token: string): Promise<IntrospectionResponse> => {
-    if (cacheTtlMs <= 0) return ask(token);
     const name = await nameOf(token);
-    const known = kept.get(name);
+    const known = taken.get(name) ?? refused.get(name);
     if (known !== undefined) return known;
-    const asking = ask(token);
-    if (isRequestBound) {
-      // Nobody may wait for the promise of another request.
-      const answer = await asking;
-      kept.set(name, Promise.resolve(answer), cacheTtlMs);
-      return answer;
-    }
-    kept.set(name, asking, cacheTtlMs);
-    asking.catch(() => kept.delete(name));
-    return asking;
+    // Nobody may wait for the promise of another request, and one that ends would never leave the table.
+    if (isRequestBound) return askAnew(name, token);
+    const asking = inFlight.get(name);
+    if (asking !== undefined) return asking;
+    if (maxInFlight > 0 && inFlight.size >= maxInFlight) throw tooMany(maxInFlight);
+    const asked = askAnew(name, token).finally(() => inFlight.delete(name));
+    inFlight.set(name, asked);
+    return asked;
   };
 
   const verify = async (token: string): Promise<Verified> => judge(await askOnce(token), options, now() / 1_000);
@@ -168,7 +182,8 @@ function judge(response: IntrospectionResponse, options: IntrospectionOptions<Cl
     endpoint,
     audience,
     clockToleranceMs = 60_000,
-    toPrincipal: principalOf = defaultPrincipal,
+    // An endpoint that names no issuer beforehand may name any: it stands for itself.
+    toPrincipal: principalOf = (claims) => defaultPrincipal({ ...claims, iss: issuer ?? endpoint }),
   } = options;
   const { active, exp, nbf, iss = issuer ?? endpoint, aud = [], ...rest } = response;
   if (active !== true) return no("the token is not active");
@@ -196,6 +211,15 @@ function no(description: string): Verified {
 
 function bad(problem: string): McpError {
   return new McpError("invalid-definition", `introspection: ${problem}`);
+}
+
+function tooMany(max: number): McpError {
+  return limitReached("too many introspections are open", {
+    limit: "maxInFlight",
+    max,
+    scope: "process",
+    retryAfterMs: 1_000,
+  });
 }
 
 function unclear({ issuer }: AuthorizationServer, problem: string): McpError {

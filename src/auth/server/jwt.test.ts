@@ -77,6 +77,21 @@ describe("jwt", () => {
   });
 
   it.each([
+    ["a user", { sub: "ann", client_id: "desktop" }, "https://login.example#ann"],
+    ["a client without a subject", { sub: undefined, client_id: "ann" }, "client:https://login.example#ann"],
+    ["a client that is its own subject", { sub: "ann", client_id: "ann" }, "client:https://login.example#ann"],
+    ["a client of an issuer with azp", { sub: "ann", azp: "ann" }, "client:https://login.example#ann"],
+    ["a client of an issuer with cid", { sub: "ann", cid: "ann" }, "client:https://login.example#ann"],
+    ["a user named like the principal of a client", { sub: "client:ann" }, "https://login.example#client:ann"],
+  ])(
+    "of %s stands for a principal in a namespace of its own: client_id principals are no users",
+    async (_, claims, principal) => {
+      const { issuer, auth } = await protect();
+      expect(await auth(withToken(await issuer.token(claims)))).toMatchObject({ ok: true, auth: { principal } });
+    },
+  );
+
+  it.each([
     ["at+jwt", true],
     ["application/at+jwt", true],
     ["JWT", true],
@@ -142,7 +157,7 @@ describe("jwt", () => {
     expect(() => jwt({ issuer: "login", audience })).toThrow(/issuer must be a URL/);
     expect(() => jwt({ issuer: "https://a.example", audience: [] })).toThrow(/audience/);
     expect(() => jwt({ issuer: "https://a.example", audience: "" })).toThrow(/audience/);
-    expect(() => jwt({ issuer: "https://a.example", audience, jwks: "keys" })).toThrow(/URL of keys/);
+    expect(() => jwt({ issuer: "https://a.example", audience, jwks: "keys" })).toThrow(/the address of the keys/);
     expect(() => jwt({ issuer: "https://a.example", audience, jwks: {} as never })).toThrow(/object with keys/);
     expect(() => jwt({ issuer: "https://a.example", audience, requiredScopes: ["a b"] })).toThrow(/scope/);
     expect(() => jwt({ issuer: "https://a.example", audience, resource: "shop" })).toThrow(/resource/);
@@ -277,6 +292,25 @@ describe("the keys of an issuer", () => {
     documents[place] = issuer.jwks;
     wait(5_000);
     expect(await ask()).toMatchObject({ ok: true });
+  });
+
+  it("are asked for once by all who come at the same time, and not again for a while when there are none", async () => {
+    const documents: Record<string, unknown> = {
+      [metadata]: { issuer: "https://login.example", jwks_uri: place },
+      [place]: { a: 1 },
+    };
+    const { issuer, asked, auth, wait } = await discover(documents);
+    const token = await issuer.token();
+    const ask = async () => auth(withToken(token));
+    const error = { code: "http-error", message: "https://login.example answered 200 and no keys when asked for them" };
+    const failed = await Promise.allSettled(Array.from({ length: 5 }, ask));
+    expect(failed.map((one) => one.status === "rejected" && one.reason)).toMatchObject(Array(5).fill(error));
+    documents[place] = issuer.jwks;
+    await expect(ask()).rejects.toMatchObject(error);
+    expect(asked).toEqual([metadata, place]);
+    wait(5_000);
+    expect(await Promise.all(Array.from({ length: 5 }, ask))).toMatchObject(Array(5).fill({ ok: true }));
+    expect(asked).toEqual([metadata, place, place]);
   });
 
   it("may be at a place that is given, of any kind with a public key", async () => {

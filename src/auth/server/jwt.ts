@@ -1,5 +1,5 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyOptions, jwtVerify } from "jose";
-import type { JsonObject } from "../../json/json.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
 import type { Authenticator } from "../../protocol/authenticator.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
@@ -23,7 +23,7 @@ export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenAut
   readonly clockToleranceMs?: number | undefined;
   /** Whether metadata and keys may be on a private network, besides those named here. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
-  /** Who a token stands for. Default: issuer and `sub`, so that no two issuers can mean the same. */
+  /** Who a token stands for. Default: `<issuer>#<sub>`, and `client:<issuer>#<client_id>` for a client that acts for itself. */
   readonly toPrincipal?: ((claims: JsonObject) => string | undefined) | undefined;
 }
 
@@ -79,7 +79,7 @@ export function createJwt<S extends ClaimsSchema = undefined>(
       // Nobody's keys are looked for because of tokens of others.
       if (decodeJwt(token).iss !== issuer) return no("the token is of another issuer");
       const { payload, protectedHeader } = await verifyWith(keys, token, rules());
-      if (!isAccessToken(protectedHeader.typ)) return no("the token is no access token");
+      if (!isAccessToken(protectedHeader.typ)) return no("the token is not an access token");
       if ((payload.iat ?? 0) > means.now() / 1_000 + clockToleranceMs / 1_000) return no("the token is not valid yet");
       const auth = toAuth(payload, principalOf);
       return auth === undefined ? no("the token does not say whose it is") : { ok: true, auth };
@@ -144,10 +144,19 @@ function toAuth(
   return principal === undefined || principal === "" ? undefined : { principal, scopes: scopesOf(claims), claims };
 }
 
-/** The subject, or the client where a client stands for itself. An issuer has no `#` in it. */
-export function defaultPrincipal({ iss, sub, client_id: client }: JsonObject): string | undefined {
-  const who = typeof sub === "string" && sub !== "" ? sub : client;
-  return typeof who === "string" && who !== "" ? `${iss}#${who}` : undefined;
+/**
+ * `<issuer>#<subject>` for a user, and `client:<issuer>#<client>` for a client that acts for itself: one without a subject,
+ * or whose subject is the client itself (RFC 9068, 2.2), which issuers call `client_id`, `azp` or `cid`. An issuer is a URL
+ * with no `#` in it, so that no client and no other issuer can have the principal of a user, whatever names they choose.
+ */
+export function defaultPrincipal({ iss, sub, client_id: client, azp, cid }: JsonObject): string | undefined {
+  const who = isName(sub) ? sub : client;
+  if (!isName(who)) return undefined;
+  return [client, azp, cid].includes(who) ? `client:${iss}#${who}` : `${iss}#${who}`;
+}
+
+function isName(value: Json | undefined): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 function no(description: string): Verified {

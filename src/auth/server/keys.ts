@@ -2,7 +2,7 @@ import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JSONWebKeySet,
 import type { JsonObject } from "../../json/json.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { fetchMetadata, serverMetadataUrls } from "../client/discovery.ts";
-import { createSafeFetch, type Hop, type SafeFetch } from "../safe-fetch.ts";
+import { createSafeFetch, type Hop, objectOf, type SafeFetch } from "../safe-fetch.ts";
 import { together } from "./authorization.ts";
 
 /** Where the keys of an issuer are, or the keys themselves. */
@@ -21,24 +21,34 @@ const COOL_DOWN_MS = 5_000;
 /** Finds the key of a token. Rejects with an error of `jose` when there is none, and with another one when nobody can tell. */
 export function createKeys({ issuer, jwks, fetch, now }: KeysOptions): JWTVerifyGetKey {
   if (jwks !== undefined && typeof jwks !== "string" && !(jwks instanceof URL)) return localKeys(jwks);
-  if (jwks !== undefined) return remoteKeys(jwks, fetch);
+  if (jwks !== undefined) return remoteKeys(jwks, fetch, now);
   let found: JWTVerifyGetKey | undefined;
-  let failed: { readonly error: unknown; readonly until: number } | undefined;
 
-  const search = async (): Promise<JWTVerifyGetKey> => {
+  const search = withCoolDown(now, async (): Promise<JWTVerifyGetKey> => {
+    const metadata = await fetchIssuer(issuer, fetch);
+    found = remoteKeys(urlIn(metadata, "jwks_uri", new URL(issuer).origin), fetch, now);
+    return found;
+  });
+  const searchOnce = together(search);
+
+  return async (header, token) => (found ?? (await searchOnce()))(header, token);
+}
+
+/** Does not try again for a while after a failure, which all who come meanwhile are told. */
+function withCoolDown<A extends readonly unknown[], T>(
+  now: () => number,
+  work: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
+  let failed: { readonly error: unknown; readonly until: number } | undefined;
+  return async (...args) => {
     if (failed !== undefined && now() < failed.until) throw failed.error;
     try {
-      const metadata = await fetchIssuer(issuer, fetch);
-      found = remoteKeys(urlIn(metadata, "jwks_uri", new URL(issuer).origin), fetch);
-      return found;
+      return await work(...args);
     } catch (error) {
       failed = { error, until: now() + COOL_DOWN_MS };
       throw error;
     }
   };
-  const searchOnce = together(search);
-
-  return async (header, token) => (found ?? (await searchOnce()))(header, token);
 }
 
 function localKeys(jwks: JSONWebKeySet): JWTVerifyGetKey {
@@ -49,12 +59,17 @@ function localKeys(jwks: JSONWebKeySet): JWTVerifyGetKey {
   }
 }
 
-/** Whether a URL may be asked is decided by what fetches it. */
-function remoteKeys(place: string | URL, fetch: SafeFetch): JWTVerifyGetKey {
-  if (!URL.canParse(place)) throw new McpError("invalid-definition", "jwt: what should be the URL of keys is none");
-  return createRemoteJWKSet(new URL(place), {
-    [customFetch]: (url, { signal }) => fetch(url, { signal }),
+/** The keys at a URL. Whoever needs them at the same time shares one request. Whether the URL may be asked is decided by what fetches it. */
+function remoteKeys(place: string | URL, fetch: SafeFetch, now: () => number): JWTVerifyGetKey {
+  if (!URL.canParse(place)) throw new McpError("invalid-definition", "jwt: the address of the keys is not a URL");
+  const url = new URL(place);
+  const ask = withCoolDown(now, async (signal: AbortSignal) => {
+    const response = await fetch(url, { signal });
+    const document = response.ok ? await objectOf(response) : undefined;
+    if (Array.isArray(document?.keys)) return Response.json(document);
+    throw new McpError("http-error", `${url.origin} answered ${response.status} and no keys when asked for them`);
   });
+  return createRemoteJWKSet(url, { [customFetch]: (_url, { signal }) => ask(signal) });
 }
 
 /** What an issuer says of itself (RFC 8414, OpenID Connect). Rejects when nothing that calls itself exactly so says it. */

@@ -3,6 +3,7 @@ import { McpError } from "../../protocol/errors.ts";
 import type { Auth, KnownClaims } from "../../protocol/peer.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
 import type { OrUndefined } from "../../std/defined.ts";
+import { maskText } from "../../std/secrets.ts";
 import { equalsInConstantTime } from "../client/dpop.ts";
 import { checkScopes } from "./claims.ts";
 
@@ -18,6 +19,8 @@ export type HashedSecret<C = KnownClaims> =
 /** One of those who are known. */
 interface Known {
   readonly name: string;
+  /** The name as a message may have it. */
+  readonly shown: string;
   readonly hash: string;
   readonly auth: Auth<JsonObject>;
 }
@@ -26,9 +29,11 @@ interface Known {
 export function readKnown(owner: string, list: Readonly<Record<string, HashedSecret<JsonObject>>>): readonly Known[] {
   return Object.entries(list).map(([name, secret]) => {
     const { hash, principal = name, scopes = [], claims } = typeof secret === "string" ? { hash: secret } : secret;
-    if (typeof hash !== "string") throw new McpError("invalid-definition", `${owner} ${name}: hash must be a text`);
-    checkScopes(`${owner} ${name}`, scopes);
-    return { name, hash, auth: { principal, scopes, ...(claims !== undefined && { claims }) } };
+    // Where somebody has swapped names and secrets, the name is one.
+    const shown = maskText(name);
+    if (typeof hash !== "string") throw new McpError("invalid-definition", `${owner} ${shown}: hash must be a text`);
+    checkScopes(`${owner} ${shown}`, scopes);
+    return { name, shown, hash, auth: { principal, scopes, ...(claims !== undefined && { claims }) } };
   });
 }
 

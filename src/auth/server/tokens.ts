@@ -87,7 +87,13 @@ export function tokenAuthenticator<S extends ClaimsSchema>(
     const verified = await verify(token, http);
     if (!verified.ok) return { ...invalid(verified.description), scheme };
     const { auth } = verified;
-    const refusal = await checkPossession({ scheme, token, claims: auth.claims ?? {}, http });
+    const refusal = await checkPossession({
+      scheme,
+      token,
+      principal: auth.principal,
+      claims: auth.claims ?? {},
+      http,
+    });
     if (refusal !== undefined) return refusal;
     const scopes = withImplied(auth.scopes ?? [], implies);
     return admit({ ...auth, scopes }, { checkClaims, requiredScopes, scheme });

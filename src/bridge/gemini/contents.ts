@@ -2,7 +2,7 @@ import { canonicalText } from "../../json/canonical.ts";
 import { asJson, isObject, type JsonObject } from "../../json/json.ts";
 import { McpError } from "../../protocol/errors.ts";
 import type { CreateMessageResult, SamplingContent, ToolResultContent, ToolUseContent } from "../../protocol/input.ts";
-import { shortHash } from "../alias.ts";
+import { shortHash } from "../../std/short-hash.ts";
 import { createProviderMetadata, type Offers, type ProviderMetadata } from "../offers.ts";
 import { answerOf, namesOfResults, type RawCall, type Turn, toolUse } from "../read-call.ts";
 import { type MediaPart, type Part, textOf, textPart, toParts } from "../result-parts.ts";

@@ -27,13 +27,47 @@ export async function loadConfig(
   sources: ConfigSource | readonly ConfigSource[],
   options: LoadConfigOptions = {},
 ): Promise<Config> {
-  const surroundings = surroundingsOf(options);
-  const ofUser = userFiles(surroundings);
-  const parsed = placesOf(sources, surroundings).map(async (source) => {
+  const environment = environmentOf(options);
+  return resolveConfig(await Promise.all(parseFiles(sources, environment)), environment);
+}
+
+/** Configuration files, each read or refused for itself. */
+export interface ReadConfigFiles {
+  readonly parsed: readonly ParsedConfig[];
+  /** Files that cannot be understood: `invalid-config`, with the place. */
+  readonly broken: readonly McpError[];
+  /** What variables are put in from. */
+  readonly environment: ConfigEnvironment;
+}
+
+/** Reads configuration files for whoever goes on with those that can be understood. Rejects with nothing else. */
+export async function readConfigFiles(
+  sources: readonly ConfigSource[],
+  options: LoadConfigOptions = {},
+): Promise<ReadConfigFiles> {
+  const environment = environmentOf(options);
+  const read = await Promise.allSettled(parseFiles(sources, environment));
+  return {
+    parsed: read.flatMap((one) => (one.status === "fulfilled" ? one.value : [])),
+    broken: read.flatMap((one) => (one.status === "rejected" ? toInvalidConfig(one.reason) : [])),
+    environment,
+  };
+}
+
+function toInvalidConfig(reason: unknown): McpError {
+  if (reason instanceof McpError && reason.code === "invalid-config") return reason;
+  throw reason;
+}
+
+function parseFiles(
+  sources: ConfigSource | readonly ConfigSource[],
+  environment: ConfigEnvironment,
+): readonly Promise<ParsedConfig>[] {
+  const ofUser = userFiles(environment);
+  return placesOf(sources, environment).map(async (source) => {
     const config = await readSource(source);
     return ofUser.has(source.path) ? { ...config, folder: process.cwd() } : config;
   });
-  return resolveConfig(await Promise.all(parsed), surroundings);
 }
 
 /** Sources with absolute paths. `~` is the home of the user. */
@@ -58,7 +92,7 @@ async function readOrExplain(path: string): Promise<string> {
   try {
     text = await readTextFile(path);
   } catch (error) {
-    if (error instanceof TypeError) throw invalidConfig({ path }, "the file is no UTF-8");
+    if (error instanceof TypeError) throw invalidConfig({ path }, "the file is not UTF-8");
     const why = error instanceof Error ? error.message : "";
     throw new McpError("invalid-config", `${path}: the file cannot be read: ${why}`, { cause: error, data: { path } });
   }
@@ -66,7 +100,7 @@ async function readOrExplain(path: string): Promise<string> {
   return text;
 }
 
-function surroundingsOf(options: LoadConfigOptions): ConfigEnvironment {
+function environmentOf(options: LoadConfigOptions): ConfigEnvironment {
   return { readText: readTextFile, pathSeparator: sep, env: process.env, userHome: homedir(), ...defined(options) };
 }
 
@@ -85,7 +119,7 @@ async function readTextFile(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, "r");
     const info = await file.stat();
-    if (!info.isFile()) throw new Error("this is no file");
+    if (!info.isFile()) throw new Error("this is not a file");
     if (info.size > limits.maxTextLength * maxBytesPerCharacter) throw new Error("the file is too long");
     return decoder.decode(await file.readFile());
   } catch (error) {
@@ -123,7 +157,7 @@ export async function findConfigFiles(
   return found;
 }
 
-async function exists(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   try {
     await access(path);
     return true;

@@ -3,12 +3,14 @@ import { loadConfig } from "../../config/node/load-config.ts";
 import { type ConfigEvent, watchConfig } from "../../config/node/watch-config.ts";
 import { formatConfigProblem } from "../../config/problem.ts";
 import { type Config, configFromObject } from "../../config/resolve-config.ts";
-import { dial, locate } from "../../connect/connect.ts";
+import { locate } from "../../connect/connect.ts";
+import { dialEntry } from "../../connect/connect-entries.ts";
 import type { Lock } from "../../lock/lock.ts";
 import { readLock } from "../../lock/node/lock-file.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
-import { createHost, type Host, type HostOptions, hostOptionNames } from "../host.ts";
+import type { ToolTypes } from "../../protocol/tool.ts";
+import { createHost, type Host, type HostOptions, type HostParts, hostOptionNames } from "../host.ts";
 import { type Servers, toSpecs } from "../server-registry.ts";
 import { type AuthFor, createSpecs, type ServerSpec } from "../spec.ts";
 
@@ -30,7 +32,7 @@ export interface OpenHostOptions extends Omit<HostOptions, "lock"> {
   readonly lock?: Lock | string | undefined;
 }
 
-const openHostOptionNames: OptionNames<OpenHostOptions> = {
+export const openHostOptionNames: OptionNames<OpenHostOptions> = {
   ...hostOptionNames,
   environment: true,
   auth: true,
@@ -38,6 +40,9 @@ const openHostOptionNames: OptionNames<OpenHostOptions> = {
   watch: true,
   onConfigProblem: true,
 };
+
+/** Which servers a host has: the path of a file or several, what such a file would say, or servers given in code. */
+export type HostSource = string | readonly string[] | ConfigObject | Servers;
 
 /** What a config file has at its top. */
 export type ConfigObject =
@@ -52,15 +57,27 @@ export type ConfigObject =
  * Resolves as soon as it is known which servers there are; they are connected to
  * in the background. Rejects with `invalid-config` when a file cannot be
  * understood. A problem of one server makes that one `off`, with the reason.
+ *
+ * Give the `HostTools` of `plugbay/typegen` to have the tools typed: `openHost<HostTools>("mcp.json")`.
  */
-export async function openHost(
-  source: string | readonly string[] | ConfigObject | Servers,
+export async function openHost<T extends ToolTypes = ToolTypes>(
+  source: HostSource,
   options: OpenHostOptions = {},
-): Promise<Host> {
+): Promise<Host<T>> {
   checkOptionNames("openHost", options, openHostOptionNames);
+  return openHostWith<T>(source, options);
+}
+
+/** Opens a host like {@link openHost}, with parts that nobody else gives it. */
+export async function openHostWith<T extends ToolTypes = ToolTypes>(
+  source: HostSource,
+  options: OpenHostOptions,
+  more: Pick<HostParts, "own" | "views" | "pageSize" | "shape" | "guard"> = {},
+): Promise<Host<T>> {
+  const parts: HostParts = { dial: dialEntry, locate, ...more };
   const {
     lock: given,
-    environment: surroundings,
+    environment,
     auth,
     trustFileApprovals = false,
     watch = false,
@@ -69,7 +86,7 @@ export async function openHost(
   } = options;
   const lock = typeof given === "string" ? await lockAt(given) : given;
   const hostOptions = { ...rest, ...(lock && { lock }) };
-  if (!isConfig(source)) return createHost(toSpecs(source), hostOptions, { dial, locate });
+  if (!isConfig(source)) return createHost<T>(toSpecs(source), hostOptions, parts);
 
   const specsOf = createSpecs({ auth, trustFileApprovals });
   const take = (config: Config): Readonly<Record<string, ServerSpec>> => {
@@ -81,21 +98,23 @@ export async function openHost(
   const files = filesOf(source);
   if (files === undefined) {
     const config = await configFromObject(source as ConfigObject, {
-      ...surroundings,
-      env: surroundings?.env ?? process.env,
+      ...environment,
+      env: environment?.env ?? process.env,
     });
-    return createHost(take(config), hostOptions, { dial, locate });
+    return createHost<T>(take(config), hostOptions, parts);
   }
   const over = new AbortController();
-  const parts = { dial, locate, onClose: () => over.abort() };
-  const host = createHost(take(await loadConfig(files, surroundings)), hostOptions, parts);
+  const host = createHost<T>(take(await loadConfig(files, environment)), hostOptions, {
+    ...parts,
+    onClose: () => over.abort(),
+  });
   if (watch)
-    void followFiles(watchConfig(files, { ...surroundings, signal: over.signal }), { host, take, onConfigProblem });
+    void followFiles(watchConfig(files, { ...environment, signal: over.signal }), { host, take, onConfigProblem });
   return host;
 }
 
 interface Following {
-  readonly host: Host;
+  readonly host: Pick<Host, "update">;
   take(config: Config): Readonly<Record<string, ServerSpec>>;
   readonly onConfigProblem: ((message: string) => void) | undefined;
 }
@@ -121,9 +140,7 @@ async function lockAt(path: string): Promise<Lock> {
   throw new McpError("invalid-config", `${path}: there is no such file; without it nothing is approved`);
 }
 
-function isConfig(
-  source: string | readonly string[] | ConfigObject | Servers,
-): source is string | readonly string[] | ConfigObject {
+function isConfig(source: HostSource): source is string | readonly string[] | ConfigObject {
   if (typeof source === "string" || Array.isArray(source)) return true;
   return ["mcpServers", "context_servers", "mcp_servers"].some((key) => key in source);
 }

@@ -37,11 +37,11 @@ describe("C118: the stream of the server", () => {
   it("is opened again without an id when no event had one", async () => {
     const { http, clock } = await httpLegacy();
     (await http.expect("GET")).stream().end();
-    await clock.advanceAsync(50);
+    await clock.advanceAsync(250);
     expect(gets(http)[0]?.headers).not.toHaveProperty("last-event-id");
   });
 
-  it("waits 100 ms after an error, then twice as long each time, up to 5 s; for ever", async () => {
+  it("waits 250 ms after an error, then twice as long each time, up to 5 s; for ever", async () => {
     const { http, clock } = await httpLegacy();
     (await http.expect("GET")).fail(new Error("down"));
     const waits: number[] = [];
@@ -52,10 +52,10 @@ describe("C118: the stream of the server", () => {
       last = clock.now();
       gets(http).at(-1)?.reply(502);
     }
-    expect(waits).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
+    expect(waits).toEqual([250, 500, 1000, 2000, 4000, 5000, 5000, 5000, 5000, 5000]);
   });
 
-  it("waits 50 ms to 1 s after a clean end", async () => {
+  it("waits 250 ms to 1 s after a clean end", async () => {
     const { http, clock } = await httpLegacy();
     (await http.expect("GET")).stream().end();
     const waits: number[] = [];
@@ -66,19 +66,50 @@ describe("C118: the stream of the server", () => {
       last = clock.now();
       gets(http).at(-1)?.stream().end();
     }
-    expect(waits).toEqual([50, 100, 200, 400, 800, 1000, 1000]);
+    expect(waits).toEqual([250, 500, 1000, 1000, 1000, 1000, 1000]);
+  });
+
+  it("is not opened more than four times a second, however the server asks for it (H11)", async () => {
+    const { http, clock } = await httpLegacy();
+    const again = (stream: ReturnType<Awaited<ReturnType<FakeHttp["expect"]>>["stream"]>): void => {
+      stream.raw("retry: 0\n\n");
+      stream.say(said("notifications/tools/list_changed"));
+      stream.end();
+    };
+    again((await http.expect("GET")).stream());
+    for (let ms = 0; ms < 3_000; ms += 10) {
+      const { length } = gets(http);
+      await clock.advanceAsync(10);
+      for (const get of gets(http).slice(length)) again(get.stream());
+    }
+    expect(gets(http)).toHaveLength(12);
+  });
+
+  it("is opened ever more rarely when the server asks for no wait and brings nothing (H11)", async () => {
+    const { http, clock } = await httpLegacy();
+    const again = (stream: ReturnType<Awaited<ReturnType<FakeHttp["expect"]>>["stream"]>): void => {
+      stream.raw("retry: 0\n\n");
+      stream.end();
+    };
+    again((await http.expect("GET")).stream());
+    for (let ms = 0; ms < 10_000; ms += 10) {
+      const { length } = gets(http);
+      await clock.advanceAsync(10);
+      for (const get of gets(http).slice(length)) again(get.stream());
+    }
+    expect(gets(http).length).toBeLessThan(13);
   });
 
   it("starts over with short waits when it brought something", async () => {
     const { http, clock } = await httpLegacy();
     (await http.expect("GET")).fail(new Error("down"));
-    await clock.advanceAsync(100);
+    await clock.advanceAsync(250);
     gets(http)[0]?.fail(new Error("down"));
-    await clock.advanceAsync(200);
+    await clock.advanceAsync(500);
     const stream = gets(http)[1]?.stream();
     stream?.say(said("notifications/tools/list_changed"));
     stream?.break();
-    await clock.advanceAsync(100);
+    await clock.advanceAsync(250);
     expect(gets(http)).toHaveLength(3);
   });
 
@@ -89,7 +120,7 @@ describe("C118: the stream of the server", () => {
     const first = (await http.expect("GET")).stream();
     for (const n of [1, 2, 3]) first.say(...event(n));
     first.break();
-    await clock.advanceAsync(100);
+    await clock.advanceAsync(250);
     const second = gets(http)[0]?.stream();
     expect(gets(http)[0]?.headers["last-event-id"]).toBe("3");
     for (const n of [2, 3, 4, 5]) second?.say(...event(n));
@@ -138,9 +169,9 @@ describe("C118: a stream that answers a request", () => {
     const stream = request.stream();
     stream.raw("id: 7\ndata:\n\n");
     stream.break();
-    await clock.advanceAsync(100);
+    await clock.advanceAsync(250);
     gets(http)[0]?.reply(503);
-    await clock.advanceAsync(200);
+    await clock.advanceAsync(500);
     gets(http)[1]
       ?.stream()
       .say(answer(request.id, text("A")));
@@ -156,7 +187,7 @@ describe("C118: a stream that answers a request", () => {
       stream.raw(`id: s${index}-1\ndata:\n\n`);
       stream.end();
     }
-    await clock.advanceAsync(50);
+    await clock.advanceAsync(250);
     expect(gets(http).map(({ headers }) => headers["last-event-id"])).toEqual(["s0-1", "s1-1"]);
     for (const [index, get] of gets(http).entries()) get.stream().say(answer(requests[index]?.id, text(`${index}`)));
     expect(await Promise.all(results)).toMatchObject([text("0"), text("1")]);
@@ -192,7 +223,7 @@ describe("C118: a stream that answers a request", () => {
       const stream = (await http.expect("tools/call")).stream();
       stream.raw("id: 7\ndata:\n\n");
       stream.end();
-      await clock.advanceAsync(50);
+      await clock.advanceAsync(250);
       gets(http)[0]?.reply(status);
       await expect(result).rejects.toMatchObject({
         code: "connection-closed",

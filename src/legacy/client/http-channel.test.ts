@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { welcome } from "../../../test/support/connected.ts";
 import type { FakeRequest } from "../../../test/support/fake-http.ts";
 import { httpConnecting, httpLegacy } from "../../../test/support/http-connected.ts";
+import { clientLimits } from "../../protocol/limits.ts";
 
 const text = (said: string) => ({ content: [{ type: "text", text: said }] });
 const said = (method: string, params: object = {}) => ({ jsonrpc: "2.0", method, params }) as never;
@@ -311,7 +312,7 @@ describe("C119: the stream of the server", () => {
   });
 
   it("leaves out an event that is too large, and goes on", async () => {
-    const { http, client, warn } = await httpLegacy({}, { maxBodyBytes: 100_000 });
+    const { http, client, warn } = await httpLegacy({}, { limits: { ...clientLimits, maxMessageBytes: 100_000 } });
     const changes = client.changes({ tools: true });
     const stream = (await http.expect("GET")).stream();
     stream.raw(`data: ${"x".repeat(200_000)}\n\n`);

@@ -2,7 +2,7 @@ import { encodeMessage, type Message, type Notification, type Request } from "..
 import { McpError } from "../../protocol/errors.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
 import { networkError } from "../../transport/http/client/http-errors.ts";
-import { answerLimits, createLingering } from "../../transport/http/client/read-response.ts";
+import { createLingering } from "../../transport/http/client/read-response.ts";
 import type { HttpChannel, HttpChannelOptions } from "../../transport/legacy-client.ts";
 import { maskError } from "../../transport/send-call.ts";
 import {
@@ -47,6 +47,9 @@ export function createHttpChannel(options: HttpChannelOptions): HttpChannel {
     get lastStatus() {
       return lastStatus;
     },
+    get hasSession() {
+      return legacy.hasSession;
+    },
     onRenewal: legacy.onRenewal,
     listening: legacy.listening,
     send(message) {
@@ -61,12 +64,12 @@ export function createHttpChannel(options: HttpChannelOptions): HttpChannel {
 }
 
 function partsOf(options: HttpChannelOptions, inbox: HttpParts["inbox"], answered: HttpParts["answered"]): HttpParts {
-  const { endpoint, clock, warn, timeoutMs, maxBodyBytes, jsonLimits, random = Math.random } = options;
+  const { endpoint, clock, warn, timeoutMs, limits, random = Math.random } = options;
   const deadlines = createDeadlines(clock);
   return {
     endpoint,
     inbox,
-    limits: answerLimits(maxBodyBytes, jsonLimits),
+    limits,
     clock,
     deadlines,
     lingering: createLingering(deadlines),
@@ -78,6 +81,7 @@ function partsOf(options: HttpChannelOptions, inbox: HttpParts["inbox"], answere
 }
 
 interface LegacySpeaker extends Speaker {
+  readonly hasSession: boolean;
   /** What to do when the server has lost the session and a new one was opened. */
   onRenewal(restore: () => void): void;
   /** Resolves when what the server says by itself can arrive. */
@@ -166,6 +170,9 @@ function createLegacySpeaker(parts: HttpParts): LegacySpeaker {
   };
 
   return {
+    get hasSession() {
+      return context.session.id !== undefined;
+    },
     send: (message) => send(message, encodeMessage(message)),
     onRenewal: renewal.onRenewal,
     listening,

@@ -10,12 +10,13 @@ import {
   type Response,
 } from "../../jsonrpc/message.ts";
 import { McpError } from "../../protocol/errors.ts";
+import type { MessageLimits } from "../../protocol/limits.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Deadlines } from "../../std/deadlines.ts";
 import { IdTable } from "../../std/id-table.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { type Endpoint, type Headers, postHeaders } from "../../transport/http/client/http-endpoint.ts";
-import type { AnswerLimits, Lingering } from "../../transport/http/client/read-response.ts";
+import type { Lingering } from "../../transport/http/client/read-response.ts";
 import type { HttpWarn } from "../../transport/http/client/tool-headers.ts";
 import type { IncomingResponse } from "../../transport/http/http-message.ts";
 import type { Inbox } from "./inbox.ts";
@@ -24,7 +25,7 @@ import type { Inbox } from "./inbox.ts";
 export interface HttpParts {
   readonly endpoint: Endpoint;
   readonly inbox: Inbox;
-  readonly limits: AnswerLimits;
+  readonly limits: MessageLimits;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly lingering: Lingering;

@@ -58,7 +58,7 @@ describe("the stream of the server that is refused with 400", () => {
     stream.say({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }, { id: "e1" });
     await stream.taken();
     stream.break();
-    await clock.advanceAsync(100);
+    await clock.advanceAsync(250);
     const resumed = await http.expect("GET");
     expect(resumed.headers["last-event-id"]).toBe("e1");
     resumed.reply(400);
@@ -71,7 +71,7 @@ describe("the stream of the server that is refused with 400", () => {
   it("though it was open before, is opened in a new session", async () => {
     const { http, clock, warn } = await httpLegacy();
     (await http.expect("GET")).stream().break();
-    await clock.advanceAsync(100);
+    await clock.advanceAsync(250);
     (await http.expect("GET")).reply(400);
     (await http.expect("initialize")).result(welcome("2025-11-25", allCapabilities), { "mcp-session-id": "s2" });
     (await http.expect("notifications/initialized")).reply(202);

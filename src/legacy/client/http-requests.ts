@@ -1,5 +1,6 @@
 import { type Message, rpcCodes } from "../../jsonrpc/message.ts";
 import { McpError } from "../../protocol/errors.ts";
+import { within } from "../../protocol/limits.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { Headers } from "../../transport/http/client/http-endpoint.ts";
 import { brokenOff, httpError, networkError, statusText } from "../../transport/http/client/http-errors.ts";
@@ -50,7 +51,10 @@ function isInitialize({ request }: Pending): boolean {
 
 async function read(response: IncomingResponse, pending: Pending, context: LegacyContext): Promise<void> {
   if (isEventStream(response)) return follow(response, pending, context);
-  context.settle(pending, await readAnswer(response, pending.request.id, context.parts.limits));
+  context.settle(
+    pending,
+    await readAnswer(response, pending.request.id, within(context.parts.limits, pending.request.maxBytes)),
+  );
 }
 
 /** Connections in a row that may fail before a stream is given up. */
@@ -60,6 +64,7 @@ const maxFailures = 5;
 async function follow(first: IncomingResponse, pending: Pending, context: LegacyContext): Promise<void> {
   const { request, abort } = pending;
   const { parts } = context;
+  const limits = within(parts.limits, request.maxBytes);
   let refusal: McpError | undefined;
   const refused = (why: McpError): void => {
     refusal = why;
@@ -74,7 +79,7 @@ async function follow(first: IncomingResponse, pending: Pending, context: Legacy
         connect: (lastEventId) => resume(lastEventId, pending, context, refused),
         take: (items) =>
           context.route(
-            items.flatMap((item) => messagesOf(item, parts.limits)),
+            items.flatMap((item) => messagesOf(item, limits)),
             request.id,
           ),
         isOver: () => pending.over,

@@ -17,20 +17,20 @@ import { getStream, type HttpParts, type HttpSession, isTransient, type LegacyCo
 /** How a connection ended: broken or refused, or closed by a server that wants to be asked again. */
 type Ending = "error" | "end";
 
-const bounds: Readonly<Record<Ending, { readonly first: number; readonly most: number }>> = {
-  error: { first: 100, most: 5_000 },
-  end: { first: 50, most: 1_000 },
-};
+/** Servers cannot make a client come back sooner than this. */
+const minMs = 250;
+
+const maxMs: Readonly<Record<Ending, number>> = { error: 5_000, end: 1_000 };
 
 /**
  * How long to wait before connecting again, when `count` connections in a row
- * brought nothing. Doubles up to a bound, and is spread so that many clients do not come back at
- * the same moment. `random` is between 0 and 1.
+ * brought nothing. It is at least what the server asks for and never less than 250 ms, doubles up to a bound, and
+ * is spread so that many clients do not come back at the same moment. `random` is between 0 and 1.
  */
-export function backoffMs(ending: Ending, count: number, random: number): number {
-  const { first, most } = bounds[ending];
-  const full = Math.min(most, first * 2 ** Math.max(0, count - 1));
-  return Math.max(first, full * (0.5 + random / 2));
+export function backoffMs(ending: Ending, count: number, random: number, askedMs = 0): number {
+  const least = Math.max(minMs, askedMs);
+  const full = Math.min(Math.max(maxMs[ending], least), least * 2 ** Math.max(0, count - 1));
+  return Math.max(least, full * (0.5 + random / 2)) + (least / 8) * (1 - random);
 }
 
 /** Resolves after `ms`, or when the abort comes. Until then the process stays alive, as it does while a stream is open. */
@@ -111,7 +111,7 @@ interface Followed {
   /** True when nobody waits for more. */
   isOver(): boolean;
   /** Whether a connection that has gone silent is given up, by the rhythm of its server. */
-  readonly hasPulse?: boolean;
+  readonly hasHeartbeat?: boolean;
 }
 
 /** Reads a stream over as many connections as it takes. Rejects when too many fail, or `take` throws. */
@@ -131,7 +131,8 @@ export async function followStream(stream: Followed, parts: HttpParts): Promise<
     if (!goesOn) return;
     connection = undefined;
     cursor.newConnection();
-    await sleep(cursor.retryMs ?? backoffMs(last.ending, last.count, parts.random()), parts.clock, stream.abort);
+    const waitMs = backoffMs(last.ending, last.count, parts.random(), cursor.retryMs);
+    await sleep(waitMs, parts.clock, stream.abort);
   }
 }
 
@@ -158,13 +159,15 @@ async function readOne(
   let response = open;
   let lingers: Linger | undefined;
   const silence =
-    stream.hasPulse === true ? createSilenceTimer({ clock, deadlines, dead: () => response?.discard() }) : undefined;
+    stream.hasHeartbeat === true
+      ? createSilenceTimer({ clock, deadlines, dead: () => response?.discard() })
+      : undefined;
   try {
     response ??= await stream.connect(cursor.lastEventId);
     if (response === undefined) return "nothing";
     const connection = response;
     let over = false;
-    await readEvents(connection, limits.maxBytes, (items) => {
+    await readEvents(connection, limits.maxMessageBytes, (items) => {
       silence?.arrived(items.length === 0);
       const busy = over ? undefined : cursor.take(items);
       if (!over && stream.isOver()) lingers = lingering.add(connection);
@@ -256,7 +259,7 @@ export function createServerStream(context: LegacyContext): ServerStream {
   /** An event that is too large costs that event only. */
   const isReadable = (item: SseItem): boolean => {
     if (item.kind !== "too-large") return true;
-    warn("a message of the server is left out", tooLarge("an event", parts.limits.maxBytes));
+    warn("a message of the server is left out", tooLarge("an event", parts.limits.maxMessageBytes));
     return false;
   };
 
@@ -294,7 +297,7 @@ export function createServerStream(context: LegacyContext): ServerStream {
         connect,
         take: (items) => context.route(items.filter(isReadable).flatMap((item) => messagesOf(item, parts.limits))),
         isOver: () => abort.aborted,
-        hasPulse: true,
+        hasHeartbeat: true,
       },
       parts,
     );

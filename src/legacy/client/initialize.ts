@@ -41,9 +41,9 @@ async function agree(client: ChannelClient, asked: LegacyRevision): Promise<Agre
     acceptsBatches: () => false,
   });
   const limits = { idleMs: opening.timeoutMs, totalMs: 0 };
-  const hello = legacyClient(asked).encodeHello(opening);
+  const params = legacyClient(asked).encodeInitializeRequest(opening);
   const answered = opening.trying?.(`initialize ${asked}`);
-  const reply = await rpc.request("initialize", () => hello, { limits, cancellable: false });
+  const reply = await rpc.request("initialize", () => params, { limits, cancellable: false });
   if (reply.kind !== "success") {
     const failure = failureOf(reply, legacyClient(asked), "initialize");
     answered?.(failure.message);
@@ -53,9 +53,9 @@ async function agree(client: ChannelClient, asked: LegacyRevision): Promise<Agre
   }
   answered?.(String(reply.result.protocolVersion));
   const codec = codecOf(reply.result.protocolVersion, opening);
-  const welcome = codec.decodeWelcome(reply.result);
-  if (!welcome.ok) throw toError(welcome.failure);
-  return { codec, server: welcome.value };
+  const decoded = codec.decodeInitializeResult(reply.result);
+  if (!decoded.ok) throw toError(decoded.failure);
+  return { codec, server: decoded.value };
 }
 
 /** What a server that refused a revision offers instead. */

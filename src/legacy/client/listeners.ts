@@ -16,7 +16,7 @@ type ListenOutcome = Outcome<"subscriptions/listen">;
 interface Listeners {
   /** Stays open until the call is aborted. Several listeners of one resource share one subscription. */
   listen(call: Call<"subscriptions/listen">): Promise<ListenOutcome>;
-  /** Hands a notification to whoever listens for it. False when nobody does. */
+  /** Passes a notification to its listeners. False when there are none. */
   hear(method: string, params: JsonObject): boolean;
   /** Tells a server that has forgotten it what is listened to. Rejects when it refuses something. */
   renew(): Promise<void>;

@@ -9,7 +9,7 @@ describe("what a legacy server is told over a connection that breaks", () => {
     client.setRoots([{ uri: "file:///b" }]);
     const first = await http.expect(changed);
     first.fail(new Error("reset"));
-    await clock.advanceAsync(100);
+    await clock.advanceAsync(250);
     const second = await http.expect(changed);
     expect(second.body).toBe(first.body);
     second.reply(202);
@@ -46,7 +46,7 @@ describe("a stream that the server believes to be open still", () => {
   it("is opened again as soon as it believes so no longer", async () => {
     const { http, clock, warn } = await httpLegacy();
     (await http.expect("GET")).stream().break();
-    await clock.advanceAsync(100);
+    await clock.advanceAsync(250);
     (await http.expect("GET")).reply(409);
     await clock.advanceAsync(5_000);
     (await http.expect("GET")).stream();

@@ -175,7 +175,7 @@ describe("C120: a session that the server has lost", () => {
   it("is noticed by its stream too, and waits for nobody to call", async () => {
     const { http, clock } = await httpLegacy();
     (await http.expect("GET")).stream().end();
-    await clock.advanceAsync(50);
+    await clock.advanceAsync(250);
     (await http.expect("GET")).reply(404);
     expect((await reopen(http)).get.headers).toMatchObject(session("s2"));
   });

@@ -16,7 +16,7 @@ import type { ServerStream } from "./http-streams.ts";
 /** Opens sessions in place of those that a server has lost. */
 interface Renewal {
   /** How the session was opened, so that it can be done again. */
-  remember(hello: Request): void;
+  remember(initialize: Request): void;
   /** Everybody who has lost the same session waits for the same new one. Rejects with an `McpError`. */
   renew(lost: HttpSession): Promise<void>;
   /** What to do after a new session was opened. */
@@ -33,13 +33,13 @@ interface RenewalParts {
 }
 
 export function createRenewal({ context, pendings, hold, teller, stream, run }: RenewalParts): Renewal {
-  let hello: Request | undefined;
+  let initialize: Request | undefined;
   let restore = (): void => {};
   let renewing: Promise<void> | undefined;
   let count = 0;
 
-  /** Says hello as it was said before, in no session. */
-  const greetAgain = (request: Request, version: string | undefined): Promise<HttpSession> =>
+  /** Sends `initialize` again as it was sent before, in no session. */
+  const initializeAgain = (request: Request, version: string | undefined): Promise<HttpSession> =>
     new Promise((resolve, reject) => {
       const report = (outcome: Settlement, head: IncomingResponse | undefined): readonly Incoming[] => {
         try {
@@ -53,11 +53,11 @@ export function createRenewal({ context, pendings, hold, teller, stream, run }: 
     });
 
   const reopen = async (lost: HttpSession): Promise<void> => {
-    if (hello === undefined) throw new McpError("connection-closed", "there is no session");
+    if (initialize === undefined) throw new McpError("connection-closed", "there is no session");
     hold.start();
     stream.close();
     try {
-      context.session = await greetAgain({ ...hello, id: `session-${++count}` }, lost.version);
+      context.session = await initializeAgain({ ...initialize, id: `session-${++count}` }, lost.version);
       await teller.tell(initialized, encodeMessage(initialized));
       await stream.open();
     } catch (cause) {
@@ -70,7 +70,7 @@ export function createRenewal({ context, pendings, hold, teller, stream, run }: 
 
   return {
     remember(request) {
-      hello = request;
+      initialize = request;
     },
     renew(lost) {
       if (context.session !== lost) return renewing ?? Promise.resolve();

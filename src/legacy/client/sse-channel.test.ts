@@ -2,12 +2,13 @@ import { describe, expect, it, vi } from "vitest";
 import { welcome } from "../../../test/support/connected.ts";
 import { httpConnecting } from "../../../test/support/http-connected.ts";
 import type { ConnectOptions } from "../../connect/connect-options.ts";
+import { clientLimits, type MessageLimits } from "../../protocol/limits.ts";
 
 const text = (said: string) => ({ content: [{ type: "text", text: said }] });
 
 /** A client of a server that speaks HTTP+SSE. */
-async function sse(options: ConnectOptions = {}, maxBodyBytes?: number) {
-  const connecting = httpConnecting(options, { transport: "sse", maxBodyBytes, headers: { authorization: "x" } });
+async function sse(options: ConnectOptions = {}, limits?: MessageLimits) {
+  const connecting = httpConnecting(options, { transport: "sse", limits, headers: { authorization: "x" } });
   const { http } = connecting;
   const stream = (await http.expect("GET")).stream();
   stream.raw("event: endpoint\ndata: post?session=1\n\n");
@@ -113,10 +114,10 @@ describe("a server that speaks HTTP+SSE", () => {
   });
 
   it("ends the connection when an event is too large", async () => {
-    const { client, stream } = await sse({}, 1_000);
+    const { client, stream } = await sse({}, { ...clientLimits, maxMessageBytes: 1_000 });
     stream.raw(`data: ${"x".repeat(2_000)}`);
     expect(await client.closed).toMatchObject({
-      message: expect.stringContaining("an event is longer than 1000 bytes (maxBodyBytes)"),
+      message: expect.stringContaining("an event is longer than 1000 bytes (maxMessageBytes)"),
     });
   });
 

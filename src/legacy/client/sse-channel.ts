@@ -6,14 +6,7 @@ import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { SseItem } from "../../std/sse.ts";
 import { type Endpoint, postHeaders } from "../../transport/http/client/http-endpoint.ts";
 import { httpError, networkError, statusText } from "../../transport/http/client/http-errors.ts";
-import {
-  answerLimits,
-  isEventStream,
-  isOk,
-  messagesOf,
-  readAnswer,
-  readEvents,
-} from "../../transport/http/client/read-response.ts";
+import { isEventStream, isOk, messagesOf, readAnswer, readEvents } from "../../transport/http/client/read-response.ts";
 import type { IncomingResponse } from "../../transport/http/http-message.ts";
 import type { HttpChannelOptions } from "../../transport/legacy-client.ts";
 import { maskError } from "../../transport/send-call.ts";
@@ -27,8 +20,7 @@ import { createInbox } from "./inbox.ts";
  * does the channel.
  */
 export function createSseChannel(options: HttpChannelOptions): Channel {
-  const { endpoint, clock, timeoutMs, warn } = options;
-  const limits = answerLimits(options.maxBodyBytes, options.jsonLimits);
+  const { endpoint, clock, timeoutMs, warn, limits } = options;
   const inbox = createInbox();
   const deadlines = createDeadlines(clock);
   const stream = new LazyAbort();
@@ -52,7 +44,7 @@ export function createSseChannel(options: HttpChannelOptions): Channel {
   const listen = async (): Promise<never> => {
     const response = await endpoint.send({ method: "GET", headers: { accept: "text/event-stream" } }, stream);
     if (!isEventStream(response)) throw noStream(response);
-    await readEvents(response, limits.maxBytes, (items) => {
+    await readEvents(response, limits.maxMessageBytes, (items) => {
       const news = items.flatMap(read);
       return news.length === 0 ? undefined : inbox.put(news);
     });

@@ -26,8 +26,8 @@ export const legacyClient: (revision: LegacyRevision) => LegacyClientCodec = per
   encodeNotification: createNotificationWriter(dialect),
   notificationName: nameWriter(dialect),
   decodeNotification: decodeLegacyNotification,
-  encodeHello: (hello) => encodeInitializeRequest(dialect, hello),
-  decodeWelcome: (result) => decodeInitializeResult(dialect, result),
+  encodeInitializeRequest: (request) => encodeInitializeRequest(dialect, request),
+  decodeInitializeResult: (result) => decodeInitializeResult(dialect, result),
   decodeQuestion,
   encodeAnswer: createAnswerWriter(dialect),
 }));

@@ -33,7 +33,7 @@ describe("decodeCall", () => {
   it.each(legacy)("%s needs a session", (revision) => {
     expect(codecFor(revision).decodeCall(request("tools/list", {}))).toEqual({
       ok: false,
-      failure: { code: "invalid-request", message: "not initialized" },
+      failure: { code: "invalid-request", message: expect.stringMatching(/^not initialized: send initialize first/) },
     });
   });
 

@@ -22,14 +22,17 @@ export interface InitializeRequest {
 export interface LegacyServerCodec extends ServerCodec, Pick<ClientCodec, "decodeFailure"> {
   /** A request, in the session it belongs to. */
   decodeCall(request: Request, session?: Session): Decoded<WireCall>;
-  decodeHello(params: JsonObject): Decoded<InitializeRequest>;
-  encodeWelcome(server: DiscoverResult): JsonObject;
+  decodeInitializeRequest(params: JsonObject): Decoded<InitializeRequest>;
+  encodeInitializeResult(server: DiscoverResult): JsonObject;
 }
 
 /** The client's end of a revision that opens with a handshake, and in which servers ask by requests of their own. */
 export interface LegacyClientCodec extends ClientCodec {
-  encodeHello(hello: InitializeRequest): JsonObject;
-  decodeWelcome(result: JsonObject): Decoded<DiscoverResult>;
+  encodeInitializeRequest(request: InitializeRequest): JsonObject;
+  decodeInitializeResult(result: JsonObject): Decoded<DiscoverResult>;
   decodeQuestion(method: string, params: JsonObject): Decoded<Question>;
   encodeAnswer(method: QuestionMethod, answer: QuestionAnswer): JsonObject;
 }
+
+/** What a request is told that comes before the handshake and does not say which revision it is of. */
+export const notInitialized = "not initialized: send initialize first";

@@ -30,18 +30,18 @@ describe("hello", () => {
     ["2024-11-05", plain, older],
   ] as const)("is said in the words of %s", (protocolVersion, clientInfo, said) => {
     const codec = codecFor(protocolVersion);
-    const hello = codec.encodeHello({ info, capabilities });
+    const hello = codec.encodeInitializeRequest({ info, capabilities });
     expect(hello).toEqual({ protocolVersion, clientInfo, capabilities: said });
-    expect(codec.decodeHello(hello)).toEqual({ ok: true, value: { info: clientInfo, capabilities: said } });
+    expect(codec.decodeInitializeRequest(hello)).toEqual({ ok: true, value: { info: clientInfo, capabilities: said } });
   });
 
   it("does not count capabilities that came later", () => {
     const capabilities = { elicitation: { url: {} }, sampling: { tools: {} } };
     const params = { protocolVersion: "2025-06-18", clientInfo: plain, capabilities };
     const heard = { ok: true, value: { info: plain, capabilities: { sampling: {} } } };
-    expect(codecFor("2024-11-05").decodeHello(params)).toEqual(heard);
-    expect(codecFor("2025-06-18").decodeHello(params)).toMatchObject(heard);
-    expect(codecFor("2025-11-25").decodeHello(params)).toMatchObject({ value: { capabilities } });
+    expect(codecFor("2024-11-05").decodeInitializeRequest(params)).toEqual(heard);
+    expect(codecFor("2025-06-18").decodeInitializeRequest(params)).toMatchObject(heard);
+    expect(codecFor("2025-11-25").decodeInitializeRequest(params)).toMatchObject({ value: { capabilities } });
   });
 });
 
@@ -57,9 +57,9 @@ describe("welcome", () => {
     ["2024-11-05", plain, first, { ...first, completions: {} }],
   ] as const)("is said in the words of %s", (protocolVersion, serverInfo, said, heard) => {
     const codec = codecFor(protocolVersion);
-    const welcome = codec.encodeWelcome(server);
+    const welcome = codec.encodeInitializeResult(server);
     expect(welcome).toEqual({ protocolVersion, serverInfo, capabilities: said, instructions: "i" });
-    expect(codec.decodeWelcome(welcome)).toEqual({
+    expect(codec.decodeInitializeResult(welcome)).toEqual({
       ok: true,
       value: { supportedVersions: [protocolVersion], serverInfo, capabilities: heard, instructions: "i" },
     });
@@ -67,7 +67,7 @@ describe("welcome", () => {
 
   it("is heard without capabilities or a name", () => {
     const wire = { protocolVersion: "2020-01-01", capabilities: null, serverInfo: { name: "s" }, _meta: { a: 1 } };
-    expect(codecFor("2025-11-25").decodeWelcome(wire)).toEqual({
+    expect(codecFor("2025-11-25").decodeInitializeResult(wire)).toEqual({
       ok: true,
       value: {
         supportedVersions: ["2020-01-01"],
@@ -79,7 +79,7 @@ describe("welcome", () => {
   });
 
   it.each([{}, { protocolVersion: 1 }, [], null, "x"])("is not heard from %j", (wire) => {
-    expect(codecFor("2025-11-25").decodeWelcome(wire as JsonObject)).toMatchObject({
+    expect(codecFor("2025-11-25").decodeInitializeResult(wire as JsonObject)).toMatchObject({
       ok: false,
       failure: { code: "invalid-response" },
     });

@@ -24,7 +24,7 @@ export function encodeInitializeRequest(dialect: Dialect, { info, capabilities }
 
 /** Reads params of `initialize`, of which nothing may be missing. Capabilities that the revision does not have do not count. */
 export function decodeInitializeRequest(dialect: Dialect, params: JsonObject): Decoded<InitializeRequest> {
-  const problem = helloProblem(params);
+  const problem = initializeProblem(params);
   if (problem !== undefined) return refuse("invalid-params", `params${problem}`);
   return {
     ok: true,
@@ -37,7 +37,7 @@ export function decodeInitializeRequest(dialect: Dialect, params: JsonObject): D
 
 const capability = optional(anObject());
 
-const helloProblem = anObject({
+const initializeProblem = anObject({
   protocolVersion: aString,
   capabilities: anObject({
     experimental: capability,

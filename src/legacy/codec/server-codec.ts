@@ -12,7 +12,7 @@ import { isIn, paramsProblem } from "../../protocol/codec/params.ts";
 import { metaKeys, metaOf, withMeta } from "../../protocol/meta.ts";
 import { methodRow } from "../../protocol/methods.ts";
 import type { LegacyRevision, Revision } from "../../protocol/revision.ts";
-import type { LegacyServerCodec, Session } from "./codec.ts";
+import { type LegacyServerCodec, notInitialized, type Session } from "./codec.ts";
 import { perRevision } from "./dialects.ts";
 import { decodeInitializeRequest, encodeInitializeResult } from "./handshake.ts";
 import { askedTerms, hasTasks } from "./tasks.ts";
@@ -30,13 +30,13 @@ export const legacyServer: (revision: LegacyRevision) => LegacyServerCodec = per
   encodeNotification: createNotificationWriter(dialect),
   notificationName: nameWriter(dialect),
   encodeQuestion: createQuestionWriter(dialect),
-  decodeHello: (params) => decodeInitializeRequest(dialect, params),
-  encodeWelcome: (server) => encodeInitializeResult(dialect, server),
+  decodeInitializeRequest: (params) => decodeInitializeRequest(dialect, params),
+  encodeInitializeResult: (server) => encodeInitializeResult(dialect, server),
 }));
 
 /** Everything a request does not say about its sender, the session knows. */
 function decodeCall(revision: Revision, { method, params }: Request, session?: Session): Decoded<WireCall> {
-  if (session === undefined) return refuse("invalid-request", "not initialized");
+  if (session === undefined) return refuse("invalid-request", notInitialized);
   const row = methodRow(method);
   if (!isIn(row, revision)) return refuse("method-not-found", `unknown method ${method}`);
   const meta = metaOf(params);

@@ -3,8 +3,8 @@ import { createPeer } from "../../jsonrpc/create-peer.ts";
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { encodeMessage, type Incoming, type Message, type Notification, type Parsed } from "../../jsonrpc/message.ts";
 import type { PeerHandlers, RpcPeer } from "../../jsonrpc/peer.ts";
-import { createGate } from "../../std/gate.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { Caller } from "../../transport/caller.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
 import type { Heartbeat } from "../../transport/http/heartbeat.ts";
 import type { EventSink, HttpHeaders, HttpReply } from "../../transport/http/http-message.ts";
@@ -15,15 +15,18 @@ import type { CallRules } from "./session-rules.ts";
 
 /** What stays of a session when nothing is going on. */
 export interface ActiveSessionHost {
+  readonly id: string;
   /** A stream for the answers to what was posted. */
-  createStream(posted: Parsed): AnswerStream;
+  createStream(posted: Parsed, http: HttpRequestInfo): AnswerStream;
   /** The text of a stream with these messages and no others. */
-  whole(texts: readonly string[]): string;
+  whole(texts: readonly string[], http: HttpRequestInfo): string;
   /** Begins the ids of questions. Each time something begins to go on, it is another one. */
   readonly idPrefix: string;
   /** True when the client understands a stream that ends early. */
   readonly primes: boolean;
   readonly feed: Feed | undefined;
+  /** Whose shares its calls are taken of. */
+  readonly caller: Caller;
   createFeed(options: FeedOptions): Feed;
   /** Writes what belongs to no call. */
   tell(text: string): Promise<void> | undefined;
@@ -47,20 +50,27 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
 
   /** Goes on from a record, else waits for `initialize`. */
   constructor(home: ActiveSessionHost, rules: CallRules, record?: SessionRecord) {
-    const { service, clock, deadlines, maxOpen, drainMs, askTimeoutMs } = rules;
+    const { service, clock, deadlines, ledger, drainMs } = rules;
     this.#home = home;
     this.#rules = rules;
     this.heartbeat = rules.heartbeat;
     this.alwaysStream = rules.alwaysStream;
     const ids = { firstId: record && 1, idPrefix: home.idPrefix };
-    this.rpc = createPeer(this, this, { maxOpen, drainMs, clock, deadlines, ...ids });
+    this.rpc = createPeer(this, this, {
+      maxOpen: ledger.max("connection", "openRequests"),
+      drainMs,
+      clock,
+      deadlines,
+      ...ids,
+    });
     this.session = createServerSession({
       service,
       peer: this.rpc,
-      gate: createGate({ maxRunning: rules.maxConcurrent, maxWaiting: Number.POSITIVE_INFINITY }),
+      caller: home.caller,
+      maxUriLength: rules.limits.maxUriLength,
       clock,
-      askTimeoutMs,
       discover: rules.discover,
+      sessionId: home.id,
       createFeed: (options) => home.createFeed(options),
       resume: record === undefined || home.feed === undefined ? undefined : { record, feed: home.feed },
     });
@@ -96,8 +106,8 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
   }
 
   /** For what a POST brought that is not answered. */
-  asideFor(http: HttpRequestInfo): Sender {
-    return { http, send: (message) => this.send(message) };
+  asideFor(http: HttpRequestInfo, { held }: HttpReply): Sender {
+    return { http, send: (message) => this.send(message), hold: () => held.hold(), release: () => held.release() };
   }
 
   cancel(posted: Parsed): void {
@@ -112,12 +122,12 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     return this.#home.primes;
   }
 
-  createStream(posted: Parsed): AnswerStream {
-    return this.#home.createStream(posted);
+  createStream(posted: Parsed, http: HttpRequestInfo): AnswerStream {
+    return this.#home.createStream(posted, http);
   }
 
-  whole(texts: readonly string[]): string {
-    return this.#home.whole(texts);
+  whole(texts: readonly string[], http: HttpRequestInfo): string {
+    return this.#home.whole(texts, http);
   }
 
   openSink(to: HttpReply, headers: HttpHeaders): EventSink {

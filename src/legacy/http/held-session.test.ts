@@ -52,13 +52,14 @@ function sessionsOf(service: Service) {
     const heard: string[] = [];
     const id = `s${++count}`;
     readers.set(id, tell ?? ((text) => void heard.push(text)));
-    const held = new HeldSession(id, auth, holder);
+    const held = new HeldSession(id, auth, rules.ledger.connection("somebody"), holder);
     const kept = { peer: { revision, capabilities: {} }, capabilities, ready: true, logLevel: undefined, since: 0 };
     held.begin(kept);
     const feed = createSessionFeed({
       session: id,
       capabilities,
       rules,
+      held,
       auth: () => auth,
       changed: () => held.refresh(),
     });

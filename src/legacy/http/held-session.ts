@@ -1,5 +1,9 @@
+import type { Account, Shortage } from "../../protocol/budget.ts";
 import type { Failure } from "../../protocol/errors.ts";
+import type { LogLevel } from "../../protocol/logging.ts";
 import type { Auth } from "../../protocol/peer.ts";
+import { endSession } from "../../protocol/session.ts";
+import { type SessionEnd, startServerSession } from "../../protocol/telemetry.ts";
 import type { ChangeNotification } from "../session/change-hub.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import { SessionReplay } from "./session-replay.ts";
@@ -23,6 +27,10 @@ export class HeldSession implements ChangesReader {
   /** What was last read of it. */
   kept: Kept | undefined;
   readonly replay: SessionReplay;
+  /** Whose shares it takes: one session, until its end, and what it subscribes to. */
+  readonly share: Account;
+  #subscriptions = 0;
+  #subscribedBytes = 0;
   seen: number;
   readonly #holder: HolderRules;
   readonly #auth: Auth | undefined;
@@ -30,13 +38,25 @@ export class HeldSession implements ChangesReader {
   /** What is to be told when the client has caught up: the same only once. */
   #waiting: Map<string, string> | undefined;
   #ended = false;
+  #end: SessionEnd | undefined;
 
-  constructor(id: string, auth: Auth | undefined, holder: HolderRules) {
+  constructor(id: string, auth: Auth | undefined, share: Account, holder: HolderRules) {
     this.id = id;
+    this.share = share;
     this.#auth = auth;
     this.#holder = holder;
-    this.replay = new SessionReplay(id, holder.rules);
+    this.replay = new SessionReplay(id, holder.rules, share);
     this.seen = holder.rules.clock.now();
+  }
+
+  get logLevel(): LogLevel | undefined {
+    return this.kept?.session.logLevel;
+  }
+
+  /** The client is ready: telemetry counts the session from now until its end. */
+  observe({ peer }: KeptSession): void {
+    if (this.#ended) return;
+    this.#end ??= startServerSession(this.#holder.rules.service, { revision: peer.revision, transport: "tcp" });
   }
 
   /** Hears of changes from now on. */
@@ -59,11 +79,41 @@ export class HeldSession implements ChangesReader {
     return typeof position === "number" ? this.#holder.deliver(this.id, position, text) : undefined;
   }
 
-  end(): void {
+  /** Counts a subscription, or says which bound was reached. */
+  takeSubscription(uri: string): Shortage | undefined {
+    const { share } = this;
+    const bytes = uri.length + SUBSCRIPTION_BYTES;
+    const short = share.take("subscriptions") ?? share.take("heldBytes", bytes);
+    if (short?.limit === "maxHeldBytes") share.give("subscriptions");
+    if (short !== undefined) return short;
+    this.#subscriptions++;
+    this.#subscribedBytes += bytes;
+    return undefined;
+  }
+
+  giveSubscription(uri: string): void {
+    this.#giveSubscriptions(1, uri.length + SUBSCRIPTION_BYTES);
+  }
+
+  #giveSubscriptions(count: number, bytes: number): void {
+    this.#subscriptions -= count;
+    this.#subscribedBytes -= bytes;
+    this.share.give("subscriptions", count);
+    this.share.give("heldBytes", bytes);
+  }
+
+  /** Idempotent. Resolves when the service has done what it wanted. */
+  end(): Promise<void> | undefined {
+    if (this.#ended) return undefined;
+    this.share.give("sessions");
+    this.#giveSubscriptions(this.#subscriptions, this.#subscribedBytes);
     this.#ended = true;
+    this.#end?.();
+    this.#end = undefined;
     this.#changes?.close();
     this.#waiting?.clear();
     this.replay.clear();
+    return endSession(this.#holder.rules.service, this.id);
   }
 
   changed(change: ChangeNotification): void {
@@ -85,6 +135,9 @@ export class HeldSession implements ChangesReader {
     this.#waiting = undefined;
   }
 }
+
+/** What a subscription takes besides its URI. */
+const SUBSCRIPTION_BYTES = 1_024;
 
 function subjectOf({ method, params }: ChangeNotification): string {
   const what = params.uri ?? params.elicitationId;

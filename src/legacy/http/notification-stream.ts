@@ -1,3 +1,5 @@
+import type { Account } from "../../protocol/budget.ts";
+import type { LogLevel } from "../../protocol/logging.ts";
 import type { Auth } from "../../protocol/peer.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { StreamEvent } from "../../store/store.ts";
@@ -13,6 +15,8 @@ import { ASIDE, type KeptSession, NOTIFICATIONS, partName, randomName } from "./
 /** What the GETs of a session need of it. */
 export interface ReadersSession {
   readonly id: string;
+  /** Whose shares its streams are taken of. */
+  readonly share: Account;
   readonly rules: SessionRules;
   readonly primes: boolean;
   /** What is known of the session now. */
@@ -181,6 +185,10 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
   #createChanges(): SessionChanges {
     const { id, rules, record } = this.#home;
     return new SessionChanges({ session: id, rules, auth: this.#auth, record }, this);
+  }
+
+  get logLevel(): LogLevel | undefined {
+    return this.#home.record.logLevel;
   }
 
   send(text: string): Promise<void> | undefined {

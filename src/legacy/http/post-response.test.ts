@@ -34,7 +34,7 @@ function post({ expected = 1, batch = false, alwaysStream = false, resumable = t
       resumable,
       createStream: (to) => responses.create(to, resumable),
       whole: (texts) => responses.whole(texts, resumable),
-      openSink: (to, headers) => openLiveSink(to, { heartbeat, maxQueuedBytes: 0, dropped: () => {} }, headers),
+      openSink: (to, headers) => openLiveSink(to, { heartbeat, maxUnreadBytes: 0, dropped: () => {} }, headers),
       aside: { send: (message) => void aside.push(message) },
       cancel: () => {},
       done() {

@@ -10,6 +10,8 @@ import {
   type Response,
   rpcCodes,
 } from "../../jsonrpc/message.ts";
+import type { Ledger } from "../../protocol/budget.ts";
+import { type LimitReached, RETRY_AFTER_MS } from "../../protocol/limit-error.ts";
 import { isLogLevel } from "../../protocol/logging.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
@@ -48,10 +50,10 @@ export interface PostRules {
   readonly alwaysStream: boolean;
   /** Whether a client can wait for the answer elsewhere. */
   readonly resumable: boolean;
-  /** A stream for the answers to what was posted. */
-  createStream(posted: Parsed): AnswerStream;
+  /** A stream for the answers to what was posted, which somebody who may no less than its sender can pick up. */
+  createStream(posted: Parsed, http: HttpRequestInfo): AnswerStream;
   /** The text of a stream with these messages and no others. It can be picked up where the connection breaks. */
-  whole(texts: readonly string[]): string;
+  whole(texts: readonly string[], http: HttpRequestInfo): string;
   openSink(reply: HttpReply, headers: HttpHeaders): EventSink;
   /** Where what is no answer goes when the client has left the POST. */
   readonly aside: Sender;
@@ -102,10 +104,10 @@ export class PostResponse implements Sender, HeartbeatListener {
     this.#expected = post.expected;
     this.#posted = post.posted;
     this.#rules = rules;
+    // A broken connection ends nothing: what was posted is held until all of it is answered.
+    post.reply.held.hold();
     rules.heartbeat.add(this);
-    post.reply.onGone(() => {
-      this.#gone = true;
-    });
+    post.reply.onGone(this);
     post.reply.onLost?.(() => {
       this.#lost = true;
       rules.cancel(post.posted);
@@ -116,6 +118,19 @@ export class PostResponse implements Sender, HeartbeatListener {
     if (message.kind === "success" || message.kind === "failure") return this.#answer(message);
     if (this.#expected === 0 || (this.#gone && this.#stream === undefined)) return this.#rules.aside.send(message);
     return this.#open().write(encodeMessage(message));
+  }
+
+  /** The client is gone. */
+  gone(): void {
+    this.#gone = true;
+  }
+
+  hold(): void {
+    this.#reply.held.hold();
+  }
+
+  release(): void {
+    this.#reply.held.release();
   }
 
   drop(id: Id): void {
@@ -135,7 +150,7 @@ export class PostResponse implements Sender, HeartbeatListener {
     this.#rules.heartbeat.delete(this);
     if (this.#stream !== undefined) this.#stream.end();
     else if (!this.#gone) sendAnswer(this.#reply, answer);
-    this.#rules.done();
+    this.#done();
   }
 
   /** What takes long becomes a stream, which can be kept alive and picked up again. */
@@ -155,12 +170,12 @@ export class PostResponse implements Sender, HeartbeatListener {
 
   #open(): AnswerStream {
     if (this.#stream !== undefined) return this.#stream;
-    const stream = this.#rules.createStream(this.#posted);
+    const stream = this.#rules.createStream(this.#posted, this.http);
     this.#stream = stream;
     this.#rules.heartbeat.delete(this);
     const sink = this.#rules.openSink(this.#reply, this.headers);
     stream.attach(sink);
-    this.#reply.onGone(() => stream.detach(sink));
+    this.#reply.onGone({ gone: () => stream.detach(sink) });
     for (const text of this.#answers) stream.write(text);
     return stream;
   }
@@ -172,12 +187,17 @@ export class PostResponse implements Sender, HeartbeatListener {
     else if (!this.#gone && this.#putOff !== undefined) this.#sendWhole(this.#putOff);
     else if (!this.#gone && this.#rules.alwaysStream && this.#answers.length > 0) this.#sendStream();
     else if (!this.#gone) this.#sendWhole({ status: 200, headers: jsonHeaders });
+    this.#done();
+  }
+
+  #done(): void {
+    this.#reply.held.release();
     this.#rules.done();
   }
 
   /** A stream that is over when it begins goes out in one piece. Where that breaks off, it can be picked up. */
   #sendStream(): void {
-    this.#reply.send(200, this.#headersWith(streamHeaders), this.#rules.whole(this.#answers));
+    this.#reply.send(200, this.#headersWith(streamHeaders), this.#rules.whole(this.#answers, this.http));
   }
 
   #sendWhole({ status, headers }: Pick<HttpAnswer, "status" | "headers">): void {
@@ -205,6 +225,13 @@ export function answersOf(message: Parsed): number {
     default:
       return 0;
   }
+}
+
+/** The bound that a batch breaks, before anything is done about its messages. */
+export function excess({ items }: Batch, ledger: Ledger): LimitReached | undefined {
+  const max = ledger.max("connection", "openRequests");
+  if (items.length <= max) return undefined;
+  return { limit: "maxOpenRequests", max, scope: "connection", retryAfterMs: RETRY_AFTER_MS };
 }
 
 /** Why a batch is refused whole, if it is. */
@@ -272,6 +299,14 @@ export class PersistingSender implements Sender {
   send(message: Message): Promise<void> | undefined {
     const change = message.kind === "success" ? this.#changeOf(message.id) : undefined;
     return change === undefined ? this.#response.send(message) : this.#keepFirst(change, message);
+  }
+
+  hold(): void {
+    this.#response.hold();
+  }
+
+  release(): void {
+    this.#response.release();
   }
 
   drop(id: Id): void {

@@ -1,4 +1,6 @@
 import { encodeMessage, type Id, parseText } from "../../jsonrpc/message.ts";
+import type { Auth } from "../../protocol/peer.ts";
+import { hasScopes } from "../../protocol/scopes.ts";
 import { type Awaitable, chain } from "../../std/awaitable.ts";
 import type { StreamEvent, StreamPage, TopicSubscription } from "../../store/store.ts";
 import type { SinkUser } from "../../transport/http/event-sink.ts";
@@ -7,7 +9,7 @@ import type { EventSink } from "../../transport/http/http-message.ts";
 import { messageFrame, primeFrame, truncatedFrame, wholeId } from "./event-frames.ts";
 import { goneError } from "./post-response.ts";
 import { AFTERLIFE_MS, type StreamHead } from "./response-stream.ts";
-import { isWholeMark, wholeMark } from "./session-replay.ts";
+import { isWholeMark, scopesInMark } from "./session-replay.ts";
 import { END, type SessionRules } from "./session-rules.ts";
 import { partName, randomName, WHOLE } from "./session-store.ts";
 
@@ -18,6 +20,8 @@ export interface ReaderOptions {
   readonly after: number;
   readonly primes: boolean;
   readonly rules: SessionRules;
+  /** Who comes back. */
+  readonly auth: Auth | undefined;
   /** Hears that it is over. */
   left(reader: ReplayReader): void;
 }
@@ -31,42 +35,50 @@ const PAGE = 200;
 const MISSES = 3;
 const AGAIN_MS = 750;
 
-/** What a GET reads that comes back for the events of a POST. Undefined when there are none; `over` when it has all. */
-export function findReplay(options: ReaderOptions): Awaitable<ReplayReader | "over" | undefined> {
+/**
+ * What a GET reads that comes back for the events of a POST. Undefined when there are none; `over` when it has all;
+ * `forbidden` when it may less than the POST.
+ */
+export function findReplay(options: ReaderOptions): Awaitable<ReplayReader | "over" | "forbidden" | undefined> {
   const { session, stream, after, rules } = options;
   const name = partName(session, stream);
   const [getting, reading] = [rules.store.values.get(name), rules.store.streams.read(name, after, PAGE)];
   return chain(getting, (head) =>
     chain(reading, (first) => {
       if (head === undefined && first.last === 0) return undefined;
+      const known: StreamHead | undefined = head && JSON.parse(head.text);
+      if (!hasScopes(options.auth, known?.scopes ?? [])) return "forbidden";
       if (first.events[0]?.text === END) return "over";
-      return new ReplayReader(options, head === undefined ? undefined : JSON.parse(head.text), first);
+      return new ReplayReader(options, known, first);
     }),
   );
 }
 
 /**
  * The events that follow in a response that went out whole. Undefined when there is none, or it is kept no longer; `over`
- * when the client has them all.
+ * when the client has them all; `forbidden` when it may less than the POST.
  */
 export async function findWhole(
-  { session, primes, rules }: Pick<ReaderOptions, "session" | "primes" | "rules">,
+  { session, primes, rules, auth }: Pick<ReaderOptions, "session" | "primes" | "rules" | "auth">,
   { id, after }: { readonly id: string; readonly after: number },
-): Promise<string | "over" | undefined> {
-  const texts = await readWhole(rules, session, id);
-  if (texts === undefined || after > texts.length) return undefined;
+): Promise<{ readonly events: string } | "over" | "forbidden" | undefined> {
+  const whole = await readWhole(rules, session, id);
+  if (whole === undefined || after > whole.texts.length) return undefined;
+  const { texts, scopes } = whole;
+  if (!hasScopes(auth, scopes)) return "forbidden";
   if (after === texts.length) return "over";
   const prime = primes ? primeFrame(wholeId(id, after), rules.retryMs) : "";
-  return (
-    prime +
-    texts
-      .map((text, index) => messageFrame(wholeId(id, index + 1), text))
-      .slice(after)
-      .join("")
-  );
+  const frames = texts.map((text, index) => messageFrame(wholeId(id, index + 1), text)).slice(after);
+  return { events: prime + frames.join("") };
 }
 
-async function readWhole(rules: SessionRules, session: string, id: string): Promise<readonly string[] | undefined> {
+interface Whole {
+  readonly texts: readonly string[];
+  /** What it takes to pick it up. */
+  readonly scopes: readonly string[];
+}
+
+async function readWhole(rules: SessionRules, session: string, id: string): Promise<Whole | undefined> {
   const texts: string[] = [];
   for (let after = 0; ; ) {
     const { events, last } = await rules.store.streams.read(partName(session, WHOLE), after);
@@ -74,10 +86,11 @@ async function readWhole(rules: SessionRules, session: string, id: string): Prom
     after = events.at(-1)?.position ?? last;
     if (after >= last) break;
   }
-  const start = texts.indexOf(wholeMark(id)) + 1;
-  if (start === 0) return undefined;
+  const start = texts.findIndex((text) => scopesInMark(text, id) !== undefined) + 1;
+  const scopes = scopesInMark(texts[start - 1] ?? "", id);
+  if (scopes === undefined) return undefined;
   const end = texts.findIndex((text, index) => index >= start && isWholeMark(text));
-  return texts.slice(start, end < 0 ? undefined : end);
+  return { scopes, texts: texts.slice(start, end < 0 ? undefined : end) };
 }
 
 /**

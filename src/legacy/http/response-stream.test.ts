@@ -10,7 +10,7 @@ const posted: Parsed = { kind: "request", id: 1, method: "tools/call", params: {
 
 /** A stream of a POST, which clients come back for; ids are told by the number of their event. */
 function open({ primes = false, maxChars = 1_048_576 } = {}) {
-  const { clock, store, get, responses } = createLoneSession({ replayChars: maxChars }, primes);
+  const { clock, store, get, responses } = createLoneSession({ limits: { maxReplayBytes: maxChars } }, primes);
   const stream = responses.create(posted, primes);
   const post = createFakeSink();
   stream.attach(post);

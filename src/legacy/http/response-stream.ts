@@ -1,4 +1,5 @@
 import type { Id, Parsed } from "../../jsonrpc/message.ts";
+import type { Account } from "../../protocol/budget.ts";
 import { onlyReads } from "../../protocol/methods.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { Clock } from "../../std/clock.ts";
@@ -16,6 +17,8 @@ export interface StreamHead {
   readonly ids: readonly Id[];
   /** Those of them that do no harm when they are sent again. */
   readonly harmless?: readonly Id[];
+  /** What their sender may: who picks the answers up may no less. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 interface ResponseStreamOptions {
@@ -23,8 +26,12 @@ interface ResponseStreamOptions {
   /** What was posted, with the requests that it is the answer to. */
   readonly posted: Parsed;
   readonly primes: boolean;
+  /** What the sender may. */
+  readonly scopes: readonly string[] | undefined;
   readonly rules: SessionRules;
   readonly replay: SessionReplay;
+  /** What is kept of it while it is written is taken of this. */
+  readonly share: Account;
   /** Hears the id of the stream when it becomes one that clients may come back for. */
   begun(id: string, stream: ResponseStream): void;
   /** Hears that all is kept, and nothing more will be written. */
@@ -59,6 +66,8 @@ class ResponseStream implements AnswerStream {
   readonly #sizes: number[] = [];
   #id = "";
   #chars = 0;
+  /** Bytes that are counted for it. */
+  #held = 0;
   #position = 0;
   /** How far the client has come, as far as this process knows. */
   #seen = 0;
@@ -165,10 +174,10 @@ class ResponseStream implements AnswerStream {
 
   /** Nobody hears of a stream before it says who writes it. */
   #begin(): Awaitable<void> {
-    const { posted, primes, rules } = this.#options;
+    const { posted, primes, scopes, rules } = this.#options;
     this.#id = randomName();
     this.#options.begun(this.#id, this);
-    const head = JSON.stringify(headOf(posted, rules.node.id));
+    const head = JSON.stringify({ ...headOf(posted, rules.node.id), scopes });
     const put = (): Awaitable<boolean> =>
       chain(rules.store.values.put(this.#name, head, { ttlMs: this.#ttlMs() }), () => true);
     return chain(this.#retry(put), (kept) => {
@@ -211,6 +220,7 @@ class ResponseStream implements AnswerStream {
     const { replay, over } = this.#options;
     this.#letGo();
     this.#release();
+    this.#hold(0);
     if (this.#kept) replay.addEnded(this.#name, this.#sizes.length, this.#chars);
     over(this.#id);
   }
@@ -252,17 +262,28 @@ class ResponseStream implements AnswerStream {
 
   /** How many of the newest events are worth their room. */
   #keep(texts: readonly string[]): number {
-    const { replayChars } = this.#options.rules;
+    const { maxReplayBytes } = this.#options.rules.limits;
     for (const { length } of texts) {
       this.#sizes.push(length);
       this.#chars += length;
     }
     // The newest is kept however long it is: the end of a stream does not take its place.
     const newest = texts.length + (texts.at(-1) === END ? 1 : 0);
-    while (this.#sizes.length > newest && this.#chars > replayChars) {
+    while (this.#sizes.length > newest && this.#chars > maxReplayBytes) {
       this.#chars -= this.#sizes.shift() ?? 0;
     }
+    while (!this.#hold(this.#chars) && this.#sizes.length > newest) this.#chars -= this.#sizes.shift() ?? 0;
     return this.#sizes.length;
+  }
+
+  /** Counts so many bytes for it, instead of those before. False when there is no room for them. */
+  #hold(bytes: number): boolean {
+    const { share } = this.#options;
+    const more = bytes - this.#held;
+    if (more > 0 && share.take("heldBytes", more) !== undefined) return false;
+    if (more < 0) share.give("heldBytes", -more);
+    this.#held = bytes;
+    return true;
   }
 
   #ttlMs(): number {
@@ -343,13 +364,15 @@ export class ResponseStreams {
   readonly #session: string;
   readonly #rules: SessionRules;
   readonly #replay: SessionReplay;
+  readonly #share: Account;
   #streams: Map<string, ResponseStream> | undefined;
   #check: (() => void) | undefined;
 
-  constructor(session: string, rules: SessionRules, replay: SessionReplay) {
+  constructor(session: string, rules: SessionRules, replay: SessionReplay, share: Account) {
     this.#session = session;
     this.#rules = rules;
     this.#replay = replay;
+    this.#share = share;
   }
 
   get size(): number {
@@ -357,13 +380,15 @@ export class ResponseStreams {
   }
 
   /** A stream for the answers to what was posted. */
-  create(posted: Parsed, primes: boolean): AnswerStream {
+  create(posted: Parsed, primes: boolean, scopes?: readonly string[]): AnswerStream {
     return new ResponseStream({
       session: this.#session,
       posted,
       primes,
+      scopes,
       rules: this.#rules,
       replay: this.#replay,
+      share: this.#share,
       begun: (id, stream) => {
         this.#streams ??= new Map();
         this.#streams.set(id, stream);
@@ -379,11 +404,11 @@ export class ResponseStreams {
    * The text of a response with these messages and no others. Where it breaks off, the client can come back for the rest.
    * Nothing is kept of a single message for a client that knows no id before it: who has that has it all.
    */
-  whole(texts: readonly string[], primes: boolean): string {
+  whole(texts: readonly string[], primes: boolean, scopes?: readonly string[]): string {
     const { node, retryMs } = this.#rules;
     if (!primes && texts.length === 1) return messageFrame(loneId(node.id), texts[0] as string);
     const id = randomName();
-    this.#replay.addWhole(id, texts);
+    this.#replay.addWhole(id, texts, scopes);
     const prime = primes ? primeFrame(wholeId(id, 0), retryMs) : "";
     return prime + texts.map((text, index) => messageFrame(wholeId(id, index + 1), text)).join("");
   }

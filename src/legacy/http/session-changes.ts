@@ -1,14 +1,26 @@
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage } from "../../jsonrpc/message.ts";
+import type { Shortage } from "../../protocol/budget.ts";
 import type { ServerCodec } from "../../protocol/codec/codec.ts";
 import type { Failure } from "../../protocol/errors.ts";
-import type { Auth, ServerCapabilities } from "../../protocol/peer.ts";
+import { RETRY_AFTER_MS, toLimitFailure } from "../../protocol/limit-error.ts";
+import type { LogLevel } from "../../protocol/logging.ts";
+import type { Auth, ClientInfo, ServerCapabilities } from "../../protocol/peer.ts";
 import { isLegacy, newestLegacy } from "../../protocol/revision.ts";
-import { elicitationComplete, honoured, type ListenFilter } from "../../protocol/subscription.ts";
+import { listenerOf } from "../../protocol/session.ts";
+import {
+  elicitationComplete,
+  honoured,
+  type ListenFilter,
+  messages,
+  wantsNothing,
+} from "../../protocol/subscription.ts";
+import { type Awaitable, promised } from "../../std/awaitable.ts";
 import { legacyServer } from "../codec/server-codec.ts";
 import { allLists, type Feed } from "../session/change-feed.ts";
 import type { ChangeListener, ChangeNotification, SharedListening } from "../session/change-hub.ts";
 import { createFollowing, type Following } from "../session/follow-task.ts";
+import { isLoud } from "../session/session-messages.ts";
 import type { SessionRules } from "./session-rules.ts";
 import type { KeptSession, Waits } from "./session-store.ts";
 
@@ -22,6 +34,8 @@ interface SessionChangesOptions {
 
 /** Who hears of what a session hears of. */
 export interface ChangesReader {
+  /** Log messages of less are not for the client. */
+  readonly logLevel: LogLevel | undefined;
   changed(change: ChangeNotification): void;
   /** Sends a message that belongs to no change. A promise means that the client is slow. */
   send(text: string): Promise<void> | undefined;
@@ -36,6 +50,7 @@ export class SessionChanges implements ChangeListener {
   readonly #session: string;
   readonly #rules: SessionRules;
   readonly #auth: Auth | undefined;
+  readonly #client: ClientInfo | undefined;
   /** What the client was told in the handshake; it hears of nothing else. */
   readonly #capabilities: ServerCapabilities;
   readonly #reader: ChangesReader;
@@ -54,6 +69,7 @@ export class SessionChanges implements ChangeListener {
     this.#session = session;
     this.#rules = rules;
     this.#auth = auth;
+    this.#client = listenerOf(rules.service, record.peer, session);
     this.#capabilities = record.capabilities;
     this.#reader = reader;
   }
@@ -65,6 +81,8 @@ export class SessionChanges implements ChangeListener {
 
   /** The message for the client, if it is told of this. */
   textOf(change: ChangeNotification): string | undefined {
+    const { session = this.#session, method, params } = change;
+    if (session !== this.#session || !isLoud(method, params, this.#reader.logLevel)) return undefined;
     const text = change.text(this.#codec);
     if (text === undefined || change.method !== elicitationComplete) return text;
     return this.#complete(change.params.elicitationId) ? text : undefined;
@@ -84,7 +102,7 @@ export class SessionChanges implements ChangeListener {
     const uris = reading instanceof Promise ? await reading : reading;
     if (turn !== this.#turn || wanted === undefined || uris === undefined) return undefined;
     for (const [taskId, task] of Object.entries(wanted.tasks)) void this.#follow(taskId, task);
-    const asked = { ...allLists, resourceSubscriptions: uris, elicitationIds: wanted.pages };
+    const asked = { ...allLists, resourceSubscriptions: uris, elicitationIds: wanted.pages, [messages]: true };
     const filter = honoured(asked, this.#capabilities);
     this.#isListening = true;
     // Changes that are counted have to be heard in their order.
@@ -132,9 +150,9 @@ export class SessionChanges implements ChangeListener {
     const calls: SharedListening[] = [];
     const begun: Promise<Failure | undefined>[] = [];
     for (const filter of filters) {
-      if (Object.keys(filter).length === 0) continue;
+      if (wantsNothing(filter)) continue;
       const known = before.get(JSON.stringify(filter));
-      const call = known ?? hub.listen({ filter, auth: this.#auth, after }, this);
+      const call = known ?? hub.listen({ filter, auth: this.#auth, client: this.#client, after }, this);
       calls.push(call);
       if (known === undefined) begun.push(call.begun);
     }
@@ -194,11 +212,21 @@ function orNothing<T>(read: () => T | Promise<T>): T | undefined | Promise<T | u
   }
 }
 
+/** Counts what a session subscribes to. */
+interface HeldSubscriptions {
+  takeSubscription(uri: string): Shortage | undefined;
+  giveSubscription(uri: string): void;
+}
+
 interface SessionFeedOptions {
   readonly session: string;
   /** What the client was told in the handshake. */
   readonly capabilities: ServerCapabilities;
+  /** The client, where it may hear of something else than others. */
+  readonly client?: ClientInfo | undefined;
   readonly rules: SessionRules;
+  /** Counts what it subscribes to, in the process that opened the session. */
+  readonly held: HeldSubscriptions | undefined;
   /** On whose behalf it subscribes. */
   auth(): Auth | undefined;
   /** Hears that what is kept has changed. Resolves to why the session does not hear of that, as far as this process knows. */
@@ -206,20 +234,28 @@ interface SessionFeedOptions {
 }
 
 /** Writes down what a session subscribes to and waits for, for the process that tells it of changes. */
-export function createSessionFeed({ session, capabilities, rules, auth, changed }: SessionFeedOptions): Feed {
+export function createSessionFeed({
+  session,
+  capabilities,
+  client,
+  rules,
+  held,
+  auth,
+  changed,
+}: SessionFeedOptions): Feed {
   const { sessions, waits } = rules;
 
-  /** Where another process may be the one that listens: whether the service would. */
-  const attempt = async (uri: string): Promise<Failure | undefined> => {
+  /** Where another process may be the one that listens, or on behalf of somebody else: whether the service would. */
+  const attempt = async (uri: string, by = auth()): Promise<Failure | undefined> => {
     const filter = honoured({ resourceSubscriptions: [uri] }, capabilities);
-    if (rules.alone || Object.keys(filter).length === 0) return undefined;
-    const listening = rules.hub.listen({ filter, auth: auth() }, deaf);
+    if ((rules.alone && by === undefined) || Object.keys(filter).length === 0) return undefined;
+    const listening = rules.hub.listen({ filter, auth: by, client }, deaf);
     const failure = await listening.begun;
     listening.stop();
     return failure;
   };
 
-  const keep = async (write: Promise<void>): Promise<Failure | undefined> => {
+  const keep = async (write: Awaitable<unknown>): Promise<Failure | undefined> => {
     try {
       await write;
       return await changed();
@@ -228,9 +264,37 @@ export function createSessionFeed({ session, capabilities, rules, auth, changed 
     }
   };
 
-  const subscribe = async (uri: string): Promise<Failure | undefined> => {
-    const failure = (await attempt(uri)) ?? (await keep(sessions.subscribe(session, uri)));
-    if (failure !== undefined && rules.alone) await keep(sessions.unsubscribe(session, uri));
+  /** Why there is no room for one more. */
+  const excess = async (uri: string): Promise<Failure | undefined> => {
+    const max = rules.ledger.max("connection", "subscriptions");
+    const uris = await sessions.uris(session);
+    if (uris.length < max || uris.includes(uri)) return undefined;
+    return toLimitFailure({ limit: "maxSubscriptions", max, scope: "connection", retryAfterMs: RETRY_AFTER_MS });
+  };
+
+  const attemptAndKeep = async (uri: string, by?: Auth): Promise<Failure | undefined> =>
+    (await excess(uri)) ?? (await attempt(uri, by)) ?? (await keep(sessions.subscribe(session, uri)));
+
+  /** In the only process, where one that fails is taken back. */
+  const subscribeAlone = async (uri: string, holder: HeldSubscriptions, by?: Auth): Promise<Failure | undefined> => {
+    const refused = await attempt(uri, by);
+    if (refused !== undefined) return refused;
+    const short = holder.takeSubscription(uri);
+    if (short !== undefined) return (await sessions.uris(session)).includes(uri) ? undefined : toLimitFailure(short);
+    const isNew = await sessions.subscribe(session, uri);
+    if (!isNew) holder.giveSubscription(uri);
+    const failure = await changed();
+    if (failure !== undefined && isNew) await unsubscribe(uri);
+    return failure;
+  };
+
+  const subscribe = (uri: string, by?: Auth): Promise<Failure | undefined> =>
+    rules.alone && held !== undefined ? subscribeAlone(uri, held, by) : attemptAndKeep(uri, by);
+
+  const unsubscribe = async (uri: string): Promise<Failure | undefined> => {
+    const removing = promised(() => sessions.unsubscribe(session, uri));
+    const failure = await keep(removing);
+    if (rules.alone && (await removing.catch(() => false))) held?.giveSubscription(uri);
     return failure;
   };
 
@@ -238,7 +302,7 @@ export function createSessionFeed({ session, capabilities, rules, auth, changed 
     start: async () => undefined,
     stop() {},
     subscribe,
-    unsubscribe: (uri) => keep(sessions.unsubscribe(session, uri)),
+    unsubscribe,
     expect: (elicitationId) => void keep(waits.addPage(session, elicitationId)),
     follow: (task) => void keep(waits.addTask(session, task)),
   };

@@ -71,7 +71,7 @@ describe("opening a session", () => {
       if (!works && call.method === "server/discover") throw new Error("secret");
       return server(call);
     };
-    const { post, open } = serveFake(service, { maxSessions: 1 });
+    const { post, open } = serveFake(service, { budgets: { process: { maxSessions: 1 } } });
     const reply = post(initialize());
     await reply.begun;
     expect(reply.sent?.headers).not.toHaveProperty("mcp-session-id");
@@ -89,7 +89,7 @@ describe("opening a session", () => {
       if (works || outcome.kind !== "complete" || call.method !== "server/discover") return outcome;
       return { ...outcome, result: { ...outcome.result, instructions: 1n } };
     }) as unknown as Service;
-    const { post, open } = serveFake(service, { maxSessions: 1 });
+    const { post, open } = serveFake(service, { budgets: { process: { maxSessions: 1 } } });
     const reply = post(initialize());
     await reply.begun;
     expect(reply.sent?.headers).not.toHaveProperty("mcp-session-id");
@@ -279,20 +279,32 @@ describe("C106: idle sessions", () => {
   });
 });
 
+const limitReached = (limit: string, max: number, scope = "principal") => ({
+  reason: "limit-reached",
+  limit,
+  max,
+  scope,
+  retryAfterMs: 1_000,
+});
+
 describe("bounds", () => {
   it("C112: one session too many is refused with 429, until one ends", async () => {
-    const { open, post, request: send } = serve({ maxSessions: 2 });
+    const { open, post, request: send } = serve({ budgets: { principal: { maxSessions: 2 } } });
     const [session] = [await open(), await open()];
     const reply = post(initialize());
-    expect(reply.sent).toMatchObject({ status: 429, headers: { "retry-after": "10" } });
-    expect(messagesOf(reply)).toEqual([refused("there are too many sessions")]);
+    expect(reply.sent).toMatchObject({ status: 429, headers: { "retry-after": "1" } });
+    expect(messagesOf(reply)).toMatchObject([{ id: 0, error: { code: -32603, data: limitReached("maxSessions", 2) } }]);
     send("DELETE", "", session);
     await open();
     expect(post(initialize()).sent?.status).toBe(429);
   });
 
   it("C112: there is room again when the time of sessions is over, however many there were", async () => {
-    const { open, post, clock } = serve({ maxSessions: 10_000, keepAliveMs: 0, sessionTtlMs: 60_000 });
+    const { open, post, clock } = serve({
+      budgets: { principal: { maxSessions: 10_000 } },
+      keepAliveMs: 0,
+      sessionTtlMs: 60_000,
+    });
     for (let n = 0; n < 10_000; n++) {
       const reply = post(initialize());
       await reply.begun;
@@ -305,31 +317,32 @@ describe("bounds", () => {
   });
 
   it("sessions that are about to open count", async () => {
-    const { post } = serve({ maxSessions: 2 });
+    const { post } = serve({ budgets: { process: { maxSessions: 2 } } });
     const replies = [post(initialize()), post(initialize()), post(initialize())];
     await Promise.all(replies.map(({ begun }) => begun));
-    expect(replies.map(({ sent }) => sent?.status)).toEqual([200, 200, 429]);
+    expect(replies.map(({ sent }) => sent?.status)).toEqual([200, 200, 503]);
   });
 
   it("one stream too many is refused with 429, until one ends", async () => {
-    const { open, get } = serve({ maxStreams: 2 });
+    const { open, get } = serve({ budgets: { connection: { maxStreams: 2 } } });
     const session = await open();
     const first = get(session);
     get(session);
     const reply = get(session);
     expect(reply.sent).toMatchObject({ status: 429, headers: { "retry-after": "1" } });
-    expect(messagesOf(reply)).toEqual([refused("too many streams of this session are open")]);
+    const data = limitReached("maxStreams", 2, "connection");
+    expect(messagesOf(reply)).toMatchObject([{ error: { code: -32603, data } }]);
     first.leave();
     expect(get(session).sink).toBeDefined();
   });
 
   it("one request too many is refused under its id", async () => {
-    const { open, post, holding } = serve({ maxOpen: 1 });
+    const { open, post, holding } = serve({ budgets: { connection: { maxOpenRequests: 1 } } });
     const session = await open();
     post(callOf(1, "hold"), session);
     await holding(1);
     expect(messagesOf(post(callOf(2, "echo", { text: "x" }), session))).toMatchObject([
-      { id: 2, error: { code: -32600, message: "more than 1 requests are open" } },
+      { id: 2, error: { code: -32603, data: limitReached("maxOpenRequests", 1, "connection") } },
     ]);
   });
 });
@@ -367,6 +380,34 @@ describe("C107: sessions do not share", () => {
     const third = await open();
     const stolen = get({ ...third, "last-event-id": "1-0" });
     expect(messagesOf(stolen)).toMatchObject([{ method: "notifications/replay_truncated" }]);
+  });
+
+  it("calls: neither a cancellation nor an equal id reaches one of another session (V4)", async () => {
+    const { open, post, holding, held, release, settled } = serve();
+    const [ann, bob] = [await open(), await open()];
+    const call = post(callOf(7, "hold"), ann);
+    await holding(1);
+    post(notification("notifications/cancelled", { requestId: 7 }), bob);
+    await settled();
+    expect(held.map(({ aborted }) => aborted)).toEqual([false]);
+    const other = post(callOf(7, "echo", { text: "x" }), bob);
+    await eventually(() => expect(messagesOf(other)).toMatchObject([{ id: 7, result: { content: [{ text: "x" }] } }]));
+    release();
+    await eventually(() => expect(messagesOf(call)).toMatchObject([{ id: 7, result: expect.anything() }]));
+  });
+
+  it("events: the Last-Event-ID of one session finds nothing in another (V6)", async () => {
+    const { open, post, get, settled } = serve();
+    const [ann, bob] = [await open(), await open()];
+    const call = post(callOf(1, "count", { n: 2 }), ann);
+    await eventually(() => expect(call.sink?.state).toBe("ended"));
+    const [id = ""] = readBlocks(call.sink?.text ?? "").flatMap((block) => block.id ?? []);
+    const replies = [ann, bob].map((session) => get({ ...session, "last-event-id": id }));
+    await Promise.all(replies.map(({ begun }) => begun));
+    await settled();
+    const [own, stolen] = replies.map(messagesOf);
+    expect(own?.at(-1)).toMatchObject({ id: 1, result: expect.anything() });
+    expect(stolen).toMatchObject([{ method: "notifications/replay_truncated" }]);
   });
 
   it("log levels and subscriptions", async () => {

@@ -1,7 +1,9 @@
 import type { Parsed, Request } from "../../jsonrpc/message.ts";
 import { authOf } from "../../protocol/authenticator.ts";
-import type { Awaitable } from "../../std/awaitable.ts";
+import { endSession } from "../../protocol/session.ts";
+import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { memoryStore } from "../../store/memory-store.ts";
+import { scopedStore } from "../../store/scoped-store.ts";
 import { type Store, StoreError } from "../../store/store.ts";
 import { createHeartbeat, type Heartbeat } from "../../transport/http/heartbeat.ts";
 import {
@@ -12,6 +14,7 @@ import {
   sendAnswer,
 } from "../../transport/http/http-message.ts";
 import type { LegacyHandler, SessionHandlerOptions } from "../../transport/http/legacy-handlers.ts";
+import { limitAnswer } from "../../transport/http/limit-answer.ts";
 import { createChangeHub } from "../session/change-hub.ts";
 import { type ClusterEvent, createLoneNode, createNode, type Node } from "./cluster.ts";
 import { HeldSession, type HolderRules } from "./held-session.ts";
@@ -22,7 +25,9 @@ import { createSessionId, createSessionStore, createSessionWaits, isSessionId, t
 
 /** Serves clients that open with `initialize`. Their sessions are in a store: every process that has it can go on with them. */
 export function createSessionHandler(options: SessionHandlerOptions): LegacyHandler {
-  const { store, clock } = options;
+  const { given, name, clock } = options;
+  const part = (store: Store): Awaitable<Store> => (name === undefined ? store : scopedStore(store, name));
+  const store = options.store ?? (given && chain(given, part));
   if (store === undefined) return new SessionHandler(options, memoryStore({ clock }), true);
   return store instanceof Promise ? whenThere(store, options) : new SessionHandler(options, store, false);
 }
@@ -69,8 +74,6 @@ class SessionHandler implements LegacyHandler {
   readonly #here = new Map<string, HttpSession>();
   /** The sessions that were opened here, until they end. */
   readonly #held = new Map<string, HeldSession>();
-  /** Sessions whose `initialize` is not answered yet. */
-  #opening = 0;
   /** Requests that wait for the store. */
   readonly #entering = new Set<Promise<void>>();
   #stopSweeping: (() => void) | undefined;
@@ -95,7 +98,11 @@ class SessionHandler implements LegacyHandler {
       node: this.#createNode(store, alone),
       hub: createChangeHub(service),
       sessionTtlMs: storeTtl,
-      sessions: createSessionStore(store, storeTtl),
+      sessions: createSessionStore(
+        store,
+        storeTtl,
+        alone ? Number.POSITIVE_INFINITY : options.ledger.max("principal", "sessions"),
+      ),
       waits: createSessionWaits(store, storeTtl),
       looks: createHeartbeat(clock, alone ? 0 : LOOK_MS),
     };
@@ -141,7 +148,11 @@ class SessionHandler implements LegacyHandler {
       const deleting = this.#rules.sessions.delete(id);
       if (!(deleting instanceof Promise ? await deleting : deleting)) return sendAnswer(reply, refusals.unknown);
       session.close();
-      if (!this.#rules.alone) await this.#rules.node.tell({ kind: "closed", session: id });
+      if (!this.#rules.alone) {
+        // The process that holds it may be gone.
+        void endSession(this.#options.service, id);
+        await this.#rules.node.tell({ kind: "closed", session: id });
+      }
       reply.send(204, {}, "");
     });
   }
@@ -156,7 +167,7 @@ class SessionHandler implements LegacyHandler {
     looks.stop();
     await node.leave();
     if (!alone) return;
-    for (const held of this.#held.values()) held.end();
+    await Promise.all([...this.#held.values()].map((held) => held.end()));
     this.#held.clear();
     await store.close();
   }
@@ -227,21 +238,25 @@ class SessionHandler implements LegacyHandler {
     if (!isThere || kept.session.peer.auth?.principal !== authOf(head)?.principal) {
       return void sendAnswer(reply, refusals.unknown);
     }
-    const session = known ?? this.#create(id, held);
+    const session = known ?? this.#create(id, held, kept, reply);
     if (held !== undefined) held.seen = now;
     session.adopt(kept);
     session.touch(now);
     return session;
   }
 
-  #open(hello: Request, head: HttpHead, reply: HttpReply): void {
-    if (this.#held.size + this.#opening >= this.#options.maxSessions) return void sendAnswer(reply, refusals.tooMany);
-    const held = new HeldSession(createSessionId(), authOf(head), this.#holder);
-    const session = new HttpSession(held.id, this.#host, held);
-    this.#opening++;
-    session.open(hello, { http: head, reply }, (ok) => {
-      this.#opening--;
-      if (!ok) return session.close();
+  #open(initialize: Request, head: HttpHead, reply: HttpReply): void {
+    const share = this.#options.ledger.connection(reply.caller.share.owner);
+    const short = share.take("sessions");
+    if (short !== undefined) return void sendAnswer(reply, limitAnswer(short, initialize.id));
+    const held = new HeldSession(createSessionId(), authOf(head), share, this.#holder);
+    const session = new HttpSession(held.id, this.#host, share, held);
+    session.open(initialize, { http: head, reply }, (ok) => {
+      if (!ok) {
+        session.close();
+        void held.end();
+        return;
+      }
       this.#here.set(held.id, session);
       this.#hold(held);
     });
@@ -253,9 +268,11 @@ class SessionHandler implements LegacyHandler {
     this.#sweepLater();
   }
 
-  #create(id: string, held: HeldSession | undefined): HttpSession {
+  #create(id: string, held: HeldSession | undefined, { session: { owner } }: Kept, reply: HttpReply): HttpSession {
+    // A session is a connection of its owner.
+    const share = held?.share ?? this.#options.ledger.connection(owner ?? reply.caller.share.owner);
     // The id of a request is another text each time: the one that is held already is used.
-    const session = new HttpSession(held?.id ?? id, this.#host, held);
+    const session = new HttpSession(held?.id ?? id, this.#host, share, held);
     this.#here.set(session.id, session);
     return session;
   }
@@ -267,7 +284,7 @@ class SessionHandler implements LegacyHandler {
   }
 
   #release(id: string): void {
-    this.#held.get(id)?.end();
+    void this.#held.get(id)?.end();
     this.#held.delete(id);
   }
 
@@ -324,10 +341,9 @@ class SessionHandler implements LegacyHandler {
 /** Of sessions that rest when somebody looks. */
 const noHeartbeat: Heartbeat = { intervalMs: 0, add() {}, delete() {}, stop() {} };
 
-const refusals: Readonly<Record<"missing" | "unknown" | "tooMany", HttpAnswer>> = {
+const refusals: Readonly<Record<"missing" | "unknown", HttpAnswer>> = {
   missing: refusal(400, "header mcp-session-id is missing; open a session with initialize"),
   unknown: refusal(404, "there is no such session; open another one with initialize"),
-  tooMany: refusal(429, "there are too many sessions", { "retry-after": "10" }),
 };
 
 function isInitialize(message: Parsed): message is Request {

@@ -6,8 +6,9 @@ import type { Parsed } from "../../jsonrpc/message.ts";
 
 const posted: Parsed = { kind: "request", id: 1, method: "tools/call", params: {} };
 
-function open({ maxStreams = 4, replayEvents = 256, primes = false } = {}) {
-  const session = createLoneSession({ maxStreams, replayEvents }, primes);
+function open({ maxStreams = 4, maxReplayEvents = 256, primes = false } = {}) {
+  const limits = { maxReplayEvents };
+  const session = createLoneSession({ limits, budgets: { connection: { maxStreams } } }, primes);
   const settled = () => session.clock.advanceAsync(0);
   const opened = async (lastEventId?: string): Promise<FakeReply> => {
     const reply = session.get(lastEventId);
@@ -91,7 +92,7 @@ describe("what belongs to no call", () => {
   });
 
   it("C109: is announced to be lost before what is left", async () => {
-    const { opened, tell, clock, settled } = open({ replayEvents: 2 });
+    const { opened, tell, clock, settled } = open({ maxReplayEvents: 2 });
     const first = await opened();
     for (const n of [1, 2, 3]) tell(n);
     first.leave();
@@ -113,7 +114,7 @@ describe("what belongs to no call", () => {
 
 describe("C108: who comes back", () => {
   it("has all of a response that came whole, and is told so, whatever came after it", async () => {
-    const { responses, get, settled } = open({ replayEvents: 6, primes: true });
+    const { responses, get, settled } = open({ maxReplayEvents: 6, primes: true });
     const whole = [1, 2, 3].map((n) =>
       readBlocks(responses.whole([JSON.stringify({ n })], true)).map(({ id = "" }) => id),
     );
@@ -132,7 +133,7 @@ describe("C108: who comes back", () => {
   });
 
   it("C109: hears that something is lost when the response that came whole is forgotten", async () => {
-    const { responses, opened, tell } = open({ replayEvents: 2, primes: true });
+    const { responses, opened, tell } = open({ maxReplayEvents: 2, primes: true });
     const [first] = readBlocks(responses.whole(['{"n":1}'], true));
     responses.whole(['{"n":2}'], true);
     tell(3);
@@ -157,7 +158,7 @@ describe("C108: who comes back", () => {
   );
 
   it("C109: hears that something is lost when its stream is forgotten", async () => {
-    const { clock, post, opened, tell } = open({ replayEvents: 1 });
+    const { clock, post, opened, tell } = open({ maxReplayEvents: 1 });
     const { stream, before } = post(1);
     stream.end();
     clock.advance(10_001);

@@ -1,4 +1,6 @@
 import { authOf } from "../../protocol/authenticator.ts";
+import type { Auth } from "../../protocol/peer.ts";
+import { hasScopes } from "../../protocol/scopes.ts";
 import { type Awaitable, chain } from "../../std/awaitable.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
 import {
@@ -9,13 +11,17 @@ import {
   sendAnswer,
   streamHeaders,
 } from "../../transport/http/http-message.ts";
+import { limitAnswer } from "../../transport/http/limit-answer.ts";
 import type { ClusterEvent } from "./cluster.ts";
 import { isLoneId, readWholeId } from "./event-frames.ts";
 import { NotificationStream, type ReadersSession, readNotificationId } from "./notification-stream.ts";
 import { findReplay, findWhole, type ReplayReader } from "./replay-reader.ts";
 
-const refusals: Readonly<Record<"too many" | "over", HttpAnswer>> = {
-  "too many": refusal(429, "too many streams of this session are open", { "retry-after": "1" }),
+const refusals: Readonly<Record<"over" | "forbidden", HttpAnswer>> = {
+  forbidden: refusal(
+    403,
+    "the access token lacks scopes of the one that this stream was opened with; use that one again",
+  ),
   // Clients that wait for a response to a cancelled call would come back for ever; this they take for an end.
   over: refusal(405, "nothing follows this event, and nothing will", { allow: "POST, DELETE, OPTIONS" }),
 };
@@ -49,7 +55,9 @@ export class SessionReaders {
 
   /** One of the streams that wait for messages is over. */
   left(stream: NotificationStream): void {
+    if (!this.#notifications.includes(stream)) return;
     this.#notifications = this.#notifications.filter((other) => other !== stream);
+    this.#home.share.give("streams");
     this.#home.readerLeft();
   }
 
@@ -89,11 +97,14 @@ export class SessionReaders {
     const lastEventId = head.header("last-event-id");
     const last = lastEventId === undefined ? undefined : readNotificationId(lastEventId);
     const resumes = lastEventId !== undefined && last === undefined;
-    const resumed = resumes ? this.#resume(lastEventId, reply) : undefined;
+    const auth = authOf(head);
+    const resumed = resumes ? this.#resume(lastEventId, auth, reply) : undefined;
     const isResumed = resumed instanceof Promise ? await resumed : resumed;
     if (isResumed === true) return;
-    if (this.#notifications.length >= this.#home.rules.maxStreams) return sendAnswer(reply, refusals["too many"]);
-    const stream = new NotificationStream({ home: this.#home, last, lost: resumes, auth: authOf(head) }, this);
+    if (!hasScopes(auth, this.#home.record.peer.auth?.scopes ?? [])) return sendAnswer(reply, refusals.forbidden);
+    const short = this.#home.share.take("streams");
+    if (short !== undefined) return sendAnswer(reply, limitAnswer(short));
+    const stream = new NotificationStream({ home: this.#home, last, lost: resumes, auth }, this);
     this.#notifications = this.#notifications.concat(stream);
     try {
       const taking = stream.take();
@@ -113,15 +124,15 @@ export class SessionReaders {
   }
 
   /** Goes on with the response to a POST, if that is what the id stands for. */
-  #resume(lastEventId: string, reply: HttpReply): Awaitable<boolean> {
-    if (isLoneId(lastEventId)) return this.#refuse(reply);
+  #resume(lastEventId: string, auth: Auth | undefined, reply: HttpReply): Awaitable<boolean> {
+    if (isLoneId(lastEventId)) return this.#refuse(reply, "over");
     const whole = readWholeId(lastEventId);
     const { id: session, primes, rules } = this.#home;
     if (whole !== undefined) {
-      return findWhole({ session, primes, rules }, whole).then((events) => this.#replay(reply, events));
+      return findWhole({ session, primes, rules, auth }, whole).then((events) => this.#replay(reply, events));
     }
-    return chain(this.#findAnswers(lastEventId), (answers) => {
-      if (answers === "over") return this.#refuse(reply);
+    return chain(this.#findAnswers(lastEventId, auth), (answers) => {
+      if (answers === "over" || answers === "forbidden") return this.#refuse(reply, answers);
       if (answers === undefined) return false;
       this.#answers = this.#answers.concat(answers);
       this.#open(reply, answers);
@@ -129,19 +140,22 @@ export class SessionReaders {
     });
   }
 
-  #refuse(reply: HttpReply): boolean {
-    sendAnswer(reply, refusals.over);
+  #refuse(reply: HttpReply, why: "over" | "forbidden"): boolean {
+    sendAnswer(reply, refusals[why]);
     return true;
   }
 
-  #replay(reply: HttpReply, events: string | "over" | undefined): boolean {
-    if (events === "over") return this.#refuse(reply);
-    if (events === undefined) return false;
-    reply.send(200, { ...streamHeaders, "mcp-session-id": this.#home.id }, events);
+  #replay(reply: HttpReply, found: Awaited<ReturnType<typeof findWhole>>): boolean {
+    if (found === "over" || found === "forbidden") return this.#refuse(reply, found);
+    if (found === undefined) return false;
+    reply.send(200, { ...streamHeaders, "mcp-session-id": this.#home.id }, found.events);
     return true;
   }
 
-  #findAnswers(lastEventId: string): Awaitable<ReplayReader | "over" | undefined> {
+  #findAnswers(
+    lastEventId: string,
+    auth: Auth | undefined,
+  ): Awaitable<ReplayReader | "over" | "forbidden" | undefined> {
     const [, stream, after] = /^([\w-]{16})-(\d{1,15})$/.exec(lastEventId) ?? [];
     if (stream === undefined) return undefined;
     const { id: session, rules, primes } = this.#home;
@@ -149,7 +163,7 @@ export class SessionReaders {
       this.#answers = this.#answers.filter((other) => other !== reader);
       this.#home.readerLeft();
     };
-    return findReplay({ session, rules, primes, stream, after: Number(after), left });
+    return findReplay({ session, rules, primes, stream, after: Number(after), auth, left });
   }
 }
 

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { startCpuTime } from "../../../test/support/cpu-time.ts";
 import { createLoneSession } from "../../../test/support/lone-session.ts";
+import { createLedger } from "../../protocol/budget.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { ReplayBound } from "./session-replay.ts";
 
-function boundOf({ maxEvents = 256, maxChars = 1_048_576 } = {}) {
+function boundOf({ maxEvents = 256, maxChars = 1_048_576, maxHeldBytes = 10_000_000 } = {}) {
   const clock = createManualClock();
-  const bound = new ReplayBound<number>({ replayEvents: maxEvents, replayChars: maxChars, clock });
+  const share = createLedger({ connection: { maxHeldBytes } }, undefined, "a test").connection("somebody");
+  const bound = new ReplayBound<number>({ maxReplayEvents: maxEvents, maxReplayBytes: maxChars, clock, share });
   const forgotten: number[] = [];
   let last = 0;
   const fill = (count: number, text = "x", at?: number): void => {
@@ -14,7 +16,7 @@ function boundOf({ maxEvents = 256, maxChars = 1_048_576 } = {}) {
       forgotten.push(...bound.add({ item: ++last, events: 1, chars: text.length, at: at ?? clock.now() }));
     }
   };
-  return { clock, bound, forgotten, fill };
+  return { clock, bound, share, forgotten, fill };
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
@@ -88,11 +90,34 @@ describe("what is kept of a session", () => {
   });
 });
 
+describe("what is kept of a share", () => {
+  it("is counted until it is forgotten", () => {
+    const { bound, share, fill } = boundOf({ maxChars: 300 });
+    fill(2, "x".repeat(100));
+    expect(share.held("heldBytes")).toBe(200);
+    fill(4, "x".repeat(100));
+    expect(share.held("heldBytes")).toBe(300);
+    bound.clear();
+    expect(share.held("heldBytes")).toBe(0);
+  });
+
+  it("takes the place of older ones of the same session, never of others (S9, H3)", () => {
+    const { bound, share, forgotten, fill } = boundOf({ maxHeldBytes: 250 });
+    share.add("heldBytes", 100);
+    fill(3, "x".repeat(50));
+    expect([forgotten, bound.keep]).toEqual([[], 256]);
+    fill(1, "x".repeat(100));
+    expect([forgotten, bound.keep, share.held("heldBytes")]).toEqual([[1, 2], 2, 250]);
+    fill(1, "x".repeat(151));
+    expect([forgotten, bound.keep, share.held("heldBytes")]).toEqual([[1, 2, 3, 4, 5], 0, 100]);
+  });
+});
+
 describe("in the store", () => {
   const texts = (count: number, text = "x") => Array.from({ length: count }, () => text);
 
   it("are no more messages that belong to no call than are allowed", async () => {
-    const { tell, store, clock } = createLoneSession({ replayEvents: 10, replayChars: 1_000 });
+    const { tell, store, clock } = createLoneSession({ limits: { maxReplayEvents: 10, maxReplayBytes: 1_000 } });
     for (const text of texts(50)) {
       tell(text);
       clock.advance(10_000);
@@ -103,7 +128,7 @@ describe("in the store", () => {
   });
 
   it("are no more responses that went out whole than are allowed", async () => {
-    const { responses, store } = createLoneSession({ replayEvents: 10, replayChars: 1_000 }, true);
+    const { responses, store } = createLoneSession({ limits: { maxReplayEvents: 10, maxReplayBytes: 1_000 } }, true);
     for (const text of texts(50)) responses.whole([text], true);
     expect((await store.streams.read("session:s/whole", 0)).events).toHaveLength(10);
     for (const text of texts(5, "x".repeat(600))) responses.whole([text], true);
@@ -111,7 +136,7 @@ describe("in the store", () => {
   });
 
   it("are no response streams that ended before too many, or too long, others", async () => {
-    const { responses, store, clock } = createLoneSession({ replayEvents: 10, replayChars: 1_000 });
+    const { responses, store, clock } = createLoneSession({ limits: { maxReplayEvents: 10, maxReplayBytes: 1_000 } });
     const deleted: string[] = [];
     const { delete: forget } = store.streams;
     Object.assign(store.streams, {

@@ -1,9 +1,12 @@
+import type { Ledger } from "../../protocol/budget.ts";
+import type { AllLimits } from "../../protocol/limits.ts";
 import type { DiscoverResult } from "../../protocol/methods.ts";
 import type { CallOrigin, Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Deadlines } from "../../std/deadlines.ts";
 import type { Store } from "../../store/store.ts";
 import type { SinkRules } from "../../transport/http/event-sink.ts";
+import type { FairGate } from "../../transport/http/fair-gate.ts";
 import type { Heartbeat } from "../../transport/http/heartbeat.ts";
 import type { ChangeHub } from "../session/change-hub.ts";
 import type { Node } from "./cluster.ts";
@@ -24,10 +27,6 @@ export interface SessionRules extends CallRules {
   readonly sessionTtlMs: number;
   /** How soon a client should come back. */
   readonly retryMs: number;
-  readonly replayEvents: number;
-  readonly replayChars: number;
-  /** Streams for notifications that may be read at the same time. */
-  readonly maxStreams: number;
 }
 
 /** What sessions need for their calls. */
@@ -35,9 +34,9 @@ export interface CallRules extends SinkRules {
   readonly service: Service;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  readonly maxConcurrent: number;
-  readonly maxOpen: number;
-  readonly askTimeoutMs: number;
+  readonly limits: AllLimits;
+  readonly ledger: Ledger;
+  readonly gate: FairGate;
   readonly drainMs: number;
   readonly alwaysStream: boolean;
   discover(client: CallOrigin): Promise<DiscoverResult>;

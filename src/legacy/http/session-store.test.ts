@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { memoryStore } from "../../store/memory-store.ts";
 import { createManualClock } from "../../testing/clock.ts";
 import { createSessionStore, type KeptSession } from "./session-store.ts";
@@ -28,6 +28,7 @@ describe("sessions in a store", () => {
   it("are read again only when they have changed", async () => {
     const { shelf, other } = create();
     const known = await shelf.open("a", session);
+    if (!("session" in known)) throw new Error("there is no room");
     expect(await shelf.find("a", known)).toBe(known);
     await other.change("a", (now) => ({ ...now, logLevel: "error" }));
     expect(await shelf.find("a", known)).toMatchObject({ session: { logLevel: "error" } });
@@ -77,6 +78,40 @@ describe("sessions in a store", () => {
     expect(await shelf.delete("b")).toBe(true);
     expect(await shelf.uris("b")).toEqual([]);
     expect((await store.streams.read("session:b/aside", 0)).last).toBe(0);
+  });
+
+  it("keep each subscription for itself, however long its URI is (S10)", async () => {
+    const { shelf, other, store } = create();
+    await shelf.open("a", session);
+    const uris = Array.from({ length: 1_500 }, (_, n) => `test://${n}/${n % 2 === 0 ? "x".repeat(4_000) : "é"}`);
+    const put = vi.spyOn(store.values, "put");
+    for (const uri of uris) expect(await shelf.subscribe("a", uri)).toBe(true);
+    expect(put.mock.calls.map(([, text]) => text)).toEqual(uris);
+    expect(await other.subscribe("a", uris[0] as string)).toBe(false);
+    expect(new Set(await other.uris("a"))).toEqual(new Set(uris));
+    expect([await other.unsubscribe("a", uris[0] as string), await shelf.unsubscribe("a", "test://no")]).toEqual([
+      true,
+      false,
+    ]);
+    expect(await shelf.uris("a")).toHaveLength(1_499);
+  });
+
+  it("of one owner are limited over all processes, until they end (S9)", async () => {
+    const { store, clock } = create();
+    const [one, two] = [createSessionStore(store, 1_000, 2), createSessionStore(store, 1_000, 2)];
+    const of = (owner: string) => ({ ...session, owner });
+    await one.open("a", of("ann"));
+    await two.open("b", of("ann"));
+    const reached = { limit: "maxSessions", max: 2, scope: "principal", retryAfterMs: 1_000 };
+    expect(await one.open("c", of("ann"))).toEqual(reached);
+    expect(await two.find("c")).toBeUndefined();
+    expect(await one.open("d", of("bob"))).toHaveProperty("session");
+    await two.change("b", (now) => ({ ...now, logLevel: "error" }));
+    expect(await two.open("e", of("ann"))).toEqual(reached);
+    await one.delete("b");
+    expect(await two.open("f", of("ann"))).toHaveProperty("session");
+    clock.advance(1_000);
+    expect(await one.open("g", of("ann"))).toHaveProperty("session");
   });
 
   it("live for ever when that is wanted", async () => {

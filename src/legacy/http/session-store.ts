@@ -1,8 +1,9 @@
 import type { Id } from "../../jsonrpc/message.ts";
-import type { Auth, ServerCapabilities } from "../../protocol/peer.ts";
-import { type Awaitable, chain } from "../../std/awaitable.ts";
+import { type LimitReached, RETRY_AFTER_MS } from "../../protocol/limit-error.ts";
+import type { Auth } from "../../protocol/peer.ts";
+import { type Awaitable, allOf, chain } from "../../std/awaitable.ts";
 import { toBase64Url } from "../../std/base64.ts";
-import type { Store, StoredValue } from "../../store/store.ts";
+import type { NamedValue, Store, StoredValue } from "../../store/store.ts";
 import type { BegunTask } from "../session/follow-task.ts";
 import type { SessionRecord } from "../session/server-session.ts";
 
@@ -10,23 +11,44 @@ import type { SessionRecord } from "../session/server-session.ts";
 export interface KeptSession extends SessionRecord {
   /** The position of the last change before the client was ready: it hears of what followed. */
   readonly since: number;
+  /** Whose share it is taken of. */
+  readonly owner?: string | undefined;
 }
 
 /** What there is to keep of a session that was just opened. Claims may say more of somebody than others need to know. */
-export function toKept({ peer, capabilities, ready, logLevel }: SessionRecord, auth: Auth | undefined): KeptSession {
-  const known = { peer, capabilities: sharedCapabilities(capabilities), ready, logLevel, since: 0 };
+export function toKept(
+  { peer, capabilities, ready, logLevel }: SessionRecord,
+  auth: Auth | undefined,
+  owner: string | undefined,
+): KeptSession {
+  const agreed = { peer, capabilities, ready, logLevel, since: 0 };
+  const known = owner === undefined ? agreed : { ...agreed, owner };
   if (auth === undefined) return known;
   const { principal, scopes } = auth;
   return { ...known, peer: { ...peer, auth: scopes === undefined ? { principal } : { principal, scopes } } };
 }
 
-let latest: { readonly text: string; readonly capabilities: ServerCapabilities } | undefined;
+/** A session, and the text of it that is kept. */
+interface WrittenSession {
+  readonly session: KeptSession;
+  readonly text: string;
+}
 
-/** The same capabilities. They are nearly always those of the session before, and one object serves all of these. */
-function sharedCapabilities(capabilities: ServerCapabilities): ServerCapabilities {
-  const text = JSON.stringify(capabilities);
-  if (latest?.text !== text) latest = { text, capabilities };
-  return latest.capabilities;
+/** Of how many kinds of sessions one object and one text serve all that are equal. */
+const KINDS = 64;
+
+const kinds = new Map<string, WrittenSession>();
+
+/** Writes a session down. Clients of one kind have equal sessions: these share what is held of them. */
+function write(session: KeptSession): WrittenSession {
+  const text = JSON.stringify(session);
+  const known = kinds.get(text);
+  if (known !== undefined) return known;
+  const written = { session, text };
+  kinds.set(text, written);
+  const [oldest] = kinds.keys();
+  if (kinds.size > KINDS && oldest !== undefined) kinds.delete(oldest);
+  return written;
 }
 
 /** A session as it was read. */
@@ -42,7 +64,8 @@ export interface Kept {
  * session; what it subscribed to is another one, so that the first stays small.
  */
 export interface SessionStore {
-  open(id: string, session: KeptSession): Awaitable<Kept>;
+  /** Keeps a session, unless its owner has too many: then nothing is kept. */
+  open(id: string, session: KeptSession): Awaitable<Kept | LimitReached>;
   /** `known` saves reading what has not changed since. */
   find(id: string, known?: Kept): Awaitable<Kept | undefined>;
   /** Changes what is there now. Undefined when there is no such session. */
@@ -53,8 +76,10 @@ export interface SessionStore {
   delete(id: string): Awaitable<boolean>;
   /** The resources that a session subscribed to. */
   uris(id: string): Awaitable<readonly string[]>;
-  subscribe(id: string, uri: string): Promise<void>;
-  unsubscribe(id: string, uri: string): Promise<void>;
+  /** False when it had subscribed to that. */
+  subscribe(id: string, uri: string): Awaitable<boolean>;
+  /** False when it had not subscribed to that. */
+  unsubscribe(id: string, uri: string): Awaitable<boolean>;
   /** The position of the last change of the service. */
   lastChange(): Awaitable<number>;
 }
@@ -68,6 +93,7 @@ const CHANGES = "changes";
 export const ASIDE = "aside";
 export const WHOLE = "whole";
 export const NOTIFICATIONS = "notifications";
+/** The group of what a session subscribed to: a value for each, so that one more does not write the others again. */
 const URIS = "uris";
 const WAITS = "waits";
 
@@ -81,23 +107,49 @@ export function partName(id: string, part: string): string {
   return `session:${id}/${part}`;
 }
 
-/** Sessions live for `ttlMs` without use; 0 is for ever. */
-export function createSessionStore({ values, streams }: Store, ttlMs: number): SessionStore {
+/** The name of what a session subscribed to. Names in a store are short. */
+async function longUriName(id: string, uri: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(uri));
+  return partName(id, `uri#${toBase64Url(new Uint8Array(digest))}`);
+}
+
+const MAX_NAMED_URI = 200;
+
+function uriName(id: string, uri: string): Awaitable<string> {
+  return uri.length <= MAX_NAMED_URI ? partName(id, `uri:${uri}`) : longUriName(id, uri);
+}
+
+/** How many values of a group are read at once. */
+const PAGE = 1_000;
+
+/**
+ * Sessions live for `ttlMs` without use; 0 is for ever. One owner has at most `maxSessions` of them, in all processes
+ * together: `Infinity` where there is only one, which counts them itself.
+ */
+export function createSessionStore(
+  { values, streams }: Store,
+  ttlMs: number,
+  maxSessions: number = Number.POSITIVE_INFINITY,
+): SessionStore {
+  const isCounted = Number.isFinite(maxSessions);
+  const groupOf = ({ owner }: KeptSession): { readonly group?: string } =>
+    isCounted && owner !== undefined ? { group: `sessions of ${owner}`.slice(0, MAX_NAME) } : {};
   const ttlOf = ({ ready }: KeptSession): { readonly ttlMs?: number } => {
     if (ttlMs <= 0) return {};
     return { ttlMs: ready ? ttlMs : Math.min(ttlMs, GREETING_MS) };
   };
   const partTtl = ttlMs > 0 ? { ttlMs } : {};
 
-  const update = async (id: string, change: (uris: Set<string>) => unknown): Promise<void> => {
-    const name = partName(id, URIS);
-    for (;;) {
-      const value = await values.get(name);
-      const uris = new Set<string>(value === undefined ? [] : JSON.parse(value.text));
-      change(uris);
-      const put = { version: value?.version ?? null, ...partTtl };
-      if ((await values.put(name, JSON.stringify([...uris]), put)) !== undefined) return;
-    }
+  const subscriptions = (id: string, after?: string): Awaitable<readonly NamedValue[]> =>
+    chain(values.list(partName(id, URIS), { after, limit: PAGE }), (page) => {
+      if (page.length < PAGE) return page;
+      return chain(subscriptions(id, page.at(-1)?.name), (rest) => [...page, ...rest]);
+    });
+
+  /** Whether the owner of a session has more than it may, with this one. */
+  const isOneTooMany = (session: KeptSession): Awaitable<boolean> => {
+    const { group } = groupOf(session);
+    return group !== undefined && isLonger(values, group, maxSessions);
   };
 
   const find: SessionStore["find"] = (id, known) => {
@@ -109,17 +161,32 @@ export function createSessionStore({ values, streams }: Store, ttlMs: number): S
   const change: SessionStore["change"] = (id, changed, known) =>
     chain(find(id, known), (kept) => {
       if (kept === undefined) return undefined;
-      const session = changed(kept.session);
+      const { session, text } = write(changed(kept.session));
       const { name } = kept;
-      const put = values.put(name, JSON.stringify(session), { version: kept.version, ...ttlOf(session) });
+      const put = values.put(name, text, {
+        version: kept.version,
+        ...ttlOf(session),
+        ...groupOf(session),
+      });
       return chain(put, (version) => (version === undefined ? change(id, changed) : { session, version, name }));
     });
 
   return {
-    open(id, session) {
+    open(id, opened) {
       const name = sessionName(id);
-      const put = values.put(name, JSON.stringify(session), ttlOf(session));
-      return chain(put, (version) => ({ session, version: version ?? "", name }));
+      const { session, text } = write(opened);
+      const put = values.put(name, text, { ...ttlOf(session), ...groupOf(session) });
+      return chain(put, (version) =>
+        chain(isOneTooMany(session), (isTooMany): Awaitable<Kept | LimitReached> => {
+          if (!isTooMany) return { session, version: version ?? "", name };
+          return chain(values.delete(name), () => ({
+            limit: "maxSessions",
+            max: maxSessions,
+            scope: "principal",
+            retryAfterMs: RETRY_AFTER_MS,
+          }));
+        }),
+      );
     },
     find,
     change,
@@ -127,23 +194,45 @@ export function createSessionStore({ values, streams }: Store, ttlMs: number): S
       const { ttlMs: ownTtlMs } = ttlOf(session);
       if (ownTtlMs === undefined) return chain(values.get(sessionName(id)), (value) => value !== undefined);
       const touched = values.touch(sessionName(id), ownTtlMs);
-      const parts = [URIS, NOTIFICATIONS, WAITS].map((part) => values.touch(partName(id, part), ttlMs));
-      return touched instanceof Promise ? Promise.all([touched, ...parts]).then(([there]) => there) : touched;
+      const parts = [NOTIFICATIONS, WAITS].map((part) => values.touch(partName(id, part), ttlMs));
+      const uris = chain(subscriptions(id), (all) => allOf(all.map((uri) => values.touch(uri.name, ttlMs))));
+      return touched instanceof Promise ? Promise.all([touched, uris, ...parts]).then(([there]) => there) : touched;
     },
     delete(id) {
       const was = values.delete(sessionName(id));
       const parts: readonly Awaitable<unknown>[] = [
-        ...[URIS, NOTIFICATIONS, WAITS].map((part) => values.delete(partName(id, part))),
+        ...[NOTIFICATIONS, WAITS].map((part) => values.delete(partName(id, part))),
+        chain(subscriptions(id), (all) => allOf(all.map(({ name }) => values.delete(name)))),
         ...[ASIDE, WHOLE].map((part) => streams.delete(partName(id, part))),
       ];
       return was instanceof Promise ? Promise.all([was, ...parts]).then(([it]) => it) : was;
     },
-    uris: (id) => chain(values.get(partName(id, URIS)), (value) => (value === undefined ? [] : JSON.parse(value.text))),
-    subscribe: (id, uri) => update(id, (uris) => uris.add(uri)),
-    unsubscribe: (id, uri) => update(id, (uris) => uris.delete(uri)),
+    uris: (id) => chain(subscriptions(id), (all) => all.map(({ text }) => text)),
+    subscribe: (id, uri) =>
+      chain(uriName(id, uri), (name) =>
+        chain(
+          values.put(name, uri, { version: null, group: partName(id, URIS), ...partTtl }),
+          (written) => written !== undefined,
+        ),
+      ),
+    unsubscribe: (id, uri) => chain(uriName(id, uri), (name) => values.delete(name)),
     lastChange: () => chain(streams.read(CHANGES, 0, 1), ({ last }) => last),
   };
 }
+
+/** Whether more than `max` values are in a group. */
+function isLonger(values: Store["values"], group: string, max: number): Awaitable<boolean> {
+  const count = (after: string | undefined, counted: number): Awaitable<boolean> =>
+    chain(values.list(group, { after, limit: PAGE }), (page) => {
+      const all = counted + page.length;
+      if (page.length < PAGE || all > max) return all > max;
+      return count(page.at(-1)?.name, all);
+    });
+  return count(undefined, 0);
+}
+
+/** Of the name of an owner: the names of a store are limited. */
+const MAX_NAME = 400;
 
 function readKept(name: string, value: StoredValue | undefined, known: Kept | undefined): Kept | undefined {
   if (value === undefined) return undefined;

@@ -157,7 +157,10 @@ it("does not rest while a handler runs, also one that was cancelled: its place i
       quick: tool({ run: () => "quick" }),
     },
   });
-  const { open, post, clock, settled } = serveFake(server, { maxConcurrent: 1, keepAliveMs: 0 });
+  const { open, post, clock, settled } = serveFake(server, {
+    budgets: { connection: { maxRunningCalls: 1 } },
+    keepAliveMs: 0,
+  });
   const session = await open();
   post(callOf(1, "stay"), session);
   await settled();
@@ -176,15 +179,16 @@ describe("the record of a session", () => {
     const { server, release, holding } = createHttpService();
     const { rules, clock, store } = createLoneRules({
       service: server,
-      replayChars: 1_000,
+      limits: { maxReplayBytes: 1_000 },
       discover: () => describeService(server),
     });
     const holder = { rules, deliver: () => undefined };
-    const held = new HeldSession("an-id", undefined, holder);
+    const share = rules.ledger.connection("somebody");
+    const held = new HeldSession("an-id", undefined, share, holder);
     const rest = createHeartbeat(clock, 100);
     const left: boolean[] = [];
     const host = { rules, rest, left: (_: HttpSession, isOver: boolean) => void left.push(isOver) };
-    const createSession = () => new HttpSession("an-id", host, held);
+    const createSession = () => new HttpSession("an-id", host, share, held);
     const session = createSession();
     const postTo = (to: HttpSession, message: unknown) => {
       const reply = createFakeReply();

@@ -1,13 +1,18 @@
 import { encodeMessage, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
 import { authOf } from "../../protocol/authenticator.ts";
+import type { Account } from "../../protocol/budget.ts";
 import type { Failure } from "../../protocol/errors.ts";
+import type { LimitReached } from "../../protocol/limit-error.ts";
 import type { Auth } from "../../protocol/peer.ts";
 import { isSince } from "../../protocol/revision.ts";
+import { listenerOf } from "../../protocol/session.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { isUnavailable } from "../../store/store.ts";
+import type { Caller } from "../../transport/caller.ts";
 import type { Heartbeat, HeartbeatListener } from "../../transport/http/heartbeat.ts";
 import { type HttpHead, type HttpReply, refusal, sendAnswer } from "../../transport/http/http-message.ts";
+import { limitAnswer } from "../../transport/http/limit-answer.ts";
 import type { Feed, FeedOptions } from "../session/change-feed.ts";
 import { ActiveSession, type ActiveSessionHost } from "./active-session.ts";
 import { type ClusterEvent, relay } from "./cluster.ts";
@@ -18,6 +23,7 @@ import {
   answersOf,
   batchProblem,
   changesSession,
+  excess,
   PersistingSender,
   PostResponse,
   saysReady,
@@ -57,11 +63,14 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
   /** Each time something begins to go on, ids are others. */
   idPrefix = "";
   readonly id: string;
+  /** Whose shares its calls, streams and answers are taken of. */
+  readonly share: Account;
   readonly #host: SessionHost;
   /** Where this process opened the session. */
   readonly held: HeldSession | undefined;
   readonly #replay: SessionReplay;
-  readonly #responses: ResponseStreams;
+  /** Made for what is posted, as calls come and go. */
+  #responses: ResponseStreams | undefined;
   #readers: SessionReaders | undefined;
   #active: ActiveSession | undefined;
   #kept: Kept | undefined;
@@ -72,13 +81,18 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
   /** What is kept before it is told to other processes. */
   #keeping: Promise<void> | undefined;
 
-  constructor(id: string, host: SessionHost, held: HeldSession | undefined) {
+  constructor(id: string, host: SessionHost, share: Account, held: HeldSession | undefined) {
     this.id = id;
+    this.share = share;
     this.#host = host;
     this.held = held;
-    this.#replay = held?.replay ?? new SessionReplay(id, host.rules);
-    this.#responses = new ResponseStreams(id, host.rules, this.#replay);
+    this.#replay = held?.replay ?? new SessionReplay(id, host.rules, share);
     host.rest.add(this);
+  }
+
+  /** Made for who has calls: most sessions have none at a time. */
+  get caller(): Caller {
+    return this.rules.gate.caller(this.share);
   }
 
   get rules(): SessionRules {
@@ -102,43 +116,50 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     const active = this.#wake();
     const problem = message.kind === "batch" ? batchProblem(message, active.acceptsBatches()) : undefined;
     if (problem !== undefined) return void sendAnswer(posting.reply, refusal(400, problem));
+    const tooMany = message.kind === "batch" ? excess(message, this.rules.ledger) : undefined;
+    if (tooMany !== undefined) return void sendAnswer(posting.reply, limitAnswer(tooMany));
     if (message.kind === "request") return void this.#call(message, posting, active);
     // A client that says that it is ready, in a batch with requests, means them to be answered.
     if (answersOf(message) > 0) {
       void promised(() => this.#handOn(message)).catch(() => {});
       return void this.#call(message, posting, active);
     }
-    void active.rpc.take(message, active.asideFor(posting.http));
+    void active.rpc.take(message, active.asideFor(posting.http, posting.reply));
     this.#accept(message, posting);
   }
 
   /** Opens the session with `initialize`; `settled` hears once whether that went well. */
-  open(hello: Request, posting: Posting, settled: (ok: boolean) => void): void {
+  open(initialize: Request, posting: Posting, settled: (ok: boolean) => void): void {
     const active = this.#wake();
-    const way = this.#responseTo(hello, posting, active);
+    const response = this.#responseTo(initialize, posting, active);
     // Its head says how it went, and so has to wait for that.
-    this.rules.heartbeat.delete(way);
+    this.rules.heartbeat.delete(response);
     const refuse = (): void => {
-      way.refuse(unavailable);
+      response.refuse(unavailable);
       settled(false);
     };
-    active.rpc.take(hello, {
+    active.rpc.take(initialize, {
       http: posting.http,
       send: (message) => {
         if (message.kind === "success") {
           // What cannot be said must not be kept.
           encodeMessage(message);
-          const welcome = (): void => {
-            way.headers = { "mcp-session-id": this.id };
-            void way.send(message);
+          const answer = (short: LimitReached | undefined): void => {
+            if (short !== undefined) {
+              response.refuse(limitAnswer(short, initialize.id));
+              settled(false);
+              return;
+            }
+            response.headers = { "mcp-session-id": this.id };
+            void response.send(message);
             settled(true);
           };
           const kept = this.#begin(active, authOf(posting.http));
-          if (kept instanceof Promise) return kept.then(welcome, refuse);
-          welcome();
+          if (kept instanceof Promise) return kept.then(answer, refuse);
+          answer(kept);
           return undefined;
         }
-        const slow = way.send(message);
+        const slow = response.send(message);
         settled(false);
         return slow;
       },
@@ -161,7 +182,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
       if (event.by !== this.rules.node.id) this.#active?.rpc.take(cancel, this.#active);
       return;
     }
-    if (event.kind === "taken") this.#responses.taken(event.stream);
+    if (event.kind === "taken") this.#responses?.taken(event.stream);
     this.#readers?.told(event);
   }
 
@@ -190,13 +211,13 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
   /** Answers what is open, and leaves the session to other processes. */
   async drain(): Promise<void> {
     await Promise.all([this.#readers?.endAll(), this.#active?.rpc.drain()]);
-    await this.#responses.quiet(() => (this.#active?.calls ?? 0) > 0);
+    await this.#responses?.quiet(() => (this.#active?.calls ?? 0) > 0);
     this.#leave(false);
   }
 
   /** True while a connection or a call is open here. */
   get busy(): boolean {
-    return (this.#active?.calls ?? 0) > 0 || this.#responses.size > 0 || (this.#readers?.size ?? 0) > 0;
+    return (this.#active?.calls ?? 0) > 0 || (this.#responses?.size ?? 0) > 0 || (this.#readers?.size ?? 0) > 0;
   }
 
   /** Keeps the session alive while something is going on; forgets it here when nothing is. */
@@ -222,12 +243,12 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     );
   }
 
-  createStream(posted: Parsed): AnswerStream {
-    return this.#responses.create(posted, this.primes);
+  createStream(posted: Parsed, http: HttpRequestInfo): AnswerStream {
+    return this.#streams().create(posted, this.primes, authOf(http)?.scopes);
   }
 
-  whole(texts: readonly string[]): string {
-    return this.#responses.whole(texts, this.primes);
+  whole(texts: readonly string[], http: HttpRequestInfo): string {
+    return this.#streams().whole(texts, this.primes, authOf(http)?.scopes);
   }
 
   get record(): KeptSession {
@@ -248,11 +269,13 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     return this.#feed;
   }
 
-  createFeed({ capabilities }: Pick<FeedOptions, "capabilities">): Feed {
+  createFeed({ capabilities, peer }: Pick<FeedOptions, "capabilities" | "peer">): Feed {
     this.#feed = createSessionFeed({
       session: this.id,
       capabilities,
+      client: listenerOf(this.rules.service, peer, this.id),
       rules: this.rules,
+      held: this.held,
       auth: () => this.#kept?.session.peer.auth,
       changed: () => this.#subscriptionsChanged(),
     });
@@ -273,7 +296,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
   calmed(): void {
     this.#used = true;
     this.#host.rest.add(this);
-    this.#responses.answered();
+    this.#responses?.answered();
   }
 
   ended(): void {
@@ -287,8 +310,14 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     else this.touch(this.rules.clock.now());
   }
 
+  #streams(): ResponseStreams {
+    this.#responses ??= new ResponseStreams(this.id, this.rules, this.#replay, this.share);
+    return this.#responses;
+  }
+
   /** What calls need is not needed now. */
   #relax(): void {
+    if (this.#responses?.size === 0) this.#responses = undefined;
     this.#active = undefined;
     this.#feed = undefined;
     this.idPrefix = "";
@@ -347,18 +376,24 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
       chain(
         this.#change((session) => (session.ready ? session : { ...session, ready: true, since })),
         () => {
-          if (alone && this.#kept !== undefined) this.held?.begin(this.#kept.session);
+          if (this.#kept === undefined) return;
+          this.held?.observe(this.#kept.session);
+          if (alone) this.held?.begin(this.#kept.session);
         },
       ),
     );
   }
 
-  #begin(active: ActiveSession, auth: Auth | undefined): Awaitable<void> {
+  #begin(active: ActiveSession, auth: Auth | undefined): Awaitable<LimitReached | undefined> {
     const record = active.session.record();
     if (record === undefined) throw new Error("there was no handshake");
-    return chain(this.rules.sessions.open(this.id, toKept(record, auth)), (kept) => {
+    // Nobody else has to know whose share it is taken of.
+    const owner = this.rules.alone ? undefined : this.share.owner;
+    return chain(this.rules.sessions.open(this.id, toKept(record, auth, owner)), (kept) => {
+      if (!("session" in kept)) return kept;
       this.#kept = kept;
       this.#touched = this.rules.clock.now();
+      return undefined;
     });
   }
 
@@ -400,6 +435,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
 
   #leave(isOver: boolean): void {
     this.#over = true;
+    if (this.held === undefined) this.#replay.release();
     this.#host.rest.delete(this);
     this.#host.left(this, isOver);
   }

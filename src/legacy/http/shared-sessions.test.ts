@@ -207,11 +207,34 @@ describe("C102: requests of a session", () => {
   });
 
   it("C112: one session too many is refused with 429", async () => {
-    const { a, settled } = serve({ maxSessions: 1 });
+    const { a, settled } = serve({ budgets: { principal: { maxSessions: 1 } } });
     await a.open();
     const reply = a.post(request(0, "initialize", hello("2025-11-25")));
     await settled();
     expect(reply.sent?.status).toBe(429);
+  });
+
+  it("one session too many of one caller is refused, whichever processes have the others (S9, H9)", async () => {
+    const { a, b, settled } = serve({ budgets: { principal: { maxSessions: 2 } } });
+    await a.open();
+    await b.open();
+    for (const node of [a, b]) {
+      const reply = node.post(request(7, "initialize", hello("2025-11-25")));
+      await settled();
+      expect(reply.sent?.status).toBe(429);
+      expect(messagesOf(reply)).toMatchObject([{ id: 7, error: { data: { limit: "maxSessions", max: 2 } } }]);
+    }
+    expect(a.endpoint.status().held.sessions).toBe(1);
+  });
+
+  it("one subscription too many of a session is refused, whichever processes took the others (S10)", async () => {
+    const { a, b, send } = serve({ budgets: { connection: { maxSubscriptions: 2 } } });
+    const session = await a.open();
+    const subscribe = async (node: FakeNode, uri: string) =>
+      messagesOf(await send(node, request(1, "resources/subscribe", { uri }), session))[0]?.error;
+    expect([await subscribe(a, "test://1"), await subscribe(b, "test://2")]).toEqual([undefined, undefined]);
+    expect(await subscribe(a, "test://3")).toMatchObject({ data: { limit: "maxSubscriptions", scope: "connection" } });
+    expect(await subscribe(b, "test://1")).toBeUndefined();
   });
 });
 

@@ -194,7 +194,7 @@ describe("C108: the events of a call", () => {
   });
 
   it("C109: say what is lost", async () => {
-    const { a, b, get } = serve({ replayChars: 1_000 });
+    const { a, b, get } = serve({ limits: { maxReplayBytes: 1_000 } });
     const session = await a.open();
     const call = a.post(callOf(1, "count", { n: 50, size: 100 }), session);
     await eventually(() => expect(call.sink?.state).toBe("ended"));
@@ -449,7 +449,7 @@ describe("what belongs to no stream of its own", () => {
 });
 
 it("streams that only wait are limited in each process", async () => {
-  const { a, get } = serve({ maxStreams: 2 });
+  const { a, get } = serve({ budgets: { connection: { maxStreams: 2 } } });
   const session = await a.open();
   const [first] = [await get(a, session), await get(a, session)];
   expect((await get(a, session)).sent?.status).toBe(429);

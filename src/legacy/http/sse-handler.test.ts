@@ -69,7 +69,7 @@ describe("the transport of 2024-11-05", () => {
   });
 
   it("has the limits on JSON that were given", async () => {
-    const { connect, say, settled } = serve({ jsonLimits: { maxDepth: 4, maxWidth: 100 } });
+    const { connect, say, settled } = serve({ limits: { maxJsonDepth: 4, maxJsonNodes: 100 } });
     const stream = await connect();
     say(stream, request(3, "ping", { a: { b: { c: {} } } }));
     await settled();
@@ -120,11 +120,13 @@ describe("the transport of 2024-11-05", () => {
   });
 
   it("has room for so many clients", async () => {
-    const { open, settled } = serve({ maxSessions: 1 });
+    const { open, settled } = serve({ budgets: { principal: { maxSessions: 1 } } });
     const first = open();
     const reply = open();
-    expect(reply.sent).toMatchObject({ status: 429, headers: { "retry-after": "10" } });
-    expect(messagesOf(reply)).toEqual([refused("there are too many sessions")]);
+    expect(reply.sent).toMatchObject({ status: 429, headers: { "retry-after": "1" } });
+    expect(messagesOf(reply)).toMatchObject([
+      { error: { data: { limit: "maxSessions", max: 1, scope: "principal" } } },
+    ]);
     first.leave();
     await settled();
     expect(open().sink).toBeDefined();

@@ -1,10 +1,13 @@
-import type { JsonLimits } from "../../json/parse.ts";
 import type { Channel } from "../../jsonrpc/channel.ts";
 import { encodeMessage, type Incoming, parseText } from "../../jsonrpc/message.ts";
 import { authOf } from "../../protocol/authenticator.ts";
+import type { Held, Ledger } from "../../protocol/budget.ts";
+import { RETRY_AFTER_MS } from "../../protocol/limit-error.ts";
+import type { AllLimits } from "../../protocol/limits.ts";
 import type { Service } from "../../protocol/service.ts";
 import { asyncQueue } from "../../std/async-queue.ts";
 import { sseEvent } from "../../std/sse.ts";
+import type { ChannelBounds, ChannelLimit } from "../../transport/channel-bounds.ts";
 import { openLiveSink, type SinkRules } from "../../transport/http/event-sink.ts";
 import {
   type HttpHead,
@@ -15,17 +18,18 @@ import {
   sendAnswer,
 } from "../../transport/http/http-message.ts";
 import type { SseHandler } from "../../transport/http/legacy-handlers.ts";
-import { type ServeChannelOptions, type Serving, serveChannel } from "../../transport/serve-channel.ts";
+import { limitAnswer } from "../../transport/http/limit-answer.ts";
+import { type ChannelOptions, type Serving, serveChannel } from "../../transport/serve-channel.ts";
 import { createSessionId } from "./session-store.ts";
 
-export interface SseHandlerOptions extends SinkRules, ServeChannelOptions {
+export interface SseHandlerOptions extends SinkRules, ChannelOptions {
   readonly service: Service;
   /** Where clients open their stream. */
   readonly path: string;
   /** Where they post. */
   readonly messagesPath: string;
-  readonly maxSessions: number;
-  readonly jsonLimits?: JsonLimits | undefined;
+  readonly limits: AllLimits;
+  readonly ledger: Ledger;
 }
 
 interface SseConnection {
@@ -41,12 +45,15 @@ interface SseConnection {
 const MAX_WAITING = 64;
 
 export function createSseHandler(options: SseHandlerOptions): SseHandler {
-  const { service, path, messagesPath, maxSessions, jsonLimits } = options;
+  const { service, path, messagesPath, limits, ledger } = options;
   const lines = new Map<string, SseConnection>();
 
+  const bounds = toBounds(limits, ledger);
+
   const open = (head: HttpHead, reply: HttpReply): void => {
-    if (lines.size >= maxSessions)
-      return void refuse(reply, 429, "there are too many sessions", { "retry-after": "10" });
+    const { share } = reply.caller;
+    const short = share.take("sessions");
+    if (short !== undefined) return void sendAnswer(reply, limitAnswer(short));
     const id = createSessionId();
     /** What a client posts is taken beside it; it only ends. */
     const queue = asyncQueue<never>();
@@ -57,14 +64,14 @@ export function createSseHandler(options: SseHandlerOptions): SseHandler {
       http: head,
       send: (message) => sink.write(sseEvent({ event: "message", data: encodeMessage(message) })),
       async close() {
-        lines.delete(id);
+        if (lines.delete(id)) share.give("sessions");
         queue.end();
         sink.end();
       },
     };
-    const serving = serveChannel(channel, service, options);
+    const serving = serveChannel(channel, service, { ...options, bounds, caller: reply.caller });
     lines.set(id, { principal: authOf(head)?.principal, serving, taking: Promise.resolve(), waiting: 0 });
-    reply.onGone(() => void serving.close());
+    reply.onGone({ gone: () => void serving.close() });
   };
 
   const post = (head: HttpHead, body: string, reply: HttpReply): void => {
@@ -73,7 +80,7 @@ export function createSseHandler(options: SseHandlerOptions): SseHandler {
       return void refuse(reply, 404, `there is no such session; open one at ${path}`);
     if (line.waiting >= MAX_WAITING)
       return void refuse(reply, 503, "too many messages of this session wait", retrySoon);
-    enqueue(line, parseText(body, jsonLimits), head);
+    enqueue(line, parseText(body, limits), head, reply);
     reply.send(202, { "content-type": "text/plain" }, "Accepted");
   };
 
@@ -91,13 +98,38 @@ export function createSseHandler(options: SseHandlerOptions): SseHandler {
 }
 
 /** Takes a message after those before it, with the head of the request that brought it and in its async context. */
-function enqueue(line: SseConnection, message: Incoming, head: HttpHead): void {
+function enqueue(line: SseConnection, message: Incoming, head: HttpHead, { held }: HttpReply): void {
   line.waiting++;
+  held.hold();
   line.taking = line.taking.then(() => {
     line.waiting--;
-    return line.serving.take(message, head);
+    const busy = line.serving.take(message, head, held);
+    held.release();
+    return busy;
   });
 }
+
+/** The bounds of a stream, which is a connection of its caller. */
+function toBounds(limits: AllLimits, ledger: Ledger): ChannelBounds {
+  return {
+    limits,
+    of: (limit) => ({
+      limit,
+      max: ledger.max("connection", kindOf[limit]),
+      scope: "connection",
+      retryAfterMs: RETRY_AFTER_MS,
+    }),
+  };
+}
+
+const kindOf: Readonly<Record<ChannelLimit, Held>> = {
+  maxHeldBytes: "heldBytes",
+  maxRunningCalls: "runningCalls",
+  maxQueuedCalls: "queuedCalls",
+  maxOpenRequests: "openRequests",
+  maxStreams: "streams",
+  maxSubscriptions: "subscriptions",
+};
 
 const retrySoon: HttpHeaders = { "retry-after": "1" };
 

@@ -128,16 +128,20 @@ describe("older clients without sessions", () => {
 });
 
 describe("their calls", () => {
-  it("run only so many at once, wait only so many, and are refused with 503 beyond that", async () => {
-    const { post, holding, held, release, settled } = serve({ maxConcurrent: 2, maxQueued: 1 });
+  it("run only so many at once, wait only so many, and are refused with 429 beyond that", async () => {
+    const { post, holding, held, release, settled } = serve({
+      budgets: { principal: { maxRunningCalls: 2, maxQueuedCalls: 1 } },
+    });
     const replies = [1, 2, 3].map((id) => post(callOf(id, "hold")));
     await holding(2);
     await settled();
     expect(held.length).toBe(2);
     const refusal = post(callOf(4, "hold"));
-    expect(refusal.sent).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+    expect(refusal.sent).toMatchObject({ status: 429, headers: { "retry-after": "1" } });
     expect(messagesOf(refusal)).toEqual([
-      expect.objectContaining({ error: expect.objectContaining({ message: "the server is busy; retry in 1 s" }) }),
+      expect.objectContaining({
+        error: expect.objectContaining({ data: expect.objectContaining({ limit: "maxQueuedCalls", max: 1 }) }),
+      }),
     ]);
     expect(messagesOf(post(request(5, "ping")))).toEqual([{ jsonrpc: "2.0", id: 5, result: {} }]);
     release();

@@ -1,24 +1,23 @@
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { type Notification, rpcCodes } from "../../jsonrpc/message.ts";
+import { toLimitFailure } from "../../protocol/limit-error.ts";
 import { type DiscoverResult, methodRow } from "../../protocol/methods.ts";
 import type { ServerCapabilities } from "../../protocol/peer.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../protocol/revision.ts";
 import type { CallOrigin, Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
-import { createGate } from "../../std/gate.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { answerCall, createNotificationQueue } from "../../transport/answer-call.ts";
-import { type HttpReply, refusal, refuseBusy, sendAnswer } from "../../transport/http/http-message.ts";
+import type { HttpCaller } from "../../transport/http/fair-gate.ts";
+import { type HttpReply, refusal, sendAnswer } from "../../transport/http/http-message.ts";
 import { HttpIncomingRequest, type RequestRules } from "../../transport/http/http-request.ts";
 import type { LegacyHandler } from "../../transport/http/legacy-handlers.ts";
-import { createOpenExchanges } from "../../transport/http/modern-handler.ts";
+import { createOpenRequests } from "../../transport/http/modern-handler.ts";
 import { legacyServer } from "../codec/server-codec.ts";
 
 export interface StatelessOptions extends Omit<RequestRules, "ended" | "plainErrors"> {
   readonly service: Service;
   readonly clock: Clock;
-  readonly maxConcurrent: number;
-  readonly maxQueued: number;
   readonly drainMs: number;
   discover(client: CallOrigin): Promise<DiscoverResult>;
 }
@@ -30,12 +29,8 @@ export interface StatelessOptions extends Omit<RequestRules, "ended" | "plainErr
  * them, nothing announced, and the log level is the server's choice.
  */
 export function createStatelessHandler(options: StatelessOptions): LegacyHandler {
-  const { service, maxConcurrent, maxQueued, discover } = options;
-  const gate = createGate<IncomingRequest>({
-    maxRunning: maxConcurrent,
-    maxWaiting: maxQueued || Number.POSITIVE_INFINITY,
-  });
-  const open = createOpenExchanges(options);
+  const { service, discover } = options;
+  const open = createOpenRequests(options);
   const rules: RequestRules = { ...options, plainErrors: true, ended: open.delete };
 
   const greet = async (exchange: IncomingRequest): Promise<void> => {
@@ -43,11 +38,11 @@ export function createStatelessHandler(options: StatelessOptions): LegacyHandler
     const { protocolVersion } = params;
     const asked = isRevision(protocolVersion) && isLegacy(protocolVersion) ? protocolVersion : newestLegacy;
     const codec = legacyServer(asked);
-    const hello = codec.decodeHello(params);
-    if (!hello.ok) return void exchange.refuse(codec.encodeFailure(hello.failure));
+    const decoded = codec.decodeInitializeRequest(params);
+    if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
     try {
-      const server = await discover({ peer: { revision: asked, ...hello.value }, http: exchange.via.http });
-      exchange.succeed(codec.encodeWelcome({ ...server, capabilities: alone(server.capabilities) }));
+      const server = await discover({ peer: { revision: asked, ...decoded.value }, http: exchange.via.http });
+      exchange.succeed(codec.encodeInitializeResult({ ...server, capabilities: alone(server.capabilities) }));
     } catch (error) {
       console.error("plugbay: the service does not say what it is:", error);
       exchange.fail({ code: rpcCodes.internal, message: "internal error" });
@@ -62,33 +57,38 @@ export function createStatelessHandler(options: StatelessOptions): LegacyHandler
   };
 
   // The gate bounds those of all clients together.
-  const notifications = createNotificationQueue(gate, Number.POSITIVE_INFINITY);
+  const notifications = createNotificationQueue(Number.POSITIVE_INFINITY);
 
-  const hear = (notification: Notification, http: HttpRequestInfo): void => {
+  const hear = (notification: Notification, http: HttpRequestInfo, { caller, held }: HttpReply): void => {
     const revision = statedRevision(http.header("mcp-protocol-version"));
     const source = { peer: { revision, capabilities: {} }, logLevel: undefined };
-    notifications.add(notification, { http, send: () => undefined }, source, (exchange, wire) =>
+    const via = { http, send: () => undefined, hold: () => held.hold(), release: () => held.release() };
+    notifications.add({ gate: caller.gate, notification, via, source }, (exchange, wire) =>
       answerCall(exchange, wire, { codec: legacyServer(revision), serve: service }),
     );
   };
 
-  const start = (exchange: HttpIncomingRequest, stated: string | undefined): void => {
+  const run = (exchange: HttpIncomingRequest, revision: LegacyRevision, { gate }: HttpCaller): void => {
+    const short = gate.run(() => serve(exchange, revision), exchange);
+    if (short !== undefined) exchange.fail(legacyServer(revision).encodeFailure(toLimitFailure(short)));
+  };
+
+  const start = (exchange: HttpIncomingRequest, stated: string | undefined, caller: HttpCaller): void => {
     const { method } = exchange.request;
     const revision = statedRevision(stated);
     if (method === "ping") exchange.succeed({});
     else if (method === "initialize") void greet(exchange);
-    else if (runs(method)) void gate.run(() => serve(exchange, revision));
+    else if (runs(method)) run(exchange, revision, caller);
     else void serve(exchange, revision);
   };
 
   return {
     post(message, head, reply) {
-      if (message.kind === "notification") hear(message, head);
+      if (message.kind === "notification") hear(message, head, reply);
       if (message.kind !== "request") return acknowledge(message.kind === "batch", reply);
-      if (gate.full && runs(message.method)) return refuseBusy(reply);
       const exchange = new HttpIncomingRequest(message, head, reply, rules);
       open.add(exchange);
-      start(exchange, head.header("mcp-protocol-version"));
+      start(exchange, head.header("mcp-protocol-version"), reply.caller);
     },
     get: (_head, reply) => refuse(405, "there are no sessions, and so no streams", reply),
     delete: (_head, reply) => refuse(405, "there are no sessions", reply),

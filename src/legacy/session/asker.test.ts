@@ -15,11 +15,12 @@ const yes = { action: "accept", content: { ok: true } };
 const everything: JsonObject = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
 /** A server with one tool that does what the test says, and keeps what came of it. */
-function asking(run: (ctx: Context) => unknown) {
+function asking(run: (ctx: Context) => unknown, options: { readonly askTimeoutMs?: number } = {}) {
   const caught: McpError[] = [];
   const server = createServer({
     name: "asking",
     version: "1",
+    ...options,
     onError: () => {},
     tools: {
       ask: tool({
@@ -184,11 +185,11 @@ describe("questions that get no answer", () => {
   });
 
   it.each<[options: { askTimeoutMs?: number }, ms: number]>([
-    [{}, 300_000],
+    [{}, 600_000],
     [{ askTimeoutMs: 2_000 }, 2_000],
   ])("C79: fail after their time, with %j after %i ms", async (options, ms) => {
-    const { server, caught } = asking(confirm);
-    const { client, clock } = await serveLegacy(server, { capabilities: everything, ...options });
+    const { server, caught } = asking(confirm, options);
+    const { client, clock } = await serveLegacy(server, { capabilities: everything });
     client.say(request(5, "tools/call", callAsk));
     const { id } = await client.expect("elicitation/create");
     await clock.advanceAsync(ms - 1);
@@ -255,7 +256,10 @@ describe("an asker whose call is over", () => {
 
 describe("a handler that asks gives its place to others", () => {
   it("so that one place is enough for any number of questions", async () => {
-    const { client } = await serveLegacy(asking(confirm).server, { capabilities: everything, maxConcurrent: 1 });
+    const { client } = await serveLegacy(asking(confirm).server, {
+      capabilities: everything,
+      budgets: { connection: { maxRunningCalls: 1 } },
+    });
     client.say(request(1, "tools/call", callAsk), request(2, "tools/call", callAsk), request(3, "tools/call", callAsk));
     const questions = [await client.next(), await client.next(), await client.next()];
     expect(questions).toMatchObject(Array(3).fill({ method: "elicitation/create" }));
@@ -265,7 +269,7 @@ describe("a handler that asks gives its place to others", () => {
   });
 
   it("so that a full line moves on, and the answer is read", async () => {
-    const limits = { maxConcurrent: 1, maxQueued: 1 };
+    const limits = { budgets: { connection: { maxRunningCalls: 1, maxQueuedCalls: 1 } } };
     const { client } = await serveLegacy(asking(confirm).server, { capabilities: everything, ...limits });
     client.say(request(1, "tools/call", callAsk), request(2, "tools/call", { name: "quick" }));
     const question = await client.expect("elicitation/create");
@@ -297,7 +301,10 @@ describe("a handler that asks gives its place to others", () => {
         }),
       },
     });
-    const { client, settled } = await serveLegacy(server, { capabilities: everything, maxConcurrent: 1 });
+    const { client, settled } = await serveLegacy(server, {
+      capabilities: everything,
+      budgets: { connection: { maxRunningCalls: 1 } },
+    });
     client.say(request(0, "tools/call", callAsk));
     const questions = [await client.next(), await client.next(), await client.next()];
     for (const id of [1, 2, 3]) client.say(request(id, "tools/call", { name: "hold" }));
@@ -334,7 +341,7 @@ describe("a handler that asks gives its place to others", () => {
     });
     const { client, settled } = await serveLegacy(middleware as Service, {
       capabilities: everything,
-      maxConcurrent: 1,
+      budgets: { connection: { maxRunningCalls: 1 } },
     });
     client.say(request(0, "tools/list"));
     const question = await client.expect("roots/list");

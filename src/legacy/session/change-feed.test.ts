@@ -199,9 +199,11 @@ describe("a feed from a service that is far away", () => {
     }) as Service;
     const sent: [string, JsonObject][] = [];
     const feed = createFeed({
+      logLevel: () => "info",
       service,
       codec: codecFor("2025-11-25"),
       peer: { revision: "2025-11-25", capabilities: {} },
+      share: { take: () => undefined, give() {} },
       capabilities: { tools: { listChanged: true }, resources: { subscribe: true } },
       send(method, params) {
         sent.push([method, params]);
@@ -298,12 +300,14 @@ describe("a feed from a service that is far away", () => {
     const send = vi.fn((): Promise<void> | undefined => (send.mock.calls.length === 1 ? opened : undefined));
     const listening: Call[] = [];
     const feed = createFeed({
+      logLevel: () => "info",
       service: ((call: Call) => {
         listening.push(call);
         return new Promise(() => {});
       }) as Service,
       codec: codecFor("2025-11-25"),
       peer: { revision: "2025-11-25", capabilities: {} },
+      share: { take: () => undefined, give() {} },
       capabilities: { tools: { listChanged: true }, prompts: { listChanged: true } },
       send,
     });

@@ -1,13 +1,25 @@
 import type { JsonObject } from "../../json/json.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import type { ServerCodec } from "../../protocol/codec/codec.ts";
+import { withoutMeta } from "../../protocol/codec/dialect.ts";
 import type { Failure } from "../../protocol/errors.ts";
-import type { Auth, ClientInfo, ServerCapabilities } from "../../protocol/peer.ts";
+import { toLimitFailure } from "../../protocol/limit-error.ts";
+import type { LogLevel } from "../../protocol/logging.ts";
+import { changeKeys } from "../../protocol/meta.ts";
+import { type Auth, type ClientInfo, type ServerCapabilities, session as sessionKey } from "../../protocol/peer.ts";
 import { createCall, type Service } from "../../protocol/service.ts";
-import { elicitationComplete, honoured, type ListenFilter } from "../../protocol/subscription.ts";
+import {
+  elicitationComplete,
+  honoured,
+  type ListenFilter,
+  messages,
+  wantsNothing,
+} from "../../protocol/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { patientNotify } from "../../transport/answer-call.ts";
+import type { Share } from "../../transport/caller.ts";
 import { type BegunTask, createFollowing, settle } from "./follow-task.ts";
+import { isLoud, sessionOf } from "./session-messages.ts";
 
 /**
  * What a legacy client hears without asking each time: changed lists, and
@@ -19,8 +31,11 @@ import { type BegunTask, createFollowing, settle } from "./follow-task.ts";
 export interface Feed {
   start(): Promise<Failure | undefined>;
   stop(): void;
-  /** Any URI will do, known or not. Idempotent. */
-  subscribe(uri: string): Promise<Failure | undefined>;
+  /**
+   * Any URI will do, known or not. Idempotent. The service is asked on behalf of
+   * who subscribes, too: a session may be used with other scopes than it was opened with.
+   */
+  subscribe(uri: string, auth?: Auth): Promise<Failure | undefined>;
   unsubscribe(uri: string): Promise<Failure | undefined>;
   /** The client was asked to open a page: tells it once when its user is done there. */
   expect(elicitationId: string): void;
@@ -34,11 +49,15 @@ export interface FeedOptions {
   readonly peer: ClientInfo;
   /** What the client was told in the handshake; it hears of nothing else. */
   readonly capabilities: ServerCapabilities;
+  /** What subscriptions are taken of. */
+  readonly share: Share;
   readonly send: RpcPeer["notify"];
+  /** Log messages of less are not for the client. */
+  logLevel(): LogLevel | undefined;
 }
 
 /** Listens to the service on behalf of a client that does not know listening. */
-export function createFeed({ service, codec, peer, capabilities, send }: FeedOptions): Feed {
+export function createFeed({ service, codec, peer, capabilities, share, send, logLevel }: FeedOptions): Feed {
   const uris = new Set<string>();
   const pages = createPages();
   /** Calls that listen, oldest first. All but the last are about to go. */
@@ -47,7 +66,7 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
   const following = createFollowing();
 
   const tell = patientNotify((method, params) => {
-    const encoded = codec.encodeNotification(method, params);
+    const encoded = codec.encodeNotification(method, withoutSession(params));
     return encoded === undefined ? undefined : send(codec.notificationName(method), encoded);
   });
 
@@ -61,8 +80,11 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
 
   /** The new listener is there before the old ones go, so that nothing falls between them. */
   const listen = async (): Promise<Failure | undefined> => {
-    const filter = honoured({ ...allLists, resourceSubscriptions: [...uris], elicitationIds: pages.ids }, capabilities);
-    if (Object.keys(filter).length === 0) return endOlderThan();
+    const filter = honoured(
+      { ...allLists, resourceSubscriptions: [...uris], elicitationIds: pages.ids, [messages]: true },
+      capabilities,
+    );
+    if (wantsNothing(filter)) return endOlderThan();
     const abort = new LazyAbort();
     listening.add(abort);
     return listenFrom({
@@ -72,30 +94,51 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
       abort,
       tell(method, params) {
         if (method === elicitationComplete) pages.delete(params.elicitationId);
-        return tell(method, params);
+        const session = sessionOf(params);
+        if (session !== undefined && session !== peer[sessionKey]?.id) return undefined;
+        return isLoud(method, params, logLevel()) ? tell(method, params) : undefined;
       },
       began: () => endOlderThan(abort),
       ended: () => void listening.delete(abort),
     });
   };
 
+  const drop = (uri: string): void => {
+    if (uris.delete(uri)) share.give("subscriptions");
+  };
+
+  const tryFor = async (uri: string, auth: Auth): Promise<Failure | undefined> => {
+    const filter = honoured({ resourceSubscriptions: [uri] }, capabilities);
+    if (Object.keys(filter).length === 0) return undefined;
+    const abort = new LazyAbort();
+    const failure = await listenFrom({ service, filter, peer: { ...peer, auth }, abort, tell: () => undefined });
+    abort.abort("it was only tried");
+    return failure;
+  };
+
   return {
     start: listen,
     stop() {
+      for (const uri of uris) drop(uri);
       following.stop();
       endOlderThan();
     },
-    async subscribe(uri) {
+    async subscribe(uri, auth) {
       if (uris.has(uri)) return undefined;
+      const refused = auth && (await tryFor(uri, auth));
+      if (refused !== undefined) return refused;
+      const short = share.take("subscriptions");
+      if (short !== undefined) return toLimitFailure(short);
       uris.add(uri);
       const failure = await listen();
-      if (failure !== undefined) uris.delete(uri);
+      if (failure !== undefined) drop(uri);
       return failure;
     },
     async unsubscribe(uri) {
       if (!uris.delete(uri)) return undefined;
       const failure = await listen();
-      if (failure !== undefined) uris.add(uri);
+      if (failure === undefined) share.give("subscriptions");
+      else uris.add(uri);
       return failure;
     },
     expect(elicitationId) {
@@ -110,6 +153,8 @@ export function createFeed({ service, codec, peer, capabilities, send }: FeedOpt
 
 /** All lists there are. */
 export const allLists: ListenFilter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+
+const withoutSession = withoutMeta(changeKeys.session);
 
 export interface ListenOptions {
   readonly service: Service;

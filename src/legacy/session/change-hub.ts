@@ -1,14 +1,16 @@
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage } from "../../jsonrpc/message.ts";
 import type { ServerCodec } from "../../protocol/codec/codec.ts";
+import { withoutMeta } from "../../protocol/codec/dialect.ts";
 import type { Failure } from "../../protocol/errors.ts";
 import { changeKeys, metaOf } from "../../protocol/meta.ts";
-import type { Auth } from "../../protocol/peer.ts";
+import { type Auth, type ClientInfo, session } from "../../protocol/peer.ts";
 import { newest } from "../../protocol/revision.ts";
 import type { Service } from "../../protocol/service.ts";
-import { isWanted, type ListenFilter, notificationToChange } from "../../protocol/subscription.ts";
+import { isWanted, type ListenFilter, messages, notificationToChange } from "../../protocol/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { listenFrom } from "./change-feed.ts";
+import { sessionOf } from "./session-messages.ts";
 
 /** A notification of the service that something changed, and where that stands among all changes. */
 export class ChangeNotification {
@@ -18,12 +20,15 @@ export class ChangeNotification {
   readonly position: number | undefined;
   /** True when changes before it are known no longer. */
   readonly lost: boolean;
+  /** The only session that is told of it; all when undefined. */
+  readonly session: string | undefined;
   #texts: Map<ServerCodec, string | undefined> | undefined;
 
   constructor(method: string, params: JsonObject) {
     const { [changeKeys.position]: position, [changeKeys.lost]: lost } = metaOf(params);
     this.method = method;
-    this.params = params;
+    this.session = sessionOf(params);
+    this.params = this.session === undefined ? params : withoutSession(params);
     this.position = typeof position === "number" ? position : undefined;
     this.lost = lost === true;
   }
@@ -42,10 +47,12 @@ export class ChangeNotification {
   }
 }
 
+const withoutSession = withoutMeta(changeKeys.session);
+
 /**
  * Listens to a service once for many sessions.
  *
- * All that want the same changes on behalf of the same principal share a call.
+ * All that want the same changes on behalf of the same principal share a call, unless they are told apart by their clients.
  * One that has yet to hear of earlier changes has a call of its own until it has
  * come as far as the others.
  */
@@ -57,6 +64,8 @@ export interface HubOptions {
   readonly filter: ListenFilter;
   /** On whose behalf. */
   readonly auth?: Auth | undefined;
+  /** The client, where it may hear of something else than others. */
+  readonly client?: ClientInfo | undefined;
   /** What followed this position is told first. From now on when left out. */
   readonly after?: number | undefined;
 }
@@ -84,8 +93,8 @@ export function createChangeHub(service: Service): ChangeHub {
 
   return {
     listen(options, listener) {
-      const { auth, filter } = options;
-      const key = JSON.stringify([auth?.principal, auth?.scopes, filter]);
+      const { auth, filter, client } = options;
+      const key = JSON.stringify([client?.[session]?.id, auth?.principal, auth?.scopes, filter, filter[messages]]);
       const known = topics.get(key);
       if (known !== undefined) return known.join(options.after, listener);
       const topic = new Topic(service, options, () => {
@@ -101,7 +110,7 @@ export function createChangeHub(service: Service): ChangeHub {
 class Topic {
   readonly filter: ListenFilter;
   readonly #service: Service;
-  readonly #auth: Auth | undefined;
+  readonly #client: ClientInfo;
   readonly #left: () => void;
   readonly #members = new Set<Member>();
   /** Those that have yet to hear of what the others were told. */
@@ -111,10 +120,10 @@ class Topic {
   #position: number | undefined;
 
   /** `left` hears that it is of no use any more. */
-  constructor(service: Service, { filter, auth }: HubOptions, left: () => void) {
+  constructor(service: Service, { filter, auth, client = anyClient }: HubOptions, left: () => void) {
     this.filter = filter;
     this.#service = service;
-    this.#auth = auth;
+    this.#client = auth === undefined ? client : { ...client, auth };
     this.#left = left;
   }
 
@@ -168,11 +177,10 @@ class Topic {
 
   #call(after: number | undefined, tell: (change: ChangeNotification) => void, ended: () => void): Listening {
     const abort = new LazyAbort();
-    const auth = this.#auth;
     const begun = listenFrom({
       service: this.#service,
       filter: this.filter,
-      peer: { revision: newest, capabilities: {}, ...(auth !== undefined && { auth }) },
+      peer: this.#client,
       meta: after === undefined ? {} : { [changeKeys.after]: after },
       abort,
       tell: (method, params) => {
@@ -205,6 +213,8 @@ class Topic {
     for (const member of members) member.listener.ended(member);
   }
 }
+
+const anyClient: ClientInfo = { revision: newest, capabilities: {} };
 
 const nothingWrong: Promise<undefined> = Promise.resolve(undefined);
 

@@ -86,7 +86,7 @@ export interface Following {
   stop(): void;
 }
 
-/** `over` hears of tasks of which nothing more will be told, whoever else would. */
+/** Follows tasks of a session. `over` is called with the id of a task that will not change any more. */
 export function createFollowing(over?: (taskId: string) => void): Following {
   const stops = new Map<string, () => void>();
 

@@ -8,9 +8,9 @@ import { metaKeys, withMeta } from "../../protocol/meta.ts";
 import type { Params } from "../../protocol/methods.ts";
 import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
-import type { Gate } from "../../std/gate.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { type Answering, answerCall } from "../../transport/answer-call.ts";
+import type { CallGate } from "../../transport/caller.ts";
 import { failureOf } from "../../transport/send-call.ts";
 import type { LegacyServerCodec } from "../codec/codec.ts";
 import type { BegunTask } from "./follow-task.ts";
@@ -20,7 +20,7 @@ export interface LiveCallHandler {
   readonly service: Service;
   /** Reaches the client. */
   readonly peer: Pick<RpcPeer, "request">;
-  readonly gate: Gate;
+  readonly gate: Pick<CallGate, "leave">;
   readonly clock: Clock;
   readonly askTimeoutMs: number;
   /** Hears of a page that the client was asked to open, by its id. */
@@ -120,7 +120,7 @@ interface AskerOptions {
   readonly peer: Pick<RpcPeer, "request">;
   readonly codec: LegacyServerCodec;
   /** Where the request has a place that others can have while it waits. */
-  readonly gate: Gate | undefined;
+  readonly gate: Pick<CallGate, "leave"> | undefined;
   /** How long a client may take to answer a question. */
   readonly askTimeoutMs: number;
   /** Hears of a page that the client is asked to open, by its id. */
@@ -183,7 +183,7 @@ interface Place {
 }
 
 /** One place at the gate, however many questions are asked at the same time. */
-function createPlace(gate: Gate | undefined): Place {
+function createPlace(gate: Pick<CallGate, "leave"> | undefined): Place {
   let questions = 0;
   let settle = (): void => {};
 

@@ -138,7 +138,9 @@ describe("readiness", () => {
     async (method) => {
       const { run, server } = counting();
       const { client } = serve(server);
-      const refused = { error: { code: -32600, message: "not initialized" } };
+      const refused = {
+        error: { code: -32600, message: expect.stringMatching(/^not initialized: send initialize first/) },
+      };
       expect(await client.request(method, { name: "work" })).toMatchObject(refused);
       await client.request("initialize", hello("2025-11-25"));
       expect(await client.request(method, { name: "work" })).toMatchObject(refused);

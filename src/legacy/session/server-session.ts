@@ -4,19 +4,20 @@ import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import type { Notification } from "../../jsonrpc/message.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import { authOf } from "../../protocol/authenticator.ts";
-import { tooBusy } from "../../protocol/busy.ts";
 import type { Decoded } from "../../protocol/codec/codec.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../../protocol/errors.ts";
+import { toLimitFailure } from "../../protocol/limit-error.ts";
 import type { LogLevel } from "../../protocol/logging.ts";
 import type { DiscoverResult } from "../../protocol/methods.ts";
-import type { ClientInfo, ServerCapabilities } from "../../protocol/peer.ts";
+import { type Auth, type ClientInfo, type ServerCapabilities, session as sessionKey } from "../../protocol/peer.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy, type Revision } from "../../protocol/revision.ts";
-import type { CallOrigin, Service } from "../../protocol/service.ts";
+import { type CallOrigin, createRequestId, type Service } from "../../protocol/service.ts";
+import { beginSession, endSession, withSession } from "../../protocol/session.ts";
 import type { Clock } from "../../std/clock.ts";
-import type { Gate } from "../../std/gate.ts";
 import { createNotificationQueue, maxNotifications, type NotificationQueue } from "../../transport/answer-call.ts";
+import type { Caller } from "../../transport/caller.ts";
 import type { LegacySession } from "../../transport/legacy-server.ts";
-import type { LegacyServerCodec, Session } from "../codec/codec.ts";
+import { type LegacyServerCodec, notInitialized, type Session } from "../codec/codec.ts";
 import { legacyServer } from "../codec/server-codec.ts";
 import { createFeed, type Feed, type FeedOptions } from "./change-feed.ts";
 import type { BegunTask } from "./follow-task.ts";
@@ -43,17 +44,33 @@ export interface ServerSessionOptions {
   readonly service: Service;
   /** Reaches the client, for questions and for news. */
   readonly peer: Pick<RpcPeer, "request" | "notify">;
-  readonly gate: Gate<IncomingRequest>;
+  /** Whose shares are taken for calls and subscriptions. */
+  readonly caller: Caller;
+  /** Characters of a URI that is subscribed to. */
+  readonly maxUriLength: number;
   readonly clock: Clock;
-  /** How long a client may take to answer a question. */
-  readonly askTimeoutMs: number;
   /** What the service says of itself to a client. */
   discover(client: CallOrigin): Promise<DiscoverResult>;
   /** Makes what tells the client of changes. Default: a feed of its own. */
   createFeed?(options: FeedOptions): Feed;
+  /** The id of a session that whoever made it ends, too. Default: one of its own, and it ends when it is closed. */
+  readonly sessionId?: string | undefined;
   /** A session to go on from, and its feed. The peer must not use its ids again. */
-  readonly resume?: { readonly record: SessionRecord; readonly feed: Feed } | undefined;
+  readonly resume?: Resume | undefined;
 }
+
+interface Resume {
+  readonly record: SessionRecord;
+  readonly feed: Feed;
+}
+
+/** A service that says how long a client may take to answer a question. */
+interface KnowsAskTimeout {
+  readonly askTimeoutMs?: number | undefined;
+}
+
+/** As long as a server has by default. */
+const ASK_TIMEOUT_MS = 600_000;
 
 type State =
   | { readonly status: "fresh" }
@@ -80,12 +97,14 @@ class HandshakeSession implements ResumableSession {
   readonly #options: ServerSessionOptions;
   #state: State;
   #running = 0;
+  #isClosed = false;
   #notifications: NotificationQueue | undefined;
   readonly #handler: LiveCallHandler;
 
   constructor(options: ServerSessionOptions) {
     this.#options = options;
-    const { service, peer, gate, clock, askTimeoutMs } = options;
+    const { service, peer, caller, clock } = options;
+    const { askTimeoutMs = ASK_TIMEOUT_MS } = service as Service & KnowsAskTimeout;
     const onOver = (): void => {
       this.#running--;
     };
@@ -93,15 +112,15 @@ class HandshakeSession implements ResumableSession {
     const onTask = (task: BegunTask, { via }: IncomingRequest): void => {
       linkOf(this.#state)?.feed.follow(task, authOf(via.http));
     };
-    this.#handler = { service, peer, gate, clock, askTimeoutMs, onPage, onTask, onOver };
-    this.#state = options.resume === undefined ? fresh : resumed(options.resume.record, options.resume.feed);
+    this.#handler = { service, peer, gate: caller.gate, clock, askTimeoutMs, onPage, onTask, onOver };
+    this.#state = options.resume === undefined ? fresh : resumed(options, options.resume);
   }
 
   request(exchange: IncomingRequest): Promise<void> | undefined {
     const { method } = exchange.request;
     if (method === "ping") return void exchange.succeed({});
     if (method === "initialize") return this.#greet(exchange);
-    if (this.#state.status !== "ready") return refuse(exchange, "invalid-request", "not initialized");
+    if (this.#state.status !== "ready") return refuse(exchange, "invalid-request", notInitialized);
     const { link } = this.#state;
     return this.#adjust(exchange, link) ? undefined : this.#serve(exchange, link);
   }
@@ -135,8 +154,9 @@ class HandshakeSession implements ResumableSession {
   record(): SessionRecord | undefined {
     const link = linkOf(this.#state);
     if (link === undefined) return undefined;
+    const { [sessionKey]: _, ...peer } = link.session.peer;
     return {
-      peer: link.session.peer,
+      peer,
       capabilities: link.capabilities,
       ready: this.#state.status === "ready",
       logLevel: link.session.logLevel,
@@ -151,31 +171,54 @@ class HandshakeSession implements ResumableSession {
   }
 
   close(): void {
-    linkOf(this.#state)?.feed.stop();
+    const link = linkOf(this.#state);
+    link?.feed.stop();
+    if (!this.#isClosed && link !== undefined) this.#end(link.session.peer);
+    this.#isClosed = true;
+  }
+
+  /** The service hears of the end of a session that nobody else ends. */
+  #end({ [sessionKey]: session }: ClientInfo): void {
+    const { sessionId, service } = this.#options;
+    if (sessionId === undefined && session !== undefined) void endSession(service, session.id);
   }
 
   async #greet(exchange: IncomingRequest): Promise<void> {
     const { params } = exchange.request;
     if (this.#state.status !== "fresh") return refuse(exchange, "invalid-request", "already initialized");
     const codec = legacyServer(offer(params.protocolVersion));
-    const hello = codec.decodeHello(params);
-    if (!hello.ok) return exchange.refuse(codec.encodeFailure(hello.failure));
+    const decoded = codec.decodeInitializeRequest(params);
+    if (!decoded.ok) return exchange.refuse(codec.encodeFailure(decoded.failure));
     this.#state = { status: "greeting" };
-    const client = { revision: codec.revision, ...hello.value };
+    const id = this.#options.sessionId ?? createRequestId();
+    const client = withSession(this.#options.service, { revision: codec.revision, ...decoded.value }, id);
+    const { http } = exchange.via;
+    const auth = authOf(http);
     try {
-      const server = await this.#options.discover({ peer: client, http: exchange.via.http });
-      const link = this.#meet(codec, client, server);
+      const server = await this.#options.discover({ peer: client, http });
+      await beginSession(this.#options.service, { peer: auth === undefined ? client : { ...client, auth }, http });
+      if (this.#isClosed) this.#end(client);
+      const link = this.#meet(codec, client, server, auth);
       this.#state = { status: "greeted", link };
-      exchange.succeed(codec.encodeWelcome(server));
+      exchange.succeed(codec.encodeInitializeResult(server));
     } catch (error) {
       this.#state = fresh;
       exchange.fail(codec.encodeFailure(tellable(error)));
     }
   }
 
-  #meet(codec: LegacyServerCodec, client: ClientInfo, { capabilities }: DiscoverResult): Link {
-    const { service, peer, createFeed: create = createFeed } = this.#options;
-    const feed = create({ service, codec, peer: client, capabilities, send: peer.notify });
+  #meet(codec: LegacyServerCodec, client: ClientInfo, { capabilities }: DiscoverResult, auth?: Auth): Link {
+    const { service, peer, caller, createFeed: create = createFeed } = this.#options;
+    const listener = auth === undefined ? client : { ...client, auth };
+    const feed = create({
+      service,
+      codec,
+      peer: listener,
+      capabilities,
+      share: caller.share,
+      send: peer.notify,
+      logLevel: () => linkOf(this.#state)?.session.logLevel,
+    });
     return { codec, capabilities, feed, session: { peer: client, logLevel: "info" } };
   }
 
@@ -195,6 +238,8 @@ class HandshakeSession implements ResumableSession {
     const done = change(params, {
       capabilities: link.capabilities,
       feed: link.feed,
+      maxUriLength: this.#options.maxUriLength,
+      auth: authOf(exchange.via.http),
       setLogLevel: (logLevel) => this.#ready({ ...link, session: { ...link.session, logLevel } }),
     });
     if (done instanceof Promise) void done.then(finish);
@@ -203,8 +248,9 @@ class HandshakeSession implements ResumableSession {
   }
 
   #hear(notification: Notification, via: Sender, { codec, session }: Link): void {
-    this.#notifications ??= createNotificationQueue(this.#options.gate, maxNotifications);
-    this.#notifications.add(notification, via, session, (exchange, wire) => {
+    this.#notifications ??= createNotificationQueue(maxNotifications);
+    const { gate } = this.#options.caller;
+    this.#notifications.add({ gate, notification, via, source: session }, (exchange, wire) => {
       this.#running++;
       return new LiveAnswering(this.#handler, codec, exchange, wire).run();
     });
@@ -220,7 +266,8 @@ class HandshakeSession implements ResumableSession {
       return answering.run();
     };
     if (decoded.value.row.runs === true) {
-      return this.#options.gate.run(work, exchange) ? undefined : exchange.fail(codec.encodeFailure(tooBusy));
+      const short = this.#options.caller.gate.run(work, exchange);
+      return short && exchange.fail(codec.encodeFailure(toLimitFailure(short)));
     }
     void work();
     return undefined;
@@ -228,7 +275,9 @@ class HandshakeSession implements ResumableSession {
 }
 
 /** The state of a session that goes on. */
-function resumed({ peer, capabilities, ready, logLevel }: SessionRecord, feed: Feed): State {
+function resumed({ service, sessionId: id = "" }: ServerSessionOptions, { record, feed }: Resume): State {
+  const { capabilities, ready, logLevel } = record;
+  const peer = withSession(service, record.peer, id);
   const codec = legacyServer(offer(peer.revision));
   return { status: ready ? "ready" : "greeted", link: { codec, capabilities, feed, session: { peer, logLevel } } };
 }

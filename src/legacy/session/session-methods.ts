@@ -2,7 +2,8 @@ import type { JsonObject } from "../../json/json.ts";
 import type { Decoded } from "../../protocol/codec/codec.ts";
 import type { ErrorCode } from "../../protocol/errors.ts";
 import { isLogLevel, logLevels } from "../../protocol/logging.ts";
-import type { ServerCapabilities } from "../../protocol/peer.ts";
+import type { Auth, ServerCapabilities } from "../../protocol/peer.ts";
+import { uriTooLong } from "../../transport/listen-bounds.ts";
 import type { Session } from "../codec/codec.ts";
 import type { Feed } from "./change-feed.ts";
 
@@ -11,6 +12,10 @@ export interface SessionParts {
   /** What the client was told in the handshake. */
   readonly capabilities: ServerCapabilities;
   readonly feed: Feed;
+  /** Characters of a URI that is subscribed to. */
+  readonly maxUriLength: number;
+  /** Who asks. */
+  readonly auth: Auth | undefined;
   setLogLevel(level: NonNullable<Session["logLevel"]>): void;
 }
 
@@ -33,12 +38,12 @@ function setLevel({ level }: JsonObject, { capabilities, setLogLevel }: SessionP
 async function changeSubscription(
   verb: "subscribe" | "unsubscribe",
   { uri }: JsonObject,
-  { capabilities, feed }: SessionParts,
+  { capabilities, feed, maxUriLength, auth }: SessionParts,
 ): Promise<Decoded<JsonObject>> {
   const known = capabilities.resources?.subscribe === true;
   if (!known) return refuse("method-not-found", `unknown method resources/${verb}`);
   if (typeof uri !== "string") return refuse("invalid-params", "params.uri must be a string");
-  const failure = await feed[verb](uri);
+  const failure = uri.length > maxUriLength ? uriTooLong(uri, maxUriLength) : await feed[verb](uri, auth);
   return failure === undefined ? done : { ok: false, failure };
 }
 

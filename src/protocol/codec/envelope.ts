@@ -24,7 +24,7 @@ export function readEnvelope(revision: Revision, meta: Json | undefined): Decode
   if (typeof version !== "string") return badKey(metaKeys.protocolVersion, "must be a string");
   if (!isObject(capabilities)) return badKey(metaKeys.clientCapabilities, "must be an object");
   if (version !== revision) return unsupported(version);
-  if (logLevel !== undefined && !isLogLevel(logLevel)) return badKey(metaKeys.logLevel, "is no known log level");
+  if (logLevel !== undefined && !isLogLevel(logLevel)) return badKey(metaKeys.logLevel, "is not a known log level");
   if (!token.ok) return token;
 
   const peer = readPeer(revision, capabilities, meta[metaKeys.clientInfo]);

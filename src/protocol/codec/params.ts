@@ -56,7 +56,7 @@ const members: { readonly [M in WireMethod]: Members<Params<M>> } = {
       resourceSubscriptions: optional(aListOf(aString)),
       taskIds: optional(aListOf(aString)),
       elicitationIds: optional(aListOf(aString)),
-    } satisfies Members<Params<"subscriptions/listen">["notifications"]>),
+    } satisfies Members<Omit<Params<"subscriptions/listen">["notifications"], symbol>>),
   },
   "tasks/get": aTask,
   "tasks/update": { ...aTask, inputResponses: aRecordOf(anObject()) },

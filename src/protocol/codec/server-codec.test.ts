@@ -38,8 +38,8 @@ describe("decodeCall", () => {
     ["no version", { [capabilities]: {} }, `params._meta.${version} must be a string`],
     ["no capabilities", { [version]: "2026-07-28" }, `params._meta.${capabilities} must be an object`],
     ["capabilities are null", { ...stated, [capabilities]: null }, `params._meta.${capabilities} must be an object`],
-    ["an unknown log level", { ...stated, [logLevel]: "loud" }, `params._meta.${logLevel} is no known log level`],
-    ["a log level of null", { ...stated, [logLevel]: null }, `params._meta.${logLevel} is no known log level`],
+    ["an unknown log level", { ...stated, [logLevel]: "loud" }, `params._meta.${logLevel} is not a known log level`],
+    ["a log level of null", { ...stated, [logLevel]: null }, `params._meta.${logLevel} is not a known log level`],
   ])("refuses %s", (_, _meta, message) => {
     const failure = { code: "invalid-params", message };
     expect(decode("tools/call", _meta === undefined ? call : { ...call, _meta })).toEqual({ ok: false, failure });

@@ -510,25 +510,32 @@ describe("the capability", () => {
   });
 
   it("of a server is a part of the core in 2025-11-25", () => {
-    const said = core.encodeWelcome({ ...stated, capabilities: { tools: {}, extensions } });
+    const said = core.encodeInitializeResult({ ...stated, capabilities: { tools: {}, extensions } });
     expect(said.capabilities).toEqual({ tools: {}, extensions: { "com.example/x": {} }, tasks: inCore });
-    const only = core.encodeWelcome({ ...stated, capabilities: { extensions: { [tasksExtension]: {} } } });
+    const only = core.encodeInitializeResult({ ...stated, capabilities: { extensions: { [tasksExtension]: {} } } });
     expect(only.capabilities).toEqual({ tasks: inCore });
   });
 
   it("of a server tells in 2025-11-25 that tasks can be listed, when the server does", () => {
     const capabilities = { extensions: { [tasksExtension]: {} }, tasks: { list: {} } };
-    expect(core.encodeWelcome({ ...stated, capabilities }).capabilities).toEqual({ tasks: { ...inCore, list: {} } });
-    expect(core.encodeWelcome({ ...stated, capabilities: { tasks: { list: {} } } as object }).capabilities).toEqual({});
+    expect(core.encodeInitializeResult({ ...stated, capabilities }).capabilities).toEqual({
+      tasks: { ...inCore, list: {} },
+    });
+    expect(
+      core.encodeInitializeResult({ ...stated, capabilities: { tasks: { list: {} } } as object }).capabilities,
+    ).toEqual({});
   });
 
   it.each(older)("of a server is not said in %s, nor heard", (revision) => {
-    const { encodeWelcome, decodeWelcome } = codecFor(revision);
+    const { encodeInitializeResult, decodeInitializeResult } = codecFor(revision);
     const capabilities = { extensions, tasks: inCore };
     const plain = { extensions: { "com.example/x": {} } };
-    expect(encodeWelcome({ ...stated, capabilities }).capabilities).toEqual(plain);
-    expect(decodeWelcome({ protocolVersion: revision, capabilities })).toMatchObject({ ok: true });
-    const welcome = decodeWelcome({ protocolVersion: revision, capabilities: { ...capabilities, completions: {} } });
+    expect(encodeInitializeResult({ ...stated, capabilities }).capabilities).toEqual(plain);
+    expect(decodeInitializeResult({ protocolVersion: revision, capabilities })).toMatchObject({ ok: true });
+    const welcome = decodeInitializeResult({
+      protocolVersion: revision,
+      capabilities: { ...capabilities, completions: {} },
+    });
     expect(welcome.ok && welcome.value.capabilities).toEqual({ ...plain, completions: {} });
   });
 
@@ -541,17 +548,17 @@ describe("the capability", () => {
       { tasks: inCore, extensions },
     ],
   ])("of a server of 2025-11-25 is heard from %j as %j", (capabilities, heard) => {
-    const welcome = core.decodeWelcome({ protocolVersion: "2025-11-25", capabilities });
+    const welcome = core.decodeInitializeResult({ protocolVersion: "2025-11-25", capabilities });
     expect(welcome.ok && welcome.value.capabilities).toEqual(heard);
   });
 
   it.each([...older, "2025-11-25"] as const)("of a client is neither said nor heard in %s", (revision) => {
-    const { encodeHello, decodeHello } = codecFor(revision);
+    const { encodeInitializeRequest, decodeInitializeRequest } = codecFor(revision);
     const capabilities = { roots: {}, extensions };
     const plain = { roots: {}, extensions: { "com.example/x": {} } };
-    expect(encodeHello({ info, capabilities }).capabilities).toEqual(plain);
+    expect(encodeInitializeRequest({ info, capabilities }).capabilities).toEqual(plain);
     const heard = (stated: JsonObject) =>
-      decodeHello({ protocolVersion: revision, clientInfo: { ...info }, capabilities: stated });
+      decodeInitializeRequest({ protocolVersion: revision, clientInfo: { ...info }, capabilities: stated });
     expect(heard(capabilities)).toMatchObject({ value: { capabilities: plain } });
     expect(heard({ extensions: { [tasksExtension]: {} } })).toMatchObject({ value: { capabilities: {} } });
   });

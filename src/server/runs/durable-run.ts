@@ -1,6 +1,8 @@
 import type { JsonObject } from "../../json/json.ts";
-import { toFailure } from "../../protocol/errors.ts";
+import { accountOf } from "../../protocol/account.ts";
+import type { Shortage } from "../../protocol/budget.ts";
 import { type Call, onAbort } from "../../protocol/service.ts";
+import type { Shares } from "../../protocol/shares.ts";
 import { type Awaitable, promised } from "../../std/awaitable.ts";
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import type { Lazy } from "../../std/lazy.ts";
@@ -10,6 +12,7 @@ import type { Journal } from "./input-state.ts";
 import {
   appendEntries,
   endEntry,
+  type JournalPart,
   type Rest,
   type RunHistory,
   readEntries,
@@ -18,8 +21,8 @@ import {
   stepEntry,
   takenOver,
 } from "./journal.ts";
+import { createOutcomeMemory, type OutcomeMemory } from "./outcome-memory.ts";
 import type { ParkingPlace } from "./parking.ts";
-import { refusedTicket } from "./ticket.ts";
 
 /** A run that only this process may go on with, until it is released. */
 export interface DurableRun extends ParkingPlace {
@@ -56,6 +59,10 @@ export interface DurableRuns {
   take(id: string): Promise<DurableRun | undefined>;
   /** Takes a run, if necessary when its holder lets go or is gone. Undefined when it stays held, or the call is aborted. */
   takeFor(call: Call, id: string): Promise<DurableRun | undefined>;
+  /** Why what comes of a call could not be remembered in this process, if so. */
+  shortage(call: Call, id: string): Shortage | undefined;
+  /** Writes down what belongs to a run that nobody goes on with. False when somebody does, or did. */
+  note(place: ParkingPlace, entries: readonly JsonObject[]): Promise<boolean>;
   /** True when a run is further than that. */
   hasMoved(place: ParkingPlace): Awaitable<boolean>;
 }
@@ -72,6 +79,7 @@ export interface DurableRunsOptions {
   readonly askTimeoutMs?: number;
   /** True when nobody waits for the run: what cannot be written now is written when the store is back. */
   readonly isPatient?: boolean;
+  readonly shares: Shares;
   now(): number;
 }
 
@@ -84,20 +92,26 @@ const ENDLESS_MS = 2 ** 40;
 
 export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
   const { leaseMs, isShared, isAlone, deadlines } = options;
-  const remember = isShared ? undefined : createMemoryBound(ttlOf(options, SPARE_MS));
+  // What others share is bounded by its time alone.
+  const memory = isShared ? undefined : createOutcomeMemory(options.store, options.shares, ttlOf(options, SPARE_MS));
 
   const acquire = (store: Store, id: string): Awaitable<Lease | undefined> =>
     store.leases.acquire(runName(id), isAlone ? ENDLESS_MS : leaseMs);
 
-  const open = async (store: Store, id: string, lease: Lease | undefined): Promise<DurableRun | undefined> => {
-    if (lease === undefined) return undefined;
+  const open = async (store: Store, id: string, lease: Lease, account?: string): Promise<DurableRun> => {
     try {
-      const entries = await readEntries(store, runName(id));
-      return durableRun({ id, store, lease, entries, remember }, options);
+      const known = await readEntries(store, runName(id));
+      return durableRun({ id, store, lease, known, account, memory }, options);
     } catch (error) {
       await promised(() => lease.release()).catch(() => {});
       throw error;
     }
+  };
+
+  const take = async (id: string): Promise<DurableRun | undefined> => {
+    const store = await options.store.load();
+    const lease = await acquire(store, id);
+    return lease && open(store, id, lease);
   };
 
   return {
@@ -105,22 +119,28 @@ export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
       const store = await options.store.load();
       const lease = await acquire(store, id);
       if (lease === undefined) throw takenOver();
-      return durableRun({ id, store, lease, entries: [], remember }, options);
+      return durableRun({ id, store, lease, known: { entries: [], last: 0 } }, options);
     },
-    async take(id) {
-      const store = await options.store.load();
-      return open(store, id, await acquire(store, id));
+    take,
+    async note(place, entries) {
+      const run = await take(place.id);
+      const isHere = run?.position === place.position;
+      if (isHere) await run.append(...entries);
+      if (isHere) place.position = run.position;
+      await run?.release();
+      return isHere;
     },
     async takeFor(call, id) {
       const store = await options.store.load();
       const pauseMs = Math.min(leaseMs / 20, 250);
       for (let waitedMs = 0; waitedMs < leaseMs * 1.5; waitedMs += pauseMs) {
         const lease = await acquire(store, id);
-        if (lease !== undefined) return open(store, id, lease);
+        if (lease !== undefined) return open(store, id, lease, accountOf(call));
         if (await isAbortedWithin(pauseMs, call, deadlines)) return undefined;
       }
       return undefined;
     },
+    shortage: (call, id) => memory?.shortage({ id, account: accountOf(call) }),
     hasMoved({ id, position }) {
       // Nobody has written to a store that this process has yet to make.
       if (!isShared && options.store.loaded === undefined) return false;
@@ -154,11 +174,13 @@ interface Taken {
   readonly id: string;
   readonly store: Store;
   readonly lease: Lease;
-  readonly entries: readonly JsonObject[];
-  readonly remember: Remember | undefined;
+  readonly known: JournalPart;
+  /** Whose outcomes these are. Absent where none are kept in memory. */
+  readonly account?: string | undefined;
+  readonly memory?: OutcomeMemory | undefined;
 }
 
-function durableRun({ id, store, lease, entries, remember }: Taken, options: DurableRunsOptions): DurableRun {
+function durableRun({ id, store, lease, known, account, memory }: Taken, options: DurableRunsOptions): DurableRun {
   const { isShared, isPatient = false, deadlines, leaseMs } = options;
   const [unfinishedMs, endedMs] = [ttlOf(options, isShared ? UNFINISHED_MS : SPARE_MS), ttlOf(options, SPARE_MS)];
   let isLeft = false;
@@ -211,9 +233,10 @@ function durableRun({ id, store, lease, entries, remember }: Taken, options: Dur
   const kept: KeptLease = keepLease(lease, { ...options, onLost: lose });
   const run = {
     id,
-    position: entries.length,
+    position: known.last,
+    asked: 0,
     isLost: false,
-    history: readHistory(entries),
+    history: readHistory(known.entries),
     fence: lease.token,
     execution: undefined as Execution | undefined,
     onLost: () => {},
@@ -225,7 +248,7 @@ function durableRun({ id, store, lease, entries, remember }: Taken, options: Dur
     append,
     async end(rest: Rest) {
       await add([endEntry(rest)], endedMs);
-      await remember?.(store, id, rest);
+      if (account !== undefined) memory?.remember({ id, account }, rest);
     },
     inTurn(work: () => Promise<void>) {
       const done = turn.then(() => (isLeft ? undefined : work()));
@@ -235,67 +258,14 @@ function durableRun({ id, store, lease, entries, remember }: Taken, options: Dur
     persist,
     leave,
     async release() {
-      const dialogue = run.execution?.dialogue;
+      const inputState = run.execution?.inputState;
       leave();
-      if (dialogue?.isBusy !== true) return kept.release();
-      void dialogue.idle().then(kept.release);
+      if (inputState?.isBusy !== true) return kept.release();
+      void inputState.idle().then(kept.release);
     },
   };
   return run;
 }
-
-/** Takes note of how a round of a run ended. */
-type Remember = (store: Store, id: string, rest: Rest) => Promise<void>;
-
-/** Of outcomes that are kept in memory for callers that repeat their answers. */
-const MAX_CHARACTERS = 32_000_000;
-const MAX_JOURNALS = 10_000;
-const MAX_USED = 100_000;
-
-/**
- * Bounds what the memory of this process keeps of runs. Of the oldest that are over it keeps only that they are: their
- * states are refused. Others are forgotten: their states say all it takes to go on.
- */
-function createMemoryBound(ttlMs: number | undefined): Remember {
-  const journals = new Map<string, { readonly characters: number; readonly isOver: boolean }>();
-  const used = new Set<string>();
-  let characters = 0;
-
-  const leave = (id: string): boolean => {
-    const journal = journals.get(id);
-    journals.delete(id);
-    characters -= journal?.characters ?? 0;
-    return journal?.isOver === true;
-  };
-
-  const shorten = async ({ streams }: Store, id: string): Promise<void> => {
-    const last = await streams.append(runName(id), [JSON.stringify(endEntry(usedAlready))], { ttlMs });
-    await streams.trim(runName(id), (last ?? 1) - 1);
-    used.add(id);
-    const [oldest] = used;
-    if (used.size <= MAX_USED || oldest === undefined) return;
-    used.delete(oldest);
-    await streams.delete(runName(oldest));
-  };
-
-  return async (store, id, { outcome }) => {
-    leave(id);
-    const journal = { characters: JSON.stringify(outcome).length, isOver: outcome.kind !== "input-required" };
-    journals.set(id, journal);
-    characters += journal.characters;
-    for (const oldest of journals.keys()) {
-      if (characters <= MAX_CHARACTERS && journals.size <= MAX_JOURNALS) return;
-      if (leave(oldest)) await shorten(store, oldest);
-      else await store.streams.delete(runName(oldest));
-    }
-  };
-}
-
-/** In place of an outcome that is not kept any more. */
-const usedAlready: Rest = {
-  outcome: { kind: "failed", failure: toFailure(refusedTicket("it was used already")) },
-  expires: 0,
-};
 
 interface KeepOptions extends Pick<DurableRunsOptions, "leaseMs" | "isAlone" | "deadlines" | "now"> {
   /** Called once, when it was lost. */

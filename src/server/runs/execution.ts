@@ -12,9 +12,11 @@ export interface Job {
   readonly timeoutMs: number;
   /** In place of that once it goes on as a task. */
   readonly taskTimeoutMs?: number;
+  /** What a caller needs who touches what becomes of it. */
+  readonly scopes?: readonly string[] | undefined;
   start(execution: Execution): unknown;
   /** Called when it goes on for another call. */
-  goOn?(execution: Execution): void;
+  resumed?(execution: Execution): void;
   finish(value: unknown): Outcome | Promise<Outcome>;
   /** Never throws. */
   fail(error: unknown): Outcome;
@@ -23,6 +25,8 @@ export interface Job {
 /** Runs handlers, over several calls where questions need it. */
 export interface Runner {
   run(call: Call, job: Job): Outcome | Promise<Outcome>;
+  /** Runs what takes no part in the questions of a call: it cannot ask, and what the call brings back is not for it. */
+  runOnce(call: Call, job: Job): Outcome | Promise<Outcome>;
 }
 
 /** Who takes over a run from the call that began it. */
@@ -34,7 +38,7 @@ export interface Successor {
   answer(): Outcome | Promise<Outcome>;
 }
 
-/** How an execution reaches whoever can continue it later. */
+/** What an execution needs to be suspended, and to be continued by a later call. */
 export interface Reach {
   readonly deadlines: Deadlines;
   /** Called when the handler waits for answers that only another call can bring. */
@@ -54,8 +58,10 @@ export class Execution {
   refused = false;
   /** What it goes on from. */
   readonly past: Past | undefined;
-  /** What this run asked, was told and has done. Made by `dialogueOf` when first needed: most runs do without. */
-  dialogue: InputState | undefined;
+  /** True once the handler looked at who calls: what it gives may be for this caller only. */
+  isPersonal = false;
+  /** What this run asked, was told and has done. Made by `inputStateOf` when first needed: most runs do without. */
+  inputState: InputState | undefined;
   readonly #job: Job;
   #reach: Reach;
   #phase: "running" | "suspended" | "ended" = "running";
@@ -100,8 +106,8 @@ export class Execution {
     this.#phase = "running";
     this.#link();
     const outcome = this.#wait();
-    this.#job.goOn?.(this);
-    this.dialogue?.deliver(arrivals);
+    this.#job.resumed?.(this);
+    this.inputState?.deliver(arrivals);
     void this.suspendSoon();
     return outcome;
   }
@@ -191,10 +197,10 @@ export class Execution {
 
   /** Suspends a run that waits. Questions of the same turn go out together, and no step is left without its result. */
   async suspendSoon(): Promise<void> {
-    const { dialogue } = this;
-    if (!dialogue?.isWaiting) return;
-    await dialogue.idle();
-    if (this.#phase !== "running" || !dialogue.isWaiting) return;
+    const { inputState } = this;
+    if (!inputState?.isWaiting) return;
+    await inputState.idle();
+    if (this.#phase !== "running" || !inputState.isWaiting) return;
     if (signalOf(this.call).aborted) this.abandon("the call was cancelled");
     else this.#suspend();
   }
@@ -227,7 +233,7 @@ export class Execution {
     }
   }
 
-  /** What a handler throws because it was told to stop is nobody's fault. */
+  /** An error that a handler throws after it was aborted is not reported. */
   #failed(error: unknown): Outcome {
     const signal = this.#abort?.aborted ? this.#abort.signal : undefined;
     const isReason = signal !== undefined && error === signal.reason;
@@ -250,7 +256,7 @@ export class Execution {
   #stop(reason: McpError): McpError {
     this.#abort ??= new LazyAbort();
     this.#abort.abort(reason);
-    this.dialogue?.giveUp(reason);
+    this.inputState?.giveUp(reason);
     return reason;
   }
 

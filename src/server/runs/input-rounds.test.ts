@@ -39,7 +39,7 @@ function asking(run: Run, options: Partial<ServerOptions> = {}) {
   const clock = createManualClock();
   const { faults, onError } = faultLog();
   const it = tool({ run: (input, context) => run(input as JsonObject, context) });
-  const server = createServer({ ...info, clock, now: clock.now, onError, ...options, tools: { it } });
+  const server = createServer({ ...info, clock, onError, ...options, tools: { it } });
   return { clock, faults, server, passing: passing(clock), ...speaker(server, "tools/call", { name: "it" }) };
 }
 
@@ -263,7 +263,7 @@ describe("a run that waits", () => {
         effects.push("start");
         return (await Promise.all(["a", "b", "c"].map((key) => ask(key, form, { key })))).length;
       },
-      { maxParkedCalls: 1 },
+      { budgets: { principal: { maxParkedCalls: 1 } } },
     );
     const { state } = askedBy(await first());
     expect(textOf(await again(state, { a: yes, b: yes, c: yes }))).toBe("3");
@@ -415,11 +415,12 @@ describe("answers", () => {
 
   it("that are the same again are refused when too many outcomes have come since to keep theirs", async () => {
     const effects: string[] = [];
-    const { again, first } = asking(async (_, { ask }) => {
+    const run: Run = async (_, { ask }) => {
       await ask("Charge?", form);
       effects.push("charged");
       return "x".repeat(12_000_000);
-    });
+    };
+    const { again, first } = asking(run, { budgets: { principal: { maxHeldBytes: 30_000_000 } } });
     const states: string[] = [];
     for (let calls = 0; calls < 3; calls++) states.push(askedBy(await first()).state);
     for (const state of states) expect((await again(state, { "ask-1": yes })).kind).toBe("complete");
@@ -444,7 +445,8 @@ it.each(["never", "required"] as const)(
   async (task) => {
     const manual = createManualClock();
     let blockedMs = 0;
-    const clock = { after: manual.after, now: () => manual.now() + blockedMs };
+    const now = (): number => manual.now() + blockedMs;
+    const clock = { after: manual.after, now, date: now };
     const run = async (_: unknown, { ask, step }: Context) => {
       if (task === "never") await ask("Sure?", form);
       // Longer than a lease lasts, and no timer runs meanwhile.
@@ -452,7 +454,7 @@ it.each(["never", "required"] as const)(
       await manual.advanceAsync(20_000);
       return step("one", () => "done");
     };
-    const server = createServer({ ...info, clock, now: clock.now, tools: { it: tool({ task, timeoutMs: 0, run }) } });
+    const server = createServer({ ...info, clock, tools: { it: tool({ task, timeoutMs: 0, run }) } });
     const { first, again } = speaker(server, "tools/call", { name: "it" });
     if (task === "never") {
       expect(textOf(await again(askedBy(await first()).state, { "ask-1": yes }))).toBe("done");
@@ -502,7 +504,7 @@ describe("runs that wait too long, or too many", () => {
   });
 
   it("the oldest give way, and are run again when their client comes back", async () => {
-    const { call, clock, faults, log } = leaving({ maxParkedCalls: 2 });
+    const { call, clock, faults, log } = leaving({ budgets: { principal: { maxParkedCalls: 2 } } });
     const states = [];
     for (const who of ["ann", "bob", "cid"]) states.push(askedBy(await call(who)).state);
     await clock.advanceAsync(0);
@@ -519,14 +521,6 @@ describe("runs that wait too long, or too many", () => {
     expect(textOf(await call("ann", { state: states[0], answers: { "ask-1": yes } }))).toBe("ann done");
     expect(log).toEqual(["bob leaves", "ann starts", "ann leaves"]);
     expect(faults).toEqual([]);
-  });
-
-  it("none is kept when none may wait", async () => {
-    const { call, clock, log } = leaving({ maxParkedCalls: 0 });
-    const { state } = askedBy(await call("ann"));
-    await clock.advanceAsync(0);
-    expect(log).toEqual(["ann starts", "ann too many calls wait for answers, aborted: true", "ann leaves"]);
-    expect(textOf(await call("ann", { state, answers: { "ask-1": yes } }))).toBe("ann done");
   });
 
   it("leave no timer behind when they are answered", async () => {
@@ -622,7 +616,7 @@ describe("a question where a handler ends with its request", () => {
       return `${first.ok} ${second.ok}`;
     };
     const clock = Object.assign(createManualClock(), { requestBound: true });
-    const { first, again } = asking(run, { clock, now: clock.now });
+    const { first, again } = asking(run, { clock });
     const asked = await first();
     const askedAgain = await again(askedBy(asked).state, { "ask-1": yes });
     expect(textOf(await again(askedBy(askedAgain).state, { "ask-2": no }))).toBe("true false");
@@ -636,7 +630,6 @@ describe("a question where a handler ends with its request", () => {
     const clock = Object.assign(createManualClock(), { requestBound: true });
     const { first, again } = asking(async (_, { ask }) => `${(await ask("Sure?", form)).ok}`, {
       clock,
-      now: clock.now,
     });
     const { state } = askedBy(await first());
     const malformed = { action: "accept", content: { ok: "perhaps" } };

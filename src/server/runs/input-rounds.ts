@@ -1,20 +1,14 @@
 import { asJson, type JsonObject } from "../../json/json.ts";
+import { toLimitFailure } from "../../protocol/budget.ts";
+import { createSealer, type Sealer } from "../../protocol/seal.ts";
 import { type Call, type Outcome, signalOf } from "../../protocol/service.ts";
+import type { Awaitable } from "../../std/awaitable.ts";
 import { createDurableRuns, type DurableRun, type DurableRuns, type DurableRunsOptions } from "./durable-run.ts";
 import { Execution, type Job } from "./execution.ts";
-import { type Arrival, dialogueOf, digestOfQuestion, type ReplayState, type Told } from "./input-state.ts";
+import { type Arrival, digestOfQuestion, inputStateOf, type ReplayState, type Told } from "./input-state.ts";
 import { answersEntry, compareAnswers, type Rest, stepEntry, takenOver, undoEntry } from "./journal.ts";
 import { createParking, type Parked, type ParkingPlace } from "./parking.ts";
-import {
-  answersTo,
-  bindingOf,
-  createSealer,
-  newId,
-  openTicket,
-  refusedTicket,
-  type Sealer,
-  type Ticket,
-} from "./ticket.ts";
+import { answersTo, bindingOf, newId, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
 
 /** Suspends runs that wait for answers, and goes on with them: in this process, or in another that shares the store. */
 export interface InputRounds {
@@ -27,10 +21,10 @@ export interface InputRounds {
 
 export interface InputRoundsOptions extends Omit<DurableRunsOptions, "isAlone"> {
   readonly askTimeoutMs: number;
+  /** Whose servers may go on with a state. */
+  readonly audience: string;
   /** Secrets that seal the state of questions. The first seals, all open. */
   readonly stateKeys: readonly string[] | undefined;
-  /** Suspended runs kept in this process; the oldest give way and are run again when their client comes back. */
-  readonly maxParkedCalls: number;
   /** True where a handler cannot outlive its request, and so is run again instead of suspended. */
   readonly requestBound?: boolean | undefined;
 }
@@ -49,16 +43,21 @@ interface Round {
 const nothing: ReplayState = { answers: {}, results: {} };
 
 export function createInputRounds(options: InputRoundsOptions): InputRounds {
-  const { deadlines, askTimeoutMs, now, isShared, requestBound } = options;
+  const { deadlines, askTimeoutMs, audience, now, isShared, requestBound } = options;
   const sealer = createSealer(options.stateKeys);
   const runs = createDurableRuns({ ...options, isAlone: !isShared && requestBound !== true });
-  const { park, unpark } = createParking({ ...options, hasMoved: runs.hasMoved });
+  const { park, unpark } = createParking({ ...options, leave: (parked) => leave(parked, runs) });
   const places = new WeakMap<Execution, ParkingPlace>();
 
   const suspend = async (execution: Execution): Promise<Outcome> => {
     const place = places.get(execution) ?? newPlace(execution, runs);
-    const { ticket, outcome } = await issue(execution, { sealer, id: place.id, expires: now() + askTimeoutMs });
-    park(ticket.run, { execution, place });
+    const { ticket, outcome } = await issue(execution, {
+      sealer,
+      audience,
+      place,
+      expires: now() + askTimeoutMs,
+    });
+    park(ticket.run, { execution, place, known: ticket });
     return outcome;
   };
 
@@ -74,32 +73,34 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
   };
 
   const resume = async (call: Call, job: Job): Promise<Outcome> => {
-    const ticket = await openTicket(sealer, call, now());
+    const ticket = await openTicket(call, { sealer, audience, now: now() });
     const fresh = answersTo(ticket, call);
+    const short = runs.shortage(call, ticket.id);
+    if (short !== undefined) return { kind: "failed", failure: toLimitFailure(short) };
     return holding(ticket.id, call, async (run) => {
       const comparison = compareAnswers(run.history, fresh);
-      if (comparison === "other") throw refusedTicket("it was used already");
+      if (comparison === "other" || ticket.position < run.history.since) throw refusedTicket("it was used already");
       if (comparison === "known" && run.history.rest !== undefined) return tell(run.history.rest, call);
       const round: Round = { run, call, job, known: ticket, fresh };
       const parked = unpark(ticket.run);
       // One that is behind its journal would do again what another process has done.
-      return parked?.place.position === run.position ? goOn(parked, ticket, round) : runAgain(round);
+      return parked?.place.position === run.position ? resumeParked(parked, ticket, round) : runAgain(round);
     });
   };
 
   /** A malformed answer leaves the run where it was, and the ticket good. */
-  const goOn = async (parked: Parked, ticket: Ticket, { run, call, job, fresh }: Round): Promise<Outcome> => {
+  const resumeParked = async (parked: Parked, ticket: Ticket, { run, call, job, fresh }: Round): Promise<Outcome> => {
     const { execution } = parked;
     let arrivals: readonly Arrival[];
     try {
-      arrivals = await dialogueOf(execution).read(fresh);
+      arrivals = await inputStateOf(execution).read(fresh);
       await run.append(...doneMeanwhile(execution, ticket), ...answerEntries(arrivals));
     } catch (error) {
       park(ticket.run, parked);
       throw error;
     }
     follow(run, execution);
-    dialogueOf(execution).keepIn(run.journal);
+    inputStateOf(execution).keepIn(run.journal);
     return settle(run, await execution.resume(call, arrivals), { execution, job, expires: now() + askTimeoutMs });
   };
 
@@ -116,12 +117,12 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
     places.set(execution, run);
     run.execution = execution;
     run.onLost = () => {
-      if (execution.dialogue?.isWaiting !== true) execution.abandon(takenOver().message);
+      if (execution.inputState?.isWaiting !== true) execution.abandon(takenOver().message);
     };
   };
 
   const start = async (call: Call, job: Job, key: string): Promise<Outcome> => {
-    const id = await bindingOf(call, key);
+    const id = await bindingOf(call, { audience, key });
     return holding(id, call, (run) => {
       const { rest } = run.history;
       if (rest !== undefined && isGood(rest, call, now() + askTimeoutMs / 2)) return Promise.resolve(tell(rest, call));
@@ -139,21 +140,26 @@ interface Issued {
 
 interface Terms {
   readonly sealer: Sealer;
+  readonly audience: string;
+  readonly place: ParkingPlace;
   /** Of the ticket. */
-  readonly id: string;
   readonly expires: number;
 }
 
 /** Makes the ticket of a run that waits, and the outcome that brings it to the client. */
-async function issue(execution: Execution, { sealer, id, expires }: Terms): Promise<Issued> {
-  const questions = dialogueOf(execution).questions();
-  const known = dialogueOf(execution).recollection();
+async function issue(execution: Execution, { sealer, audience, place, expires }: Terms): Promise<Issued> {
+  const { id, position } = place;
+  place.asked = position;
+  const questions = inputStateOf(execution).questions();
+  const known = inputStateOf(execution).recollection();
   const asked = Object.entries(questions).map(async ([key, question]) => [key, await digestOfQuestion(question)]);
   const ticket: Ticket = {
     ...known,
     asked: Object.fromEntries(await Promise.all(asked)),
     id,
+    position,
     run: newId(),
+    audience,
     bound: await bindingOf(execution.call),
     expires,
   };
@@ -166,6 +172,16 @@ function withAnswers({ answers, results }: ReplayState, fresh: ReadonlyMap<strin
   return { answers: { ...answers, ...Object.fromEntries(fresh) }, results };
 }
 
+/** A run that nobody else knows of yet. Its steps are written down with the answers; none may begin once others have those. */
+function newPlace(execution: Execution, runs: DurableRuns): ParkingPlace {
+  const place = { id: newId(), position: 0, asked: 0 };
+  const ready = async (): Promise<void> => {
+    if (await runs.hasMoved(place)) throw takenOver();
+  };
+  inputStateOf(execution).keepIn({ ready, step: async () => {} });
+  return place;
+}
+
 const busy: Outcome = {
   kind: "failed",
   failure: { code: "limit-reached", message: "this call is still being worked on: try again later" },
@@ -175,14 +191,16 @@ function cancelled(message: string): Outcome {
   return { kind: "failed", failure: { code: "cancelled", message } };
 }
 
-/** A run that nobody else knows of yet. Its steps are written down with the answers; none may begin once others have those. */
-function newPlace(execution: Execution, runs: DurableRuns): ParkingPlace {
-  const place = { id: newId(), position: 0 };
-  const ready = async (): Promise<void> => {
-    if (await runs.hasMoved(place)) throw takenOver();
-  };
-  dialogueOf(execution).keepIn({ ready, step: async () => {} });
-  return place;
+/**
+ * True when a run that is dropped from memory must not be aborted, because another process continues it. What its handler did
+ * while it waited is in no sealed state, so it is written to the journal. Later rounds have a journal already.
+ */
+function leave(parked: Parked, runs: DurableRuns): Awaitable<boolean> {
+  const { execution, place, known } = parked;
+  if ("journal" in place) return runs.hasMoved(place);
+  if (execution.inputState?.isBusy === true) return execution.inputState.idle().then(() => leave(parked, runs));
+  const done = doneMeanwhile(execution, known);
+  return done.length === 0 ? runs.hasMoved(place) : runs.note(place, done).then((isNoted) => !isNoted);
 }
 
 interface Ending {
@@ -192,16 +210,23 @@ interface Ending {
   readonly expires: number;
 }
 
-/** Writes down how a round ended before anybody is told. A failure is no end: whoever tries again goes on. */
+/** Records how a round ended before the client gets the outcome. A failure is not recorded: the next try continues the run. */
 async function settle(run: DurableRun, outcome: Outcome, { execution, job, expires }: Ending): Promise<Outcome> {
   try {
     if (execution.refused) await run.append(undoEntry);
-    else if (outcome.kind !== "failed") await run.end({ outcome, expires });
+    else if (outcome.kind !== "failed") await run.end({ outcome: withoutCause(outcome), expires, since: run.asked });
   } catch (error) {
     // What was done is done: the caller is told, and who looks after the server hears that it was not kept.
     if (!run.isLost) job.fail(error);
   }
   return run.isLost ? cancelled(takenOver().message) : outcome;
+}
+
+/** What was thrown is known to the process that threw it, and kept nowhere. */
+function withoutCause(outcome: Outcome): Outcome {
+  if (!("cause" in outcome)) return outcome;
+  const { cause: _, ...rest } = outcome;
+  return rest;
 }
 
 /** How a round ended, to who asks again. A task is nothing for who cannot follow it. */
@@ -225,7 +250,7 @@ function merged(known: ReplayState, history: ReplayState): ReplayState {
 
 /** Steps that ended while the run waited: neither the ticket nor a journal has them. */
 function doneMeanwhile(execution: Execution, { results }: ReplayState): readonly JsonObject[] {
-  const all = Object.entries(dialogueOf(execution).recollection().results);
+  const all = Object.entries(inputStateOf(execution).recollection().results);
   return all.filter(([key]) => !Object.hasOwn(results, key)).map(([key, result]) => stepEntry(key, result));
 }
 

@@ -8,12 +8,12 @@ const question = (message: string): Question => ({
 });
 
 it("questions go out in the order they were put, however long each took to get ready", () => {
-  const dialogue = new InputState();
-  const [first, second] = [dialogue.claim(), dialogue.claim("b")];
+  const inputState = new InputState();
+  const [first, second] = [inputState.claim(), inputState.claim("b")];
   const read = (answer: unknown) => answer;
-  void dialogue.wait({ question: question("second"), read }, second);
-  void dialogue.wait({ question: question("first"), read }, first);
-  expect(Object.entries(dialogue.questions())).toEqual([
+  void inputState.wait({ question: question("second"), read }, second);
+  void inputState.wait({ question: question("first"), read }, first);
+  expect(Object.entries(inputState.questions())).toEqual([
     [first, question("first")],
     [second, question("second")],
   ]);

@@ -44,10 +44,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** The dialogue of a run, which is made when it is first needed. */
-export function dialogueOf(run: { dialogue: InputState | undefined; readonly past: Past | undefined }): InputState {
-  run.dialogue ??= new InputState(run.past, run.past?.journal);
-  return run.dialogue;
+/** The inputState of a run, which is made when it is first needed. */
+export function inputStateOf(run: { inputState: InputState | undefined; readonly past: Past | undefined }): InputState {
+  run.inputState ??= new InputState(run.past, run.past?.journal);
+  return run.inputState;
 }
 
 /** What one run of a handler asked, was told and has done. */

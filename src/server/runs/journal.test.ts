@@ -28,7 +28,7 @@ async function take(store: Store, ttlMs?: number): Promise<JournalPlace> {
 
 /** What a journal says of steps and answers. */
 async function readJournal(store: Store, name: string): Promise<ReplayState> {
-  const { answers, results } = readHistory(await readEntries(store, name));
+  const { answers, results } = readHistory((await readEntries(store, name)).entries);
   return { answers, results };
 }
 
@@ -68,7 +68,7 @@ describe("a journal", () => {
     const entries = Array.from({ length: 2_500 }, (_, i) => stepEntry(`step ${i}`, [i]));
     expect(await appendEntries(place, entries)).toBe(2_500);
     expect(await appendEntries(place, [])).toBe(2_500);
-    expect(await readEntries(place.store, name)).toEqual(entries);
+    expect(await readEntries(place.store, name)).toEqual({ entries, last: entries.length });
   });
 
   it("takes nothing from a process whose place another one has taken, and says so also when there is nothing", async () => {
@@ -97,7 +97,7 @@ describe("a journal", () => {
 
 const asks: Outcome = { kind: "input-required", questions: {}, state: "1.x" };
 const done = { kind: "complete", result: { content: [] } } as unknown as Outcome;
-const ended = (outcome: Outcome) => endEntry({ outcome, expires: 9 });
+const ended = (outcome: Outcome) => endEntry({ outcome, expires: 9, since: 0 });
 const told = (answer: string, asked = "q"): Told => ({ answer, asked });
 const given = (answers: Readonly<Record<string, Told>>) => ({ answers: answers as never });
 
@@ -116,7 +116,7 @@ describe("readHistory", () => {
 
   it("forgets malformed answers, but not what was done", () => {
     const entries = [given({ a: told("1") }), ended(asks), given({ b: told("2") }), stepEntry("s", [1]), undoEntry];
-    expect(readHistory(entries)).toEqual({ answers: { a: told("1") }, results: { s: [1] }, rest: undefined });
+    expect(readHistory(entries)).toEqual({ answers: { a: told("1") }, results: { s: [1] }, rest: undefined, since: 0 });
   });
 });
 

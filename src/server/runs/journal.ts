@@ -46,14 +46,20 @@ export function entriesOf({ answers, results }: ReplayState): readonly JsonObjec
   return Object.keys(answers).length === 0 ? steps : [...steps, answersEntry(answers)];
 }
 
-/** All entries of a journal, oldest first. */
-export async function readEntries(store: Store, name: string): Promise<readonly JsonObject[]> {
+/** Entries of a journal, oldest first, and the position of the last. */
+export interface JournalPart {
+  readonly entries: readonly JsonObject[];
+  readonly last: number;
+}
+
+/** All entries of a journal that are kept, or those behind a position. */
+export async function readEntries(store: Store, name: string, behind = 0): Promise<JournalPart> {
   const entries: JsonObject[] = [];
-  for (let after = 0; ; ) {
+  for (let after = behind; ; ) {
     const { events, last } = await store.streams.read(name, after);
     for (const { text } of events) entries.push(JSON.parse(text));
     after = events.at(-1)?.position ?? last;
-    if (after >= last) return entries;
+    if (after >= last) return { entries, last };
   }
 }
 
@@ -83,17 +89,26 @@ export interface Rest {
   readonly outcome: Outcome;
   /** When the state in it is good no more, in ms of the time of day. */
   readonly expires: number;
+  /** The position of the journal up to which the state in it says everything. */
+  readonly since: number;
 }
 
 /** What is known of a run from its journal. */
 export interface RunHistory extends ReplayState {
   /** How the last round ended. Absent while one is under way, or was when its process ended. */
   readonly rest: Rest | undefined;
+  /** States that say less than this position of the journal are used up: what they lack is not kept any more. */
+  readonly since: number;
 }
 
 /** Ends a round: the journal says how. */
 export function endEntry(rest: Rest): JsonObject {
   return { end: asJson(rest) };
+}
+
+/** Says that entries up to this position were dropped, because a state that a client has says all that was in them. */
+export function sinceEntry(since: number): JsonObject {
+  return { since };
 }
 
 /** Makes answers of a round count as never given, because one is malformed. What was done stays done. */
@@ -103,8 +118,11 @@ export function readHistory(entries: readonly JsonObject[]): RunHistory {
   const settled: JsonObject[] = [];
   let open: JsonObject[] = [];
   let rest: Rest | undefined;
+  let since = 0;
   for (const entry of entries) {
-    if (entry.end !== undefined) {
+    if (typeof entry.since === "number") {
+      since = entry.since;
+    } else if (entry.end !== undefined) {
       settled.push(...open);
       open = [];
       rest = entry.end as unknown as Rest;
@@ -114,7 +132,7 @@ export function readHistory(entries: readonly JsonObject[]): RunHistory {
       open.push(entry);
     }
   }
-  return { ...recollect([...settled, ...open]), rest: open.length === 0 ? rest : undefined };
+  return { ...recollect([...settled, ...open]), rest: open.length === 0 ? rest : undefined, since };
 }
 
 /**

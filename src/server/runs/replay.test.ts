@@ -26,7 +26,7 @@ function cluster(run: Run) {
   const { faults, onError } = faultLog();
   const node = (name: string) => {
     const it = tool({ run: (_, context) => run(context, name) });
-    return createServer({ name: "shop", version: "1", stateKeys, clock, now: clock.now, onError, tools: { it } });
+    return createServer({ name: "shop", version: "1", stateKeys, clock, onError, tools: { it } });
   };
   const nodes = { a: node("a"), b: node("b") };
   return {

@@ -5,14 +5,27 @@ import { createDeadlines } from "../../std/deadlines.ts";
 import { lazy } from "../../std/lazy.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { createManualClock } from "../../testing/clock.ts";
+import { createServerShares } from "../server-shares.ts";
 import type { Job } from "./execution.ts";
 import { createRunner } from "./runner.ts";
 
 it("gives the task that a named call has become to who can follow it, and to nobody else", async () => {
   const clock = createManualClock();
   const store = memoryStore({ clock });
-  const options = { stateKeys: undefined, askTimeoutMs: 1_000, maxParkedCalls: 1, now: clock.now, isShared: true };
-  const runner = createRunner({ ...options, deadlines: createDeadlines(clock), store: lazy(async () => store) });
+  const options = {
+    audience: "shop",
+    stateKeys: undefined,
+    askTimeoutMs: 1_000,
+    now: clock.now,
+    isShared: true,
+  };
+  const shares = lazy(async () => createServerShares(undefined, undefined, clock));
+  const runner = createRunner({
+    ...options,
+    shares,
+    deadlines: createDeadlines(clock),
+    store: lazy(async () => store),
+  });
   const times = { createdAt: "2026-01-01T00:00:00Z", lastUpdatedAt: "2026-01-01T00:00:00Z", ttlMs: null };
   let made = 0;
   const job: Job = {

@@ -208,8 +208,10 @@ describe("a call with a key", () => {
     const { call, faults } = cluster((_, node) => {
       throw new Error(`no luck on ${node}`);
     });
-    const outcome = await call("a", { key: "1" });
+    // What was thrown stays in the process that threw it.
+    const { cause, ...outcome } = (await call("a", { key: "1" })) as Outcome & { readonly cause?: unknown };
     expect(outcome).toMatchObject({ kind: "complete", result: { isError: true } });
+    expect(cause).toMatchObject({ message: "no luck on a" });
     expect(await call("b", { key: "1" })).toEqual(outcome);
     expect(faults).toHaveLength(1);
   });

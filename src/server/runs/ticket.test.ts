@@ -5,6 +5,7 @@ import type { JsonObject } from "../../json/json.ts";
 import type { Method, Params } from "../../protocol/methods.ts";
 import { loadCompiler } from "../../schema/to-validator.ts";
 import { createManualClock } from "../../testing/clock.ts";
+import type { ServerOptions } from "../options.ts";
 import { prompt } from "../prompt.ts";
 import { resource } from "../resource.ts";
 import { createServer } from "../server.ts";
@@ -18,7 +19,7 @@ beforeAll(async () => {
   await loadCompiler();
 });
 
-function bank(keys: readonly string[] = stateKeys) {
+function bank(keys: readonly string[] = stateKeys, options: Partial<ServerOptions> = {}) {
   const clock = createManualClock(1_000_000);
   const pay = tool({ run: async (_, { ask }) => (await ask("Pay?", form)).ok });
   const server = createServer({
@@ -26,8 +27,8 @@ function bank(keys: readonly string[] = stateKeys) {
     version: "1",
     stateKeys: keys,
     clock,
-    now: clock.now,
     askTimeoutMs: 1_000,
+    ...options,
     tools: { pay, paint: pay },
     prompts: { pay: prompt({ get: async (_, { ask }) => String((await ask("Pay?", form)).ok) }) },
     resources: [resource("pay://{to}", { read: async (_, { ask }) => (await ask("Pay?", form)).ok })],
@@ -147,6 +148,29 @@ describe("a state", () => {
     const renewed = askedBy(await send(bank([fresh, old]).server, "tools/call", payBob));
     const sealed = await send(bank([old]).server, "tools/call", payBob, { state: renewed.state, answers });
     expect(sealed.kind).toBe("failed");
+  });
+
+  it.each<[string, Partial<ServerOptions>, Partial<ServerOptions>]>([
+    ["of another name", {}, { name: "staging bank" }],
+    ["of another audience", { stateAudience: "production" }, { stateAudience: "staging" }],
+    ["that is named like the audience of the first", { stateAudience: "production" }, {}],
+  ])("is refused by a server %s, though that has the same keys (S11)", async (_, own, others) => {
+    const { server } = bank(stateKeys, own);
+    const { state } = askedBy(await send(server, "tools/call", payBob, as("ann")));
+    const outcome = await send(bank(stateKeys, others).server, "tools/call", payBob, { ...as("ann"), state, answers });
+    expect(failureOf(outcome)).toEqual({
+      code: "invalid-params",
+      message: "the request state is refused: it belongs to another server",
+    });
+    const same = bank(stateKeys, own).server;
+    expect((await send(same, "tools/call", payBob, { ...as("ann"), state, answers })).kind).toBe("complete");
+  });
+
+  it("is good for servers of other names with the same audience (S11)", async () => {
+    const [one, two] = ["blue", "green"].map((name) => bank(stateKeys, { name, stateAudience: "bank" }).server);
+    if (one === undefined || two === undefined) throw new Error("there are two");
+    const { state } = askedBy(await send(one, "tools/call", payBob));
+    expect((await send(two, "tools/call", payBob, { state, answers })).kind).toBe("complete");
   });
 
   it("is of no interest where the client can be asked", async () => {

@@ -40,7 +40,7 @@ async function beingPromoted(run: Run) {
   await clock.advanceAsync(0);
   await clock.advanceAsync(250);
   const nothingLeft = async (): Promise<boolean> => {
-    const { length } = await shared.values.list("tasks:open");
+    const { length } = await shared.values.list("shop/tasks:open");
     return length === 0;
   };
   return { ...system, ...made, outcome, keep: open, nothingLeft };
@@ -54,7 +54,7 @@ describe("a call that becomes a task", () => {
     expect(resultOf(await outcome)).toEqual(resultText("in time"));
     keep();
     await clock.advanceAsync(0);
-    expect(await nothingLeft()).toBe(true);
+    await eventually(async () => expect(await nothingLeft()).toBe(true));
   });
 
   it("is no task when it asks meanwhile", async () => {
@@ -67,7 +67,7 @@ describe("a call that becomes a task", () => {
     expect(askedBy(await outcome).questions).toHaveProperty("ask-1");
     keep();
     await clock.advanceAsync(0);
-    expect(await nothingLeft()).toBe(true);
+    await eventually(async () => expect(await nothingLeft()).toBe(true));
   });
 
   it("is none when its client has left before", async () => {
@@ -81,7 +81,7 @@ describe("a call that becomes a task", () => {
     abort.abort("bye");
     expect(failureOf(await outcome).code).toBe("cancelled");
     await clock.advanceAsync(1_000);
-    expect(await shared.values.list("tasks:open")).toEqual([]);
+    expect(await shared.values.list("shop/tasks:open")).toEqual([]);
   });
 
   it("stays a call when the task cannot be kept", async () => {
@@ -91,9 +91,10 @@ describe("a call that becomes a task", () => {
     const outcome = call();
     await clock.advanceAsync(0);
     await clock.advanceAsync(1_000);
+    // The store is loaded with its first use.
+    await eventually(() => expect(faults.map(([error]) => error)).toEqual([new Error("full")]));
     open("done");
     expect(resultOf(await outcome)).toEqual(resultText("done"));
-    expect(faults.map(([error]) => error)).toEqual([new Error("full")]);
   });
 
   it("keeps the steps that it has done as a call", async () => {
@@ -178,7 +179,7 @@ async function suspended() {
     },
   };
   const promotion = createPromotion({ env: env as unknown as Environment, afterMs: 250, promote: async () => {} });
-  const job: TaskJob = { timeoutMs: 0, last() {}, start: never, finish: () => asked, fail: () => asked };
+  const job: TaskJob = { timeoutMs: 0, useTaskTimeout() {}, start: never, finish: () => asked, fail: () => asked };
   await promotion(makeCall("tools/call", { name: "it" }, modern).call, job);
   const [run] = runs;
   if (run === undefined) throw new Error("nothing was run");

@@ -112,12 +112,12 @@ describe("a process that ends at any moment", () => {
           const { first, second } = JSON.parse(textOf(task));
           expect([first, second], where).toEqual([true, true]);
         } else if (task !== undefined) {
-          expect(task, where).toMatchObject({ failure: { message: expect.stringMatching("no step to go on from") } });
+          expect(task, where).toMatchObject({ failure: { message: expect.stringMatching("before its first step") } });
         }
         ends.add(task?.status ?? "none");
         server("b");
         await clock.advanceAsync(60_000);
-        expect(await shared.values.list("tasks:open"), where).toEqual([]);
+        expect(await shared.values.list("shop/tasks:open"), where).toEqual([]);
       }
     }
     expect([...ends]).toEqual(expect.arrayContaining(["completed", "none"]));
@@ -204,7 +204,7 @@ describe("a task whose process has died", () => {
     await clock.advanceAsync(21_000);
     expect((await is(id, "failed", "b")).failure).toEqual({
       code: "internal",
-      message: "the process that ran it ended, and there is no step to go on from",
+      message: "the process that ran it ended before its first step, so no other process can continue it",
     });
   });
 
@@ -233,7 +233,7 @@ describe("a task whose process has died", () => {
       return name;
     });
     const id = await begin("a");
-    await until(async () => ((await shared.streams.read(`run:${id}`, 0)).last > 0 ? true : undefined));
+    await until(async () => ((await shared.streams.read(`shop/run:${id}`, 0)).last > 0 ? true : undefined));
     for (const name of ["b", "c", "d"]) node(name);
     await clock.advanceAsync(0);
     node("a").process.kill();
@@ -278,14 +278,14 @@ describe("a task whose process has died", () => {
       await never();
     });
     const id = await begin("a");
-    await until(async () => ((await shared.streams.read(`run:${id}`, 0)).last > 0 ? true : undefined));
+    await until(async () => ((await shared.streams.read(`shop/run:${id}`, 0)).last > 0 ? true : undefined));
     node("a").process.kill();
     expect(resultOf(await cancel(id, "b"))).toMatchObject({ status: "cancelled" });
     await clock.advanceAsync(60_000);
     expect(runs).toEqual(["a"]);
     expect(await get(id, "b")).toMatchObject({ status: "cancelled" });
-    expect(await shared.values.list("tasks:open")).toEqual([]);
-    expect((await shared.streams.read(`run:${id}`, 0)).last).toBe(0);
+    expect(await shared.values.list("shop/tasks:open")).toEqual([]);
+    expect((await shared.streams.read(`shop/run:${id}`, 0)).last).toBe(0);
   });
 
   it("stays where nobody knows its tool, until its time is over", async () => {
@@ -305,7 +305,7 @@ describe("a task whose process has died", () => {
       await never();
     });
     const id = await begin("a");
-    await until(async () => ((await shared.streams.read(`run:${id}`, 0)).last > 0 ? true : undefined));
+    await until(async () => ((await shared.streams.read(`shop/run:${id}`, 0)).last > 0 ? true : undefined));
     node("a").process.kill();
     server("b").tools.remove("it");
     const input = { type: "object", properties: { n: { type: "number" } }, required: ["n"] } as const;
@@ -330,7 +330,7 @@ describe("a task whose process has died", () => {
     await is(second, "input_required");
     node("a").process.kill();
     await clock.advanceAsync(60_000);
-    expect(await node("b").process.store.leases.held(`run:${first}`)).toBe(false);
+    expect(await node("b").process.store.leases.held(`shop/run:${first}`)).toBe(false);
     expect(await get(first, "b")).toMatchObject({ status: "input_required" });
     open();
   });
@@ -450,7 +450,7 @@ describe("a server that closes", () => {
     await clock.advanceAsync(15_000);
     await closed;
     await server("a").close();
-    expect(await shared.leases.held(`run:${id}`)).toBe(false);
+    expect(await shared.leases.held(`shop/run:${id}`)).toBe(false);
     expect(clock.pending).toBeLessThanOrEqual(1);
   });
 

@@ -33,7 +33,7 @@ export interface Found {
 
 const noStep: Failure = {
   code: "internal",
-  message: "the process that ran it ended, and there is no step to go on from",
+  message: "the process that ran it ended before its first step, so no other process can continue it",
 };
 
 const noAnswer: Failure = { code: "timeout", message: "no answer came in time" };
@@ -54,6 +54,9 @@ export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOp
     Object.keys(state.questions).length > 0 &&
     Object.keys(state.answers).length === 0;
 
+  const prepareOwn = async ({ audience, params }: TaskRecord): Promise<Prepared | undefined> =>
+    audience === env.audience ? prepare(params) : undefined;
+
   /** True when the run goes on here. */
   const inspect = async (run: DurableRun, http: HttpRequestInfo | undefined): Promise<boolean> => {
     const record = await records.read(run.id);
@@ -67,7 +70,7 @@ export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOp
     }
     const { questions, answers } = record.state;
     const traces = [questions, answers, run.history.answers, run.history.results];
-    const prepared = await prepare(record.params);
+    const prepared = await prepareOwn(record);
     // A server of another making may know the tool; when nobody does, the task ends with its time.
     if (prepared === undefined && !isPast(record, env.now())) return false;
     if (prepared === undefined || traces.every((trace) => Object.keys(trace).length === 0)) {

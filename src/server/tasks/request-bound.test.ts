@@ -23,12 +23,11 @@ function serve(run: (context: Context) => unknown, tasks: TaskOptions = {}) {
     const request = current;
     return manual.after(ms, () => request.isAlive && task());
   };
-  const clock = { now: manual.now, after, requestBound: true };
+  const clock = { now: manual.now, date: manual.now, after, requestBound: true };
   const server = createServer({
     name: "bound",
     version: "1",
     clock,
-    now: manual.now,
     onError: () => {},
     tasks,
     tools: { work: tool({ task: "auto", timeoutMs: 0, run: (_, context) => run(context) }) },
@@ -137,7 +136,7 @@ describe("a task where handlers end with their request", () => {
     await get(taskId);
     expect(await get(taskId)).toMatchObject({
       status: "failed",
-      failure: { message: expect.stringContaining("no step to go on from") },
+      failure: { message: expect.stringContaining("before its first step") },
     });
   });
 

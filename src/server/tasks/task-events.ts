@@ -1,4 +1,5 @@
 import type { Call } from "../../protocol/service.ts";
+import type { ShareMap, Shares } from "../../protocol/shares.ts";
 import { promised } from "../../std/awaitable.ts";
 import type { Clock } from "../../std/clock.ts";
 import { defined } from "../../std/defined.ts";
@@ -6,6 +7,7 @@ import type { Store } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";
 import { createOutbox } from "../outbox.ts";
 import type { DurableRuns } from "../runs/durable-run.ts";
+import type { HeldTasks } from "./held-tasks.ts";
 import type { TaskOptions } from "./task-record.ts";
 import type { TaskRecords } from "./task-store.ts";
 
@@ -82,6 +84,10 @@ export interface TaskContext {
   readonly store: Store;
   readonly runs: DurableRuns;
   readonly records: TaskRecords;
+  readonly held: HeldTasks;
+  readonly shares: Shares;
+  /** What the tasks that this process runs or has run hold, by their ids. */
+  readonly sizes: ShareMap;
   readonly news: TaskEvents;
   readonly limits: { readonly [K in keyof TaskOptions]-?: NonNullable<TaskOptions[K]> };
   /**
@@ -100,7 +106,6 @@ export function limitsOf(options: TaskOptions = {}): {
     maxTtlMs: 86_400_000,
     pollIntervalMs: 1_000,
     maxRunning: 100,
-    maxKept: 10_000,
     leaseMs: 15_000,
     ...defined(options),
   };

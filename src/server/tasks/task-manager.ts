@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../json/json.ts";
+import { type Shortage, toLimitFailure } from "../../protocol/budget.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { callKey } from "../../protocol/meta.ts";
 import { abortReason, type Call, type Outcome } from "../../protocol/service.ts";
@@ -9,14 +10,17 @@ import { isUnavailable } from "../../store/store.ts";
 import type { Environment } from "../environment.ts";
 import { createDurableRuns } from "../runs/durable-run.ts";
 import type { Execution, Job } from "../runs/execution.ts";
-import { runName } from "../runs/journal.ts";
-import { bindingOf, newId } from "../runs/ticket.ts";
+import { bindingOf } from "../runs/ticket.ts";
+import type { ServerTask } from "../server-tasks.ts";
+import { createHeldTasks } from "./held-tasks.ts";
 import { createRecovery } from "./recovery.ts";
 import { createTaskResult } from "./result.ts";
+import { createRunningTasks } from "./running-tasks.ts";
+import { createServerTask } from "./server-task.ts";
 import { createTaskEvents, every, limitsOf, type TaskContext } from "./task-events.ts";
-import { createTaskMethods, type Local, refusedTerms, type TaskMethods } from "./task-methods.ts";
-import { brief, type TaskMode, type TaskOptions, type TaskRecord, untouched } from "./task-record.ts";
-import { type Prepared, type TaskJob, TaskRun, type TaskRunOptions, taskJob, type Watch } from "./task-run.ts";
+import { createTaskMethods, refusedTerms, type TaskMethods } from "./task-methods.ts";
+import { brief, type TaskMode, type TaskOptions, type TaskRecord } from "./task-record.ts";
+import { type Prepared, type TaskJob, type TaskRun, taskJob, type Watch } from "./task-run.ts";
 import { createTaskRecords } from "./task-store.ts";
 import { type Watching, watchTasks } from "./watch-tasks.ts";
 
@@ -35,6 +39,8 @@ export interface TaskManager {
   answer(call: Call): Promise<Outcome>;
   /** Finds the tasks that a caller may hear of. */
   watch(call: Call, ids: readonly string[]): Promise<Watching>;
+  /** Changes a task on behalf of the server's author. */
+  handle(id: string): Promise<ServerTask>;
   /** Leaves what runs here to other processes. Never rejects. */
   close(): Promise<void>;
 }
@@ -88,6 +94,7 @@ export function createTaskManager({ env, limits, prepare }: TaskManagerOptions):
     refuse: (call, mode) => refusedTerms(mode, call),
     answer: (call) => ask(call, (engine) => engine.answer(call)),
     watch: async (call, ids) => watchTasks((await load()).context, call, ids),
+    handle: async (id) => (await load()).handle(id),
     async close() {
       isClosed = true;
       await engine?.then((it) => it.close()).catch(() => {});
@@ -111,6 +118,7 @@ interface TaskEngine {
   /** Runs a tool for a caller that knows tasks: as one at once, or when it lasts. */
   call(call: ToolCall, job: TaskJob, mode: TaskMode): ToolOutcome | Promise<ToolOutcome>;
   answer(call: Call): Promise<Outcome>;
+  handle(id: string): ServerTask;
   close(): Promise<void>;
 }
 
@@ -120,21 +128,13 @@ interface TaskEngineOptions extends Pick<TaskManagerOptions, "env" | "prepare"> 
 
 /** Resolves when it hears of tasks. Where the store outlives this process, it goes on with what others left behind. */
 async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Promise<TaskEngine> {
-  const store = await env.store.load();
-  const records = createTaskRecords(store, env.now);
   const isRequestBound = env.clock.requestBound === true;
-  const news = await createTaskEvents(store, env.clock);
   // What is begun in a request that the platform would end is not begun.
   const adopt: TaskContext["adopt"] = async (id, { http }) =>
     void (http?.waitUntil && (await recovery.adopt(id, http)));
-  const runs = createDurableRuns({
-    ...env,
-    leaseMs: limits.leaseMs,
-    isAlone: !store.durable && !isRequestBound,
-    isPatient: true,
-  });
-  const context: TaskContext = { env, store, runs, records, limits, news, adopt: isRequestBound ? adopt : undefined };
-  const running = createRunning(context);
+  const context = await createTaskContext(env, limits, isRequestBound ? adopt : undefined);
+  const { store } = context;
+  const running = createRunningTasks(context);
 
   const asTask = (record: TaskRecord): ToolOutcome => ({ kind: "task", task: brief(record, limits.pollIntervalMs) });
 
@@ -154,8 +154,8 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
   const atOnce = async (call: ToolCall, job: TaskJob): Promise<ToolOutcome> => {
     const known = await earlier(call);
     if (known !== undefined) return asTask(known);
-    const run = await running.begin(call);
-    if (run === undefined) return tooMany(limits);
+    const run = await running.begin(call, job);
+    if ("limit" in run) return tooMany(run, limits);
     const first = await nameAfter(call, run);
     if (first === undefined) run.start(job);
     else await run.discard();
@@ -168,8 +168,8 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
     async promote(execution, job) {
       const call = execution.call as ToolCall;
       // A call that cannot become a task stays what it is.
-      const run = await running.begin(call);
-      if (run === undefined) return;
+      const run = await running.begin(call, job);
+      if ("limit" in run) return;
       // From the moment on that others can go on with the task, who repeats the call has to find it.
       const first = await nameAfter(call, run);
       if (first !== undefined || !run.takeOver(execution, job)) await run.discard();
@@ -186,7 +186,7 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
     prepare,
     // A run whose request has ended is still there, but its lease is not.
     isTaken: (id) => (running.has(id) && !isRequestBound) || running.isFull(),
-    takeUp: ({ record, run, job }, http) => running.add({ context, record, run, http }).start(job),
+    takeUp: ({ record, run, job }, http) => running.takeUp({ context, record, run, http }).start(job),
   });
   const isWatched = store.durable && !isRequestBound;
   const stop = isWatched ? every(env.clock, limits.leaseMs, recovery.recover) : () => {};
@@ -194,6 +194,7 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
 
   return {
     context,
+    handle: (id) => createServerTask({ context, local: running, prepare }, id),
     answer: createAnswering({
       ...createTaskMethods(context, running),
       "tasks/result": createTaskResult(context, running),
@@ -214,6 +215,33 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
   };
 }
 
+/** Resolves when it hears of tasks. */
+async function createTaskContext(
+  env: Environment,
+  limits: TaskContext["limits"],
+  adopt: TaskContext["adopt"],
+): Promise<TaskContext> {
+  const [store, shares] = await Promise.all([env.store.load(), env.shares.load()]);
+  const sizes = shares.createMap();
+  const held = createHeldTasks(store, env);
+  const wrote = ({ id, state }: TaskRecord, heldBytes: number): void => {
+    sizes.get(id)?.resize({ ...(state.stage === "open" && { runningCalls: 1 }), tasks: 1, heldBytes });
+  };
+  const isAlone = !store.durable && env.clock.requestBound !== true;
+  return {
+    env,
+    store,
+    runs: createDurableRuns({ ...env, shares, leaseMs: limits.leaseMs, isAlone, isPatient: true }),
+    records: createTaskRecords(store, env, { held, wrote }),
+    held,
+    shares,
+    sizes,
+    limits,
+    news: await createTaskEvents(store, env.clock),
+    adopt,
+  };
+}
+
 function createAnswering(methods: TaskMethods): TaskEngine["answer"] {
   const table = new Map<string, (call: never) => Promise<Outcome>>(Object.entries(methods));
   return async (call) => {
@@ -223,7 +251,11 @@ function createAnswering(methods: TaskMethods): TaskEngine["answer"] {
   };
 }
 
-function tooMany({ maxRunning, pollIntervalMs }: TaskContext["limits"]): ToolOutcome {
+/** What a caller is told for whose task there is no room. */
+function tooMany(short: Shortage, { maxRunning, pollIntervalMs }: TaskContext["limits"]): ToolOutcome {
+  if (short.limit !== "maxRunningCalls") {
+    return { kind: "failed", failure: toLimitFailure({ ...short, retryAfterMs: pollIntervalMs }) };
+  }
   const message = `too many tasks are under way: at most ${maxRunning} may be (tasks.maxRunning); retry later`;
   const data = { reason: "limit-reached", retryAfterMs: pollIntervalMs, limit: "maxRunning", max: maxRunning };
   return { kind: "failed", failure: { code: "limit-reached", message, data } };
@@ -233,102 +265,6 @@ function tooMany({ maxRunning, pollIntervalMs }: TaskContext["limits"]): ToolOut
 function noContext({ params, method }: ToolCall): ToolOutcome {
   const message = `tool ${params.name} runs as a task, which would end with this request: pass all arguments of fetch to the handler, handler(request, env, ctx)`;
   return { kind: "failed", failure: { code: "unsupported", message, data: { method } } };
-}
-
-interface Running extends Local {
-  has(id: string): boolean;
-  isFull(): boolean;
-  /** Begins a task for a call. Undefined when too many run. */
-  begin(call: ToolCall): Promise<TaskRun | undefined>;
-  add(options: Omit<TaskRunOptions, "ended">): TaskRun;
-  close(): Promise<void>;
-}
-
-/** The tasks that run in this process. */
-function createRunning(context: TaskContext): Running {
-  const { store, records, limits, adopt } = context;
-  const runs = new Map<string, TaskRun>();
-  const kept = new Set<string>();
-  let reserved = 0;
-
-  const isFull = (): boolean => runs.size + reserved >= limits.maxRunning;
-
-  const keep = (id: string): void => {
-    kept.add(id);
-    const [oldest] = kept;
-    if (kept.size <= limits.maxKept || oldest === undefined) return;
-    kept.delete(oldest);
-    void records.discard(oldest).catch(() => {});
-  };
-
-  const add = (options: Omit<TaskRunOptions, "ended">): TaskRun => {
-    const { id } = options.record;
-    runs.get(id)?.lose();
-    const run: TaskRun = new TaskRun({
-      ...options,
-      ended(isFinal) {
-        if (runs.get(id) === run) runs.delete(id);
-        if (isFinal) keep(id);
-      },
-    });
-    runs.set(id, run);
-    return run;
-  };
-
-  const create = async (call: ToolCall): Promise<TaskRun> => {
-    const run = await context.runs.begin(newId());
-    try {
-      const record = newRecord(call, run.id, context);
-      if (!(await records.create(record, run.fence))) throw new Error("a task was taken over before it began");
-      return add({ context, record, run, http: call.http });
-    } catch (error) {
-      await run.release();
-      throw error;
-    }
-  };
-
-  /** Makes room of runs whose requests have ended without a word. */
-  const loseDead = async (): Promise<void> => {
-    for (const [id, run] of runs) if (!(await store.leases.held(runName(id)))) run.lose();
-  };
-
-  return {
-    has: (id) => runs.has(id),
-    isFull,
-    async begin(call) {
-      if (isFull() && adopt !== undefined) await loseDead();
-      if (isFull()) return undefined;
-      reserved++;
-      try {
-        return await create(call);
-      } finally {
-        reserved--;
-      }
-    },
-    add,
-    answered: (id) => runs.get(id)?.look(),
-    ended: (id) => runs.get(id)?.stop(),
-    async close() {
-      await Promise.all([...runs.values()].map((run) => run.close()));
-    },
-  };
-}
-
-function newRecord({ params, meta, peer, tasks }: ToolCall, id: string, { env, limits }: TaskContext): TaskRecord {
-  const now = env.now();
-  const { ttlMs: wanted = limits.ttlMs } = tasks ?? {};
-  const ttlMs = Math.min(wanted >= 0 ? wanted : limits.ttlMs, limits.maxTtlMs);
-  return {
-    id,
-    ...(peer.auth !== undefined && { owner: peer.auth.principal }),
-    params,
-    meta,
-    peer,
-    created: now,
-    updated: now,
-    ttlMs: Number.isFinite(ttlMs) ? ttlMs : null,
-    state: untouched,
-  };
 }
 
 interface PromotionOptions {
@@ -396,10 +332,10 @@ function isNamed({ meta }: Call): boolean {
 }
 
 /** Undefined for a call without a name. */
-async function taskNames({ store, records }: TaskContext, call: Call): Promise<TaskNames | undefined> {
+async function taskNames({ store, records, env }: TaskContext, call: Call): Promise<TaskNames | undefined> {
   const key = call.meta[callKey];
   if (typeof key !== "string") return undefined;
-  const name = `task-call:${await bindingOf(call, key)}`;
+  const name = `task-call:${await bindingOf(call, { audience: env.audience, key })}`;
 
   const find = async (): Promise<TaskRecord | undefined> => {
     const value = await store.values.get(name);

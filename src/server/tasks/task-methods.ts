@@ -3,6 +3,7 @@ import { type Failure, McpError, toError } from "../../protocol/errors.ts";
 import type { Question, QuestionAnswer } from "../../protocol/input.ts";
 import type { Result } from "../../protocol/methods.ts";
 import { isLegacy } from "../../protocol/revision.ts";
+import { hasScopes } from "../../protocol/scopes.ts";
 import type { Call, Outcome } from "../../protocol/service.ts";
 import { tasksExtension } from "../../protocol/task.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
@@ -65,7 +66,9 @@ export function createTaskMethods(context: TaskContext, local: Local): Omit<Task
         afterOf(call.params.cursor),
       );
       const result: Result<"tasks/list"> = {
-        tasks: tasks.map((record) => legacyBrief(record, limits.pollIntervalMs)),
+        tasks: tasks
+          .filter((record) => mayTouch(record, call))
+          .map((record) => legacyBrief(record, limits.pollIntervalMs)),
         ...(next !== undefined && { nextCursor: toBase64Url(new TextEncoder().encode(`task:${next}`)) }),
       };
       return { kind: "complete", result };
@@ -80,12 +83,27 @@ export function requireTasks({ tasks, method }: Call): void {
 
 const taskId = /^[\w-]{16,128}$/;
 
-/** The task, if the caller may see it. One of somebody else is as unknown as one that is not there. */
-export async function findTask({ records }: TaskContext, call: Call, id: string): Promise<TaskRecord> {
+/**
+ * The task, if the caller may touch it. One of somebody else, or of another server, is as unknown as one that is not there.
+ * Throws `forbidden` when the caller owns it and lacks what the call that began it needed.
+ */
+export async function findTask({ records, env }: TaskContext, call: Call, id: string): Promise<TaskRecord> {
   requireTasks(call);
   const record = taskId.test(id) ? await records.read(id) : undefined;
-  if (record === undefined || record.owner !== call.peer.auth?.principal) throw unknownTask();
+  if (record?.audience !== env.audience || record.owner !== call.peer.auth?.principal) throw unknownTask();
+  if (!mayTouch(record, call)) throw forbidden(record);
   return record;
+}
+
+/** Whether the owner of a task calls with the scopes that it takes. */
+function mayTouch({ scopes = [] }: TaskRecord, { peer }: Call): boolean {
+  return hasScopes(peer.auth, scopes);
+}
+
+function forbidden({ scopes = [] }: TaskRecord): McpError {
+  return new McpError("forbidden", "the task takes scopes that were not granted", {
+    data: { reason: "forbidden", scopes },
+  });
 }
 
 /** Answers questions of a task, by the keys that clients know. What is not asked is left out. */
@@ -132,15 +150,15 @@ interface Judged {
 }
 
 /** Looks at the answers to what a handler waits for. Others are left out. */
-export async function judgeAnswers(dialogue: InputState, answers: Readonly<Record<string, Told>>): Promise<Judged> {
-  const asked = dialogue.questions();
+export async function judgeAnswers(inputState: InputState, answers: Readonly<Record<string, Told>>): Promise<Judged> {
+  const asked = inputState.questions();
   const good: Arrival[] = [];
   const bad: Record<string, Question> = {};
   for (const [key, told] of Object.entries(answers)) {
     const question = asked[key];
     if (question === undefined) continue;
     const fits = told.asked === (await digestOfQuestion(question));
-    const arrivals = fits ? await dialogue.read(new Map([[key, told]])).catch(() => []) : [];
+    const arrivals = fits ? await inputState.read(new Map([[key, told]])).catch(() => []) : [];
     if (arrivals.length === 0) bad[key] = question;
     good.push(...arrivals);
   }

@@ -5,6 +5,8 @@ import { isFinal } from "../../protocol/task.ts";
 import { change, detailed, openQuestions, type TaskEvent, type TaskRecord, untouched } from "./task-record.ts";
 
 const record: TaskRecord = {
+  audience: "shop",
+  account: "local",
   id: "a",
   params: { name: "it" },
   meta: {},

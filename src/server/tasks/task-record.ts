@@ -23,8 +23,6 @@ export interface TaskOptions {
   readonly pollIntervalMs?: number | undefined;
   /** Tasks that may be under way in this process, those that wait for answers too. Default 100. */
   readonly maxRunning?: number | undefined;
-  /** Tasks that ended in this process and are kept; the oldest give way. Default 10,000. */
-  readonly maxKept?: number | undefined;
   /** After this long another process goes on with the tasks of one that died. Default 15,000. */
   readonly leaseMs?: number | undefined;
 }
@@ -34,6 +32,12 @@ export interface TaskRecord {
   readonly id: string;
   /** Who may see it: the principal that began it. Absent when nobody was authenticated. */
   readonly owner?: string;
+  /** On whose account it is kept. */
+  readonly account: string;
+  /** What that principal needs to touch it. Absent when it takes nothing. */
+  readonly scopes?: readonly string[];
+  /** Whose servers know it. */
+  readonly audience: string;
   readonly params: CallToolParams;
   /** `_meta` of the call. */
   readonly meta: JsonObject;
@@ -100,7 +104,6 @@ export const untouched: TaskState = { stage: "open", questions: {}, answers: {},
 export function change(record: TaskRecord, event: TaskEvent, now: number): TaskRecord {
   const { state } = record;
   if (state.stage !== "open") return record;
-  const { message: _, ...rest } = record;
   switch (event.type) {
     case "ask": {
       const questions = without(event.questions, state.answers);
@@ -114,16 +117,15 @@ export function change(record: TaskRecord, event: TaskEvent, now: number): TaskR
     case "report":
       return reported(record, event.progress, now);
     case "finish":
-      return { ...rest, updated: now, state: { stage: "completed", result: event.result } };
+      return { ...over(record, now), state: { stage: "completed", result: event.result } };
     case "fail":
       return {
-        ...rest,
-        updated: now,
+        ...over(record, now),
         message: event.failure.message,
         state: { stage: "failed", failure: event.failure },
       };
     case "cancel":
-      return { ...rest, updated: now, state: { stage: "cancelled" } };
+      return { ...over(record, now), state: { stage: "cancelled" } };
   }
 }
 
@@ -152,6 +154,11 @@ function taken(state: OpenState, good: readonly string[], bad: Readonly<Record<s
     answers: without(state.answers, { ...Object.fromEntries(good.map((key) => [key, true])), ...bad }),
     retries: { ...state.retries, ...Object.fromEntries(retried) },
   };
+}
+
+/** What is kept of the call once nobody goes on with it. */
+function over({ message: _, ...record }: TaskRecord, now: number): TaskRecord {
+  return { ...record, params: { name: record.params.name }, meta: {}, updated: now };
 }
 
 /** The event that an outcome of the handler is. */

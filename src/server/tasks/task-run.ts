@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json/json.ts";
 import { type Failure, McpError } from "../../protocol/errors.ts";
-import { type Call, createCall, type Outcome } from "../../protocol/service.ts";
+import { type Call, createCall, type Outcome, setTaskId } from "../../protocol/service.ts";
 import type { Task } from "../../protocol/task.ts";
 import type { Deadline } from "../../std/deadlines.ts";
 import { type HttpRequestInfo, holdRequest } from "../../std/http-facts.ts";
@@ -8,7 +8,7 @@ import { LazyAbort } from "../../std/lazy-abort.ts";
 import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";
 import { Execution, isThenable, type Job, type Reach } from "../runs/execution.ts";
-import { type Arrival, dialogueOf, type ReplayState } from "../runs/input-state.ts";
+import { type Arrival, inputStateOf, type ReplayState } from "../runs/input-state.ts";
 import { entriesOf, takenOver } from "../runs/journal.ts";
 import { createPaced, every, type Paced, type TaskContext } from "./task-events.ts";
 import { judgeAnswers } from "./task-methods.ts";
@@ -86,6 +86,7 @@ export class TaskRun {
     const abort = this.#abort;
     this.#letGo = holdRequest(http);
     this.#call = createCall({ method: "tools/call", params, meta, peer, http, abort, notify, wantsProgress: true });
+    setTaskId(this.#call, record.id);
     this.#reach = { deadlines, suspend: (execution) => this.#suspend(execution) };
     // Nobody has to wait for memory. What others share is not written more often than clients ask.
     this.#progress = createPaced(clock, context.store.durable ? pollIntervalMs : 0, (progress) => {
@@ -100,7 +101,7 @@ export class TaskRun {
 
   /** Runs the handler, with what an earlier run has done. */
   start(job: TaskJob): void {
-    job.last();
+    job.useTaskTimeout();
     const { history, journal } = this.#options.run;
     const execution = new Execution(this.#call, job, this.#reach, { ...history, journal });
     this.#execution = execution;
@@ -110,10 +111,10 @@ export class TaskRun {
   /** Goes on with a run that a call began, and ends that call with the task. False when the call is over. */
   takeOver(execution: Execution, job: TaskJob): boolean {
     const answer = (): Promise<Outcome> => {
-      job.last();
-      const dialogue = dialogueOf(execution);
-      dialogue.keepIn(this.#options.run.journal);
-      return this.#remember(dialogue.recollection()).then(() => ({ kind: "task", task: this.task }));
+      job.useTaskTimeout();
+      const inputState = inputStateOf(execution);
+      inputState.keepIn(this.#options.run.journal);
+      return this.#remember(inputState.recollection()).then(() => ({ kind: "task", task: this.task }));
     };
     const rest = execution.handOver({ call: this.#call, reach: this.#reach, answer });
     if (rest === undefined) return false;
@@ -150,7 +151,7 @@ export class TaskRun {
     this.#isClosing = true;
     this.#execution?.abandon("the server is closing");
     const tooLong = new Promise<void>((resolve) => clock.after(this.#options.context.limits.leaseMs, resolve));
-    await Promise.race([this.#execution?.dialogue?.idle(), tooLong]);
+    await Promise.race([this.#execution?.inputState?.idle(), tooLong]);
     await this.#inTurn(async () => this.#end("left"));
     await this.#left;
   }
@@ -167,7 +168,7 @@ export class TaskRun {
       const giveUp = (): void => void this.#inTurn(() => this.#note({ type: "fail", failure }));
       this.#patience = context.env.deadlines.start({ idleMs: 0, totalMs }, giveUp);
     }
-    const ask = (): Promise<void> => this.#note({ type: "ask", questions: dialogueOf(execution).questions() });
+    const ask = (): Promise<void> => this.#note({ type: "ask", questions: inputStateOf(execution).questions() });
     const asked = this.#options.run.inTurn(ask);
     await asked.catch((error: unknown) => {
       if (!this.#isOver) throw error;
@@ -188,18 +189,18 @@ export class TaskRun {
   async #deliver({ answers }: Extract<TaskState, { stage: "open" }>): Promise<void> {
     const execution = this.#execution;
     if (execution === undefined) return;
-    const { good, bad } = await judgeAnswers(dialogueOf(execution), answers);
+    const { good, bad } = await judgeAnswers(inputStateOf(execution), answers);
     if (good.length === 0 && Object.keys(bad).length === 0) return;
     await this.#remember({ results: {}, answers: Object.fromEntries(good.map(({ key, told }) => [key, told])) });
     await this.#note({ type: "take", good: good.map(({ key }) => key), bad });
-    if (good.length > 0 && !this.#isOver) this.#goOn(execution, good);
+    if (good.length > 0 && !this.#isOver) this.#resumeWith(execution, good);
   }
 
-  #goOn(execution: Execution, arrivals: readonly Arrival[]): void {
+  #resumeWith(execution: Execution, arrivals: readonly Arrival[]): void {
     const resume = this.#resume;
     this.#resume = undefined;
     this.#patience?.stop();
-    if (resume === undefined) dialogueOf(execution).deliver(arrivals);
+    if (resume === undefined) inputStateOf(execution).deliver(arrivals);
     else resume(execution.resume(this.#call, arrivals));
   }
 
@@ -272,7 +273,7 @@ export class TaskRun {
 /** A job that may go on as a task. */
 export interface TaskJob extends Job {
   /** From now on only a time limit of its own counts: work that lasts says nothing for long. */
-  last(): void;
+  useTaskTimeout(): void;
   /** Hears what works for a call, and when. */
   watch?: Watch;
 }
@@ -302,19 +303,23 @@ class LastingJob implements TaskJob {
     this.#job = job;
   }
 
-  last(): void {
+  get scopes(): readonly string[] | undefined {
+    return this.#job.scopes;
+  }
+
+  useTaskTimeout(): void {
     this.timeoutMs = this.#job.taskTimeoutMs ?? 0;
   }
 
   start(execution: Execution): unknown {
     const value = this.#job.start(execution);
-    if (isThenable(value)) this.goOn(execution);
+    if (isThenable(value)) this.resumed(execution);
     const rest = (): void => this.watch?.rests(execution);
     if (value instanceof Promise) value.then(rest, rest);
     return value;
   }
 
-  goOn(execution: Execution): void {
+  resumed(execution: Execution): void {
     this.watch?.works(execution, this);
   }
 

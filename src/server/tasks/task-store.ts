@@ -1,7 +1,10 @@
 import { McpError } from "../../protocol/errors.ts";
+import { bytesOf } from "../../protocol/shares.ts";
 import type { Store, StoredValue } from "../../store/store.ts";
+import type { Environment } from "../environment.ts";
 import { digestOf } from "../runs/input-state.ts";
 import { runName } from "../runs/journal.ts";
+import type { HeldTasks } from "./held-tasks.ts";
 import { change, type TaskEvent, type TaskRecord } from "./task-record.ts";
 
 /** What came of a change. */
@@ -20,7 +23,7 @@ export interface TaskRecords {
   create(record: TaskRecord, fence: number): Promise<boolean>;
   /** Forgets a task that nobody was told of. */
   discard(id: string): Promise<void>;
-  /** Changes a task, whoever else does so at the same time. The event may depend on how the task stands. */
+  /** Changes a task, also while other processes change it. The event may depend on the present state of the task. */
   change(id: string, event: TaskEvent | EventFor, fence?: number): Promise<Changed>;
   /** What a run of it left behind goes when the task is final. */
   tidy(id: string): Promise<void>;
@@ -28,6 +31,12 @@ export interface TaskRecords {
   open(after?: string): Promise<readonly string[]>;
   /** A page of the tasks of an owner, with where the next one begins. */
   list(owner: string, limit: number, after?: string): Promise<{ tasks: readonly TaskRecord[]; next?: string }>;
+}
+
+interface TaskRecordsOptions {
+  readonly held: HeldTasks;
+  /** Hears how large a task is whenever this process has written it. */
+  wrote(record: TaskRecord, bytes: number): void;
 }
 
 export type EventFor = (record: TaskRecord) => Promise<TaskEvent>;
@@ -44,17 +53,31 @@ const MARK = "task-open:";
  * processes. The mark is made before the task, and deleted after all that belongs to its run: what a process leaves
  * behind when it dies is found by the mark.
  */
-export function createTaskRecords(store: Store, now: () => number): TaskRecords {
+export function createTaskRecords(
+  store: Store,
+  { audience, now }: Pick<Environment, "audience" | "now">,
+  { held, wrote }: TaskRecordsOptions,
+): TaskRecords {
   const { values, streams } = store;
 
+  /** A principal may be longer than a name. */
+  const groupOf = async (owner: string): Promise<string> => `tasks:${await digestOf([audience, owner])}`;
+
   const write = async (record: TaskRecord, version: string | null, fence?: number): Promise<boolean> => {
+    const text = JSON.stringify(record);
+    const isOver = record.state.stage !== "open";
+    const ttlMs = isOver ? keptFor(record, now()) : undefined;
     const options = {
       version,
       ...(fence !== undefined && { fence }),
       ...(record.owner !== undefined && { group: await groupOf(record.owner) }),
-      ...keptFor(record, now()),
+      ...(ttlMs !== undefined && { ttlMs }),
     };
-    return (await values.put(runName(record.id), JSON.stringify(record), options)) !== undefined;
+    if ((await values.put(runName(record.id), text, options)) === undefined) return false;
+    const bytes = bytesOf(text);
+    wrote(record, bytes);
+    if (isOver || version === null) await held.note(record, bytes, ttlMs);
+    return true;
   };
 
   /** Undefined when the task is another by now, or the fence does not hold. */
@@ -84,6 +107,7 @@ export function createTaskRecords(store: Store, now: () => number): TaskRecords 
     },
     async discard(id) {
       await values.delete(runName(id));
+      await held.forget(id);
       await unmark(id);
     },
     async change(id, event, fence) {
@@ -116,14 +140,9 @@ export function createTaskRecords(store: Store, now: () => number): TaskRecords 
   };
 }
 
-/** A principal may be longer than a name. */
-async function groupOf(owner: string): Promise<string> {
-  return `tasks:${await digestOf(owner)}`;
-}
-
-function keptFor({ state, created, ttlMs }: TaskRecord, now: number): { ttlMs?: number } {
-  if (state.stage === "open" || ttlMs === null) return {};
-  return { ttlMs: Math.max(created + ttlMs - now, MIN_KEPT_MS) };
+/** How long a task that is over is kept from now on. Undefined: for ever. */
+export function keptFor({ created, ttlMs }: Pick<TaskRecord, "created" | "ttlMs">, now: number): number | undefined {
+  return ttlMs === null ? undefined : Math.max(created + ttlMs - now, MIN_KEPT_MS);
 }
 
 /** The same for a task that is not there and one of somebody else. */

@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../std/clock.ts";
 import { StoreError } from "../store.ts";
+import { findWriters, type StoreWarning } from "./sqlite-permissions.ts";
 
 /** One connection to the file. Rows are trusted to be what the caller says: only this folder writes them. */
 export interface SqliteDatabase {
@@ -20,6 +21,9 @@ export interface SqliteDatabase {
   close(): void;
 }
 
+/** Hears, before a file is used, what may be wrong with it. */
+export type WarnOfStore = (warning: StoreWarning) => void;
+
 /** How long a writer waits for others. Their work takes microseconds, unless their machine is stuck. */
 const BUSY_MS = 5_000;
 
@@ -30,9 +34,10 @@ const BUSY_MS = 5_000;
  * process. It reaches the disk some time later (`synchronous = NORMAL`): a power cut may take the last changes, but leaves
  * no half of one. Waiting for the disk would block the process for milliseconds on every write.
  */
-export async function openDatabase(path: string, clock: Clock): Promise<SqliteDatabase> {
+export async function openDatabase(path: string, clock: Clock, warn: WarnOfStore): Promise<SqliteDatabase> {
   const { DatabaseSync } = await importSqlite();
   await makeFile(path);
+  for (const warning of await findWriters(path)) warn(warning);
   for (const deadline = Date.now() + BUSY_MS; ; await sleep(10)) {
     const connection = failing(path, () => new DatabaseSync(path));
     try {

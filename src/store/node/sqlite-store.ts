@@ -1,15 +1,18 @@
 import { resolve } from "node:path";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import type { Store } from "../store.ts";
-import { openDatabase, type SqliteDatabase } from "./sqlite-database.ts";
+import { openDatabase, type SqliteDatabase, type WarnOfStore } from "./sqlite-database.ts";
 import { sqliteLeases } from "./sqlite-leases.ts";
+import type { StoreWarning } from "./sqlite-permissions.ts";
 import { sqliteStreams } from "./sqlite-streams.ts";
 import { sqliteTopics } from "./sqlite-topics.ts";
 import { sqliteValues } from "./sqlite-values.ts";
 
 interface SqliteStoreOptions {
   /** Shows the time of day: the one time that all processes on this machine share. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
+  /** Hears what may be wrong with the file. Default: stderr. */
+  readonly onWarning?: WarnOfStore | undefined;
 }
 
 const timeOfDay: Clock = { now: () => Date.now(), after: systemClock.after };
@@ -19,8 +22,9 @@ const timeOfDay: Clock = { now: () => Date.now(), after: systemClock.after };
  *
  * Rejects with `unsupported` where Node has no SQLite, and with `invalid` when this cannot be the file of a store.
  */
-export async function sqliteStore(path: string, { clock = timeOfDay }: SqliteStoreOptions = {}): Promise<Store> {
-  const db = await openDatabase(resolve(path), clock);
+export async function sqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
+  const { clock = timeOfDay, onWarning = report } = options;
+  const db = await openDatabase(resolve(path), clock, onWarning);
   const topics = sqliteTopics(db);
   const stopSweep = startSweep(db);
 
@@ -39,6 +43,10 @@ export async function sqliteStore(path: string, { clock = timeOfDay }: SqliteSto
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function report({ message }: StoreWarning): void {
+  console.error(`plugbay: ${message}`);
 }
 
 const SWEEP_MS = 10_000;

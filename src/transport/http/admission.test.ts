@@ -10,7 +10,7 @@ const options: AdmissionOptions = {
   path: "/mcp",
   hosts: [...loopbackHosts, "mcp.example:8443"],
   origins: [page],
-  maxBodyBytes: 1000,
+  maxMessageBytes: 1000,
   get: true,
 };
 const { admit } = createAdmission(options);

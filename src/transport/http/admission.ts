@@ -14,11 +14,13 @@ import {
 export interface AdmissionOptions {
   /** The endpoint, such as `/mcp`; one slash may follow it. Absent where paths are somebody else's business. */
   readonly path?: string | undefined;
+  /** Whether the paths one step below the endpoint are served, too: each is that of a view. */
+  readonly below?: boolean | undefined;
   /** Names of the server. With `"any"` no origin is taken for the server's own: each has to be listed. */
   readonly hosts: readonly string[] | "any";
   /** Origins of pages that may use the server. */
   readonly origins: readonly string[];
-  readonly maxBodyBytes: number;
+  readonly maxMessageBytes: number;
   /** Whether GET and DELETE are served. */
   readonly get: boolean;
   /** Headers with credentials, which pages may send. */
@@ -31,6 +33,8 @@ export type Admitted =
   | { readonly ok: false; readonly answer: HttpAnswer };
 
 interface Admission {
+  /** Whether a URL leads to the endpoint. */
+  isEndpoint(url: string): boolean;
   /** Judges a request by its head. A body of a length that is not announced has to be limited by who reads it. */
   admit(head: HttpHead): Admitted;
 }
@@ -45,7 +49,7 @@ interface Admission {
 export function createAdmission(options: AdmissionOptions): Admission {
   const checkHost = createHostCheck(options.hosts);
   const checkOrigin = createOriginCheck(options.origins);
-  const isEndpoint = createPathCheck(options.path);
+  const isEndpoint = createPathCheck(options.path, options.below);
   const allow = options.get ? "GET, POST, DELETE, OPTIONS" : "POST, OPTIONS";
   const headers = allowedHeaders(options.credentials ?? []);
   const plain = Object.freeze({ ok: true as const, cors: plainHeaders });
@@ -63,7 +67,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       : preflight(origin, head, headers);
 
   const checkMethod = (head: HttpHead, cors: HttpHeaders): HttpAnswer | undefined => {
-    if (head.method === "POST") return checkType(head, cors) ?? checkLength(head, cors, options.maxBodyBytes);
+    if (head.method === "POST") return checkType(head, cors) ?? checkLength(head, cors, options.maxMessageBytes);
     if (options.get && head.method === "GET") return checkStream(head, cors);
     if (options.get && head.method === "DELETE") return undefined;
     return refusal(405, `method ${quote(head.method)} is not served; use one of ${allow}`, { ...cors, allow });
@@ -78,6 +82,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   };
 
   return {
+    isEndpoint,
     admit(head) {
       const host = head.header("host");
       const badHost = checkHost(host);
@@ -99,7 +104,7 @@ function refuseOrigin(origin: string | undefined): HttpAnswer {
   return refusal(403, `origin ${quote(origin)} is not allowed; list it in allowedOrigins`, plainHeaders);
 }
 
-function createPathCheck(path: string | undefined): (url: string) => boolean {
+function createPathCheck(path: string | undefined, below = false): (url: string) => boolean {
   if (path === undefined) return () => true;
   if (!/^\/[^?#\s]*$/.test(path)) {
     throw new McpError("invalid-definition", `path ${quote(path)} must start with / and have no query`);
@@ -108,8 +113,16 @@ function createPathCheck(path: string | undefined): (url: string) => boolean {
   return (url) => {
     if (url === path) return true;
     const asked = pathOf(url);
-    return asked === path || asked === slashed;
+    return asked === path || asked === slashed || (below && stepBelow(asked, slashed) !== undefined);
   };
+}
+
+/** The one step that a path goes below another one, which ends with a slash; one slash may follow it. */
+export function stepBelow(path: string, base: string): string | undefined {
+  if (!path.startsWith(base)) return undefined;
+  const end = path.endsWith("/") ? path.length - 1 : path.length;
+  const step = path.slice(base.length, end);
+  return step === "" || step.includes("/") ? undefined : step;
 }
 
 /** What is posted has to be plain JSON, and its sender ready for either kind of answer. */

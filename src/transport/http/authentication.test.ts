@@ -3,8 +3,13 @@ import { callOf, modernCall, modernRequest } from "../../../test/support/fake-en
 import { createFakeReply, fakeHead } from "../../../test/support/fake-reply.ts";
 import { hello } from "../../../test/support/served.ts";
 import { messagesIn } from "../../../test/support/sse-text.ts";
+import { anonymous, anyOf } from "../../auth/server/any-of.ts";
+import { basic } from "../../auth/server/basic.ts";
+import { jwt } from "../../auth/server/jwt.ts";
+import { bearer as bearerAuth } from "../../auth/server/tokens.ts";
 import type { Authenticator } from "../../protocol/authenticator.ts";
 import { McpError } from "../../protocol/errors.ts";
+import type { NeededAuth } from "../../protocol/peer.ts";
 import { createServer } from "../../server/server.ts";
 import { tool } from "../../server/tool.ts";
 import { memoryStore } from "../../store/memory-store.ts";
@@ -38,7 +43,7 @@ const server = () =>
     tools: {
       who: tool({
         run: (_, { auth, client: peer, http }) =>
-          JSON.stringify([auth, auth === peer.auth, http?.header("Authorization") ?? null]),
+          JSON.stringify([auth, auth?.principal === peer.auth?.principal, http?.header("Authorization") ?? null]),
       }),
       write: tool({ scopes: ["write", "read"], run: () => "written" }),
       delete: tool({
@@ -138,7 +143,7 @@ describe("a request to a protected server", () => {
     expect(response.headers.get("access-control-expose-headers")).toContain("www-authenticate");
   });
 
-  it("shows handlers who sent it, and no credentials", async () => {
+  it("shows handlers who sent it, and no credentials (V11)", async () => {
     const { call, send, open } = protect();
     const wanted = JSON.stringify([people.get("ann"), true, null]);
     expect(await (await call("who", "ann")).json()).toMatchObject({ result: { content: [{ text: wanted }] } });
@@ -216,6 +221,45 @@ describe("an authenticator", () => {
     ]);
   });
 
+  it.each([
+    ["principal", 429],
+    ["process", 503],
+  ])("that is at a limit of the %s is answered with %i, Retry-After and the figures", async (scope, status) => {
+    const onWarning = vi.fn();
+    const data = { reason: "limit-reached", limit: "maxInFlight", max: 64, scope, retryAfterMs: 1_500 };
+    const auth = () => Promise.reject(new McpError("limit-reached", "about secret-token", { data }));
+    const response = await protect({ auth, onWarning }).call("who", "secret-token");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([status, "2"]);
+    const { error } = (await response.json()) as { error: { message: string; data: unknown } };
+    expect(error.message).toBe("the sender cannot be identified right now: maxInFlight is 64; retry later");
+    expect(error.data).toEqual(data);
+    expect(onWarning).toHaveBeenCalledTimes(1);
+  });
+
+  it('needs to know its resource where allowedHosts is "any" (H13)', () => {
+    const tokens = bearerAuth(() => undefined, { metadata: { authorization_servers: ["https://login.example"] } });
+    const open = (auth: Authenticator<NeededAuth>) => () => createEndpoint(server(), { auth, allowedHosts: "any" });
+    const refused = expect.objectContaining({
+      code: "invalid-definition",
+      message: expect.stringMatching(/^allowedHosts: "any" .*: give resource in auth/),
+    });
+    expect(open(byName)).toThrow(refused);
+    expect(open(tokens)).toThrow(refused);
+    expect(open(jwt({ issuer: "https://login.example", audience: "shop" }))).toThrow(refused);
+    expect(open(anyOf(tokens, anonymous()))).toThrow(refused);
+    expect(open(bearerAuth(() => undefined, { dpop: true }))).toThrow(refused);
+    const resource = "https://shop.example/mcp";
+    for (const auth of [
+      jwt({ issuer: "https://login.example", audience: resource }),
+      jwt({ issuer: "https://login.example", audience: "shop", resource }),
+      bearerAuth(() => undefined, { dpop: true, resource }),
+      bearerAuth(() => undefined),
+      basic({ users: {} }),
+    ])
+      expect(open(auth)).not.toThrow();
+    expect(() => createEndpoint(server(), { auth: byName })).not.toThrow();
+  });
+
   it("that nobody listens to is heard on stderr, once for the same reason", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const { call } = protect({ auth: () => Promise.reject(new RangeError("secret-token")) });
@@ -287,7 +331,7 @@ describe("an authenticator", () => {
 });
 
 describe("a tool that takes scopes", () => {
-  const refused = `Bearer ${place}, scope="read write", error="insufficient_scope", error_description="tool write takes scopes that were not granted"`;
+  const refused = `Bearer ${place}, scope="read write", error="insufficient_scope", error_description="tool write needs scopes that the caller was not granted; sign in again with: write read"`;
 
   it("can be called with them", async () => {
     expect(await (await protect().call("write", "bob")).json()).toMatchObject({
@@ -380,6 +424,6 @@ describe("a tool that takes scopes", () => {
     expect(response.status).toBe(200);
     const text = await response.text();
     const answers = text.startsWith("[") ? JSON.parse(text) : messagesIn(text);
-    expect(JSON.stringify(answers)).toContain("takes scopes that were not granted");
+    expect(JSON.stringify(answers)).toContain("needs scopes that the caller was not granted");
   });
 });

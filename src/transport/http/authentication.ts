@@ -9,55 +9,80 @@ import {
   authOf,
   type ResourceMetadata,
 } from "../../protocol/authenticator.ts";
+import type { Account } from "../../protocol/budget.ts";
 import { modernServer } from "../../protocol/codec/server-codec.ts";
-import { type Failure, isCallerMissing, McpError } from "../../protocol/errors.ts";
+import { type ErrorCode, type Failure, isCallerMissing, McpError } from "../../protocol/errors.ts";
 import type { NeededAuth } from "../../protocol/peer.ts";
 import { inPlaceOf, type Service, withCall } from "../../protocol/service.ts";
 import { defined } from "../../std/defined.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { createHostCheck, isLoopback, parseAuthority } from "./allowed-hosts.ts";
+import { type AuthRoutes, createAuthRoutes } from "./auth-routes.ts";
+import type { HttpCaller } from "./fair-gate.ts";
 import {
   type EventSink,
+  errorAnswer,
+  type GoneListener,
   type HttpAnswer,
   type HttpHead,
   type HttpHeaders,
   type HttpReply,
   jsonHeaders,
   pathOf,
+  putOffBy,
   refusal,
   sendAnswer,
 } from "./http-message.ts";
+import { limitAnswer } from "./limit-answer.ts";
+import type { RequestHold } from "./request-hold.ts";
 
 interface GuardOptions {
   readonly auth: Authenticator<NeededAuth>;
   readonly path: string | undefined;
   readonly hosts: readonly string[] | "any";
-  /** Hears that nobody could tell who sent a request, or of a refusal that may be up to whoever runs the server. */
+  /** Whether clients speak TLS with the server, with nothing in front. */
+  readonly isSecure?: boolean | undefined;
+  /** Called when an authenticator failed, and for refusals that a wrong configuration of the server may have caused. */
   warn(message: string, kind: "authenticator-failed" | "claims-refused"): void;
 }
 
 /** A request whose sender is known, or the answer that ends it. */
 export type Identified =
   | { readonly ok: true; readonly head: HttpHead }
-  | { readonly ok: false; readonly answer: HttpAnswer };
+  | {
+      readonly ok: false;
+      readonly answer: HttpAnswer;
+      /** Why, unless a budget has told of it. */
+      readonly code?: ErrorCode;
+    };
 
 /** Stands between a protected endpoint and those who use it. */
 export interface Guard {
+  /** What is served beside the endpoint, to anybody. */
+  readonly routes: AuthRoutes | undefined;
+  /** Whether a request is for what is served beside the endpoint. */
+  owns(head: HttpHead): boolean;
   /** Answers a request for what anybody may know. Undefined when it is for something else. */
   tell(head: HttpHead): HttpAnswer | undefined;
-  /** Finds out who sends a request. Never rejects. */
-  identify(head: HttpHead, cors: HttpHeaders): Promise<Identified>;
+  /** Finds out who sends a request; while it does, that counts for a share of its address. Never rejects. */
+  identify(head: HttpHead, cors: HttpHeaders, share: Account): Promise<Identified>;
   /** A service whose calls say who makes them. */
   around(service: Service): Service;
   /** The reply to one message: what was forbidden to its sender is refused by HTTP, before any stream. */
   replyTo(id: Id, head: HttpHead, reply: HttpReply): HttpReply;
 }
 
-export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
+export function createGuard({ auth, path, hosts, isSecure, warn }: GuardOptions): Guard {
   if (typeof auth !== "function")
     throw new McpError("invalid-definition", "auth must be an authenticator, or a function");
   const { metadata, schemes = [{ scheme: "Bearer" }], requiredScopes = [], credentials = [] } = auth;
-  const metadataEndpoint = metadata === undefined ? undefined : createMetadataEndpoint({ metadata, path, hosts });
+  checkResource(auth, hosts);
+  const metadataEndpoint =
+    metadata === undefined ? undefined : createMetadataEndpoint({ metadata, path, hosts, isSecure });
+  const routes =
+    auth.routes === undefined
+      ? undefined
+      : createAuthRoutes({ routes: auth.routes, hosts, warn: (text) => warn(text, "authenticator-failed") });
   const hidden = new Set(["authorization", "dpop", ...credentials.map((name) => name.toLowerCase())]);
   /** What was forbidden, by the request that asked for it. */
   const denied = new WeakMap<HttpRequestInfo, Failure>();
@@ -83,22 +108,34 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
     const body = encodeMessage({ kind: "failure", id, error: modernServer.encodeFailure(failure) });
     if (authOf(head) === undefined)
       return { status: 401, headers: { ...jsonHeaders, ...challenge(head, { scopes }) }, body };
+    if (isCallerMissing(failure)) {
+      const ended = { scopes, error: "invalid_token", description: failure.message };
+      return { status: 401, headers: { ...jsonHeaders, ...challenge(head, ended) }, body };
+    }
     const told = { scopes, error: "insufficient_scope", description: failure.message };
     const headers = scopes.length === 0 ? {} : challenge(head, told);
     return { status: 403, headers: { ...jsonHeaders, ...headers }, body };
   };
 
   return {
+    routes,
+    owns: (head) => routes?.has(head) === true || metadataEndpoint?.answer(head) !== undefined,
     tell: (head) => metadataEndpoint?.answer(head),
-    async identify(head, cors) {
+    async identify(head, cors, share) {
+      if (routes?.has(head)) return { ok: true, head };
+      const short = share.take("signIns");
+      if (short !== undefined) return { ok: false, answer: withHeaders(limitAnswer(short), cors) };
       try {
         const found = checked(await auth(head));
         if (found.ok) return { ok: true, head: new AuthenticatedHttp(head, found.auth, hidden) };
         if (found.warning !== undefined) warn(found.warning, "claims-refused");
-        return { ok: false, answer: withHeaders(refuse(head, found), cors) };
+        const code = codeOf(found);
+        return { ok: false, answer: withHeaders(refuse(head, found), cors), code };
       } catch (error) {
         warn(`cannot tell who sends a request: ${reasonOf(error)}`, "authenticator-failed");
-        return { ok: false, answer: withHeaders(unclear, cors) };
+        return unidentified(error, cors);
+      } finally {
+        share.give("signIns");
       }
     },
     around(service) {
@@ -123,12 +160,33 @@ export function createGuard({ auth, path, hosts, warn }: GuardOptions): Guard {
   };
 }
 
+/**
+ * The identity of the server, which clients are told and DPoP proofs are compared with, must not be taken from a request.
+ * Throws `invalid-definition` where any `Host` is taken and nothing else says how clients know the server.
+ */
+function checkResource({ metadata, schemes = [] }: Authenticator<NeededAuth>, hosts: GuardOptions["hosts"]): void {
+  const isNeeded = metadata !== undefined || schemes.some(({ scheme }) => scheme === "DPoP");
+  if (hosts !== "any" || !isNeeded || metadata?.resource !== undefined) return;
+  const remedy = 'give resource in auth, the URL that clients use, such as resource: "https://shop.example.com/mcp"';
+  throw new McpError(
+    "invalid-definition",
+    `allowedHosts: "any" lets a request name the server as it likes: ${remedy}`,
+    {
+      data: { member: "resource" },
+    },
+  );
+}
+
 /** A reply that becomes another one when the call turns out to be forbidden. */
 class GuardedReply implements HttpReply {
+  readonly caller: HttpCaller;
+  readonly held: RequestHold;
   readonly #reply: HttpReply;
   readonly #refused: () => HttpAnswer | undefined;
 
   constructor(reply: HttpReply, refused: () => HttpAnswer | undefined) {
+    this.caller = reply.caller;
+    this.held = reply.held;
     this.#reply = reply;
     this.#refused = refused;
   }
@@ -144,7 +202,7 @@ class GuardedReply implements HttpReply {
     return nowhere;
   }
 
-  onGone(listener: () => void): void {
+  onGone(listener: GoneListener): void {
     this.#reply.onGone(listener);
   }
 
@@ -157,6 +215,31 @@ class GuardedReply implements HttpReply {
 const nowhere: EventSink = { write: () => undefined, end() {}, destroy() {}, backlog: 0 };
 
 const unclear = refusal(503, "the sender cannot be identified right now; retry later", { "retry-after": "5" });
+
+/**
+ * The answer to a sender who cannot be identified because of a limit: 429 where it is their own share, else 503. It has the
+ * figures of the error and not its message, which may be of others.
+ */
+function limited(error: unknown): HttpAnswer | undefined {
+  if (!(error instanceof McpError) || error.code !== "limit-reached" || !isObject(error.data)) return undefined;
+  const { limit = null, max = null, scope = null, retryAfterMs = null } = error.data;
+  const message = `the sender cannot be identified right now: ${limit} is ${max}; retry later`;
+  const data = { reason: "limit-reached", limit, max, scope, retryAfterMs };
+  const failure = modernServer.encodeFailure({ code: "limit-reached", message, data });
+  const putOff = putOffBy(failure);
+  if (putOff === undefined) return undefined;
+  return { ...errorAnswer(scope === "principal" ? 429 : 503, null, failure), headers: putOff.headers };
+}
+
+function unidentified(error: unknown, cors: HttpHeaders): Identified {
+  const limit = limited(error);
+  const code = limit === undefined ? "internal" : "limit-reached";
+  return { ok: false, answer: withHeaders(limit ?? unclear, cors), code };
+}
+
+function codeOf({ status }: AuthRejection): ErrorCode {
+  return status === 401 ? "unauthorized" : "forbidden";
+}
 
 function withHeaders({ status, headers, body }: HttpAnswer, more: HttpHeaders): HttpAnswer {
   return { status, headers: { ...headers, ...more }, body };
@@ -240,6 +323,8 @@ export interface MetadataOptions {
   readonly path: string | undefined;
   /** Names of the server. */
   readonly hosts: readonly string[] | "any";
+  /** Whether clients speak TLS with the server, with nothing in front. */
+  readonly isSecure?: boolean | undefined;
 }
 
 /** What a protected server says of itself to whoever asks (RFC 9728). */
@@ -252,13 +337,13 @@ interface MetadataEndpoint {
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-export function createMetadataEndpoint({ metadata, path, hosts }: MetadataOptions): MetadataEndpoint {
+export function createMetadataEndpoint({ metadata, path, hosts, isSecure }: MetadataOptions): MetadataEndpoint {
   const { resource, ...rest } = metadata;
   const known = resource === undefined ? undefined : new URL(resource);
   const checkHost = createHostCheck(hosts);
   const fixedPath = withoutSlash(known?.pathname ?? path);
   const served = new Set([fixedPath, withoutSlash(path)]);
-  const originOf = (head: HttpHead): string => known?.origin ?? originFrom(head.header("host"));
+  const originOf = (head: HttpHead): string => known?.origin ?? originFrom(head.header("host"), isSecure);
 
   /** The path of the endpoint that the metadata is asked of. Undefined when there is none there. */
   const endpointOf = (asked: string): string | undefined => {
@@ -299,9 +384,9 @@ const preflight: HttpHeaders = {
 };
 
 /** What clients call the server by. Only this machine may be reached without TLS; who ends that in front is not seen here. */
-function originFrom(host = ""): string {
+function originFrom(host = "", isSecure = false): string {
   const { name = "" } = parseAuthority(host) ?? {};
-  return `${isLoopback(name) ? "http" : "https"}://${host}`;
+  return `${isLoopback(name) && !isSecure ? "http" : "https"}://${host}`;
 }
 
 function withoutSlash(path: string | undefined): string | undefined {

@@ -191,10 +191,10 @@ describe("C100: what is no message", () => {
   });
 
   it("limits on the JSON are those that were given", () => {
-    const { request: send } = serve({ jsonLimits: { maxDepth: 3, maxWidth: 100 } });
+    const { request: send } = serve({ limits: { maxJsonDepth: 3, maxJsonNodes: 100 } });
     const reply = send("POST", '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{"b":{}}}}');
     expect(messagesOf(reply)).toEqual([
-      { ...refused("parse error: nested deeper than 3 levels (maxDepth)", -32700), id: 1 },
+      { ...refused("parse error: nested deeper than 3 levels (maxJsonDepth)", -32700), id: 1 },
     ]);
   });
 });

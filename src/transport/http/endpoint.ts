@@ -1,11 +1,16 @@
 import { isObject } from "../../json/json.ts";
+import { shapeOfLong } from "../../json/parse.ts";
 import { type Malformed, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
 import { AuthenticatedHttp } from "../../protocol/authenticator.ts";
+import { createLedger, type Ledger, type Shortage } from "../../protocol/budget.ts";
 import { modernServer } from "../../protocol/codec/server-codec.ts";
+import { type AllLimits, httpLimits } from "../../protocol/limits.ts";
 import { metaKeys } from "../../protocol/meta.ts";
 import { methodRow } from "../../protocol/methods.ts";
+import type { Implementation } from "../../protocol/peer.ts";
 import { isLegacy, isRevision, newest, revisions } from "../../protocol/revision.ts";
-import type { CallOrigin, Service } from "../../protocol/service.ts";
+import { type CallOrigin, type Service, viewsOf } from "../../protocol/service.ts";
+import { toLimits } from "../../protocol/to-limits.ts";
 import { systemClock } from "../../std/clock.ts";
 import { createDeadlines } from "../../std/deadlines.ts";
 import { holding } from "../../std/hold.ts";
@@ -13,13 +18,16 @@ import type { Store } from "../../store/store.ts";
 import { describeService } from "../describe-service.ts";
 import { type Admitted, createAdmission } from "./admission.ts";
 import { loopbackHosts } from "./allowed-hosts.ts";
-import { createGuard, type Guard, type Identified } from "./authentication.ts";
-import { createHeartbeat } from "./heartbeat.ts";
+import { createGuard, type Guard } from "./authentication.ts";
+import { createStatus, type EndpointStatus } from "./endpoint-status.ts";
+import { createFairGate } from "./fair-gate.ts";
+import { createHeartbeat, type Heartbeat } from "./heartbeat.ts";
+import { httpBudgets } from "./http-budgets.ts";
+import { ConnectionCallers } from "./http-callers.ts";
 import {
   errorAnswer,
   type HttpAnswer,
   type HttpHead,
-  type HttpHeaders,
   type HttpReply,
   pathOf,
   refusal,
@@ -33,8 +41,13 @@ import {
   type LegacyHandlerOptions,
   type SseHandler,
 } from "./legacy-handlers.ts";
+import { limitAnswer } from "./limit-answer.ts";
+import { createLimitWarning, warn } from "./limit-warning.ts";
 import { createModernHandler, type ModernHandler, type ModernHandlerOptions } from "./modern-handler.ts";
 import type { HttpOptions, HttpWarning } from "./options.ts";
+import { createRefusalEvents, type RefusalEvents } from "./refusal-events.ts";
+import { identifyBeside, joinRoutes, serviceRoutes } from "./service-routes.ts";
+import { createViewHandlers } from "./view-handlers.ts";
 
 /**
  * One MCP endpoint, in terms of plain values: what reads sockets, or takes the
@@ -43,62 +56,84 @@ import type { HttpOptions, HttpWarning } from "./options.ts";
 export interface HttpEndpoint {
   /** Judges a request by its head. */
   admit(head: HttpHead): Admitted;
+  /** Whether the path of a request is one of its own. */
+  owns(head: HttpHead): boolean;
   /**
    * Finds out who sends a request that was admitted; what comes of it takes the
    * place of the head. Absent where it need not be known. Never rejects.
    */
-  readonly identify: ((head: HttpHead, cors: HttpHeaders) => Promise<Identified>) | undefined;
-  /** Answers a request that was admitted. The body is that of a POST. */
+  readonly identify: Guard["identify"] | undefined;
+  /** Tells who calls over one connection. */
+  createCallers(): ConnectionCallers;
+  /** Looks after answers that nobody reads. */
+  readonly heartbeat: Heartbeat;
+  /** Hears that a client was cut off, and why. */
+  dropped(reason: string): void;
+  readonly ledger: Ledger;
+  /** Hears of what is turned down, where somebody wants to. */
+  readonly refusals: RefusalEvents | undefined;
+  /** Counts the long bodies that each principal is sending by the lengths that it announced. */
+  readonly announced: Ledger;
+  /** Whether all connections come from a proxy. */
+  readonly trustProxy: boolean;
+  /** What is held for clients. */
+  status(): EndpointStatus;
+  /** Answers a request that was admitted. The body is that of a POST, and held already. */
   handle(head: HttpHead, body: string, reply: HttpReply): void;
-  readonly maxBodyBytes: number;
+  readonly maxMessageBytes: number;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent. */
   close(): Promise<void>;
   /** True once it is being closed: whoever is answered should come back by another connection. */
   readonly isClosing: boolean;
 }
 
-/** Throws `invalid-definition` when an option cannot be used. */
-export function createEndpoint(service: Service, options: HttpOptions = {}): HttpEndpoint {
-  const { path, allowedHosts = loopbackHosts, allowedOrigins = [], maxBodyBytes = 4_194_304, jsonLimits } = options;
-  const guard = guardOf(options);
-  const { modern, legacy, sse, close } = createHandlers(guard?.around(service) ?? service, options);
-  const limits = { hosts: allowedHosts, origins: allowedOrigins, maxBodyBytes, credentials: options.auth?.credentials };
-  const admission = createAdmission({ ...limits, path, get: legacy !== undefined });
-  const besides = new Map(
-    (sse?.paths ?? []).map((beside) => [beside, createAdmission({ ...limits, path: beside, get: true })]),
-  );
+export interface EndpointOptions extends HttpOptions {
+  /** Whether clients speak TLS with it, with nothing in front. */
+  readonly isSecure?: boolean | undefined;
+}
+
+/** Throws `invalid-definition` when an option cannot be used. `owner` is whose options they are. */
+export function createEndpoint(service: Service, options: EndpointOptions = {}, owner = "serveHttp"): HttpEndpoint {
+  const { allowedHosts = loopbackHosts, trustProxy = false } = options;
+  const path = pathFor(service, options);
+  const tell = createTeller(options);
+  const guard = guardOf({ ...options, path }, tell);
+  const routes = joinRoutes(guard?.routes, serviceRoutes(service, allowedHosts, tell));
+  const around = (served: Service): Service => guard?.around(served) ?? served;
+  const settings = toSettings(around(service), options, owner);
+  const whole = createHandlers(settings, options);
+  const { sse } = whole;
+  const createView = (view: Service): Handlers =>
+    createHandlers(viewSettings(settings, around(view)), { ...options, sse: false });
+  const views = createViewHandlers(service, path, createView);
+  const { limits: bounds, ledger, heartbeat, dropped, gate } = settings;
+  const { maxMessageBytes } = bounds;
+  const { admission, besides } = createAdmissions(whole, { ...options, path }, maxMessageBytes, views !== undefined);
+  const isBeside = (head: HttpHead): boolean => besides.has(pathOf(head.url)) || routes?.has(head) === true;
   let closing: Promise<void> | undefined;
 
-  /** The answer to what no handler takes. */
-  const turnAway = (message: Parsed, stated: string | undefined): HttpAnswer | undefined => {
-    if (isRevision(stated) && !isLegacy(stated)) return message.kind === "batch" ? noBatch : noResponse;
-    if (stated !== undefined && !isRevision(stated)) return unsupported(message, stated, revisions);
-    return legacy === undefined ? unsupported(message, stated, [newest]) : undefined;
+  const turnAwayBusy = (head: HttpHead, reply: HttpReply): void => {
+    settings.refusals?.answered(head, busy.status, "connection-closed");
+    sendAnswer(reply, busy);
   };
 
-  const postModern = (message: Request | Notification, head: HttpHead, reply: HttpReply): void => {
-    if (message.kind === "request") return void modern.post(message, head, reply);
-    modern.notification(message, head);
-    sendAnswer(reply, accepted);
-  };
-
-  const post = (head: HttpHead, body: string, direct: HttpReply): void => {
-    const message = parseText(body, jsonLimits);
-    if (message.kind === "malformed") return void sendAnswer(direct, malformed(message));
+  const post = (handlers: Handlers, head: HttpHead, body: string, direct: HttpReply): void => {
+    const message = readMessage(body, bounds, direct);
+    if (message === undefined) return;
     const isGuarded = guard !== undefined && message.kind === "request";
     const reply = isGuarded ? guard.replyTo(message.id, head, direct) : direct;
-    if (closing !== undefined && isWork(message)) return void sendAnswer(reply, busy);
+    if (closing !== undefined && isWork(message)) return void turnAwayBusy(head, reply);
     const stated = head.header("mcp-protocol-version");
-    if (isModern(message, stated)) return void postModern(message, head, reply);
-    const away = turnAway(message, stated);
-    if (away === undefined) legacy?.post(message, head, reply);
+    if (isModern(message, stated)) return void postModern(handlers.modern, message, head, reply);
+    const away = turnAway(message, stated, handlers.legacy !== undefined);
+    if (away === undefined) handlers.legacy?.post(message, head, reply);
     else sendAnswer(reply, away);
   };
 
   /** GET and DELETE, which only sessions know. */
-  const other = (head: HttpHead, reply: HttpReply): void => {
+  const other = ({ legacy }: Handlers, head: HttpHead, reply: HttpReply): void => {
     const stated = head.header("mcp-protocol-version");
-    if (closing !== undefined) sendAnswer(reply, busy);
+    if (closing !== undefined) turnAwayBusy(head, reply);
     else if (stated !== undefined && !isRevision(stated)) sendAnswer(reply, unsupported(undefined, stated, revisions));
     else if (head.method === "GET") legacy?.get(head, reply);
     else legacy?.delete(head, reply);
@@ -106,44 +141,137 @@ export function createEndpoint(service: Service, options: HttpOptions = {}): Htt
 
   /** Streams of 2024-11-05, and what is posted for them: open calls may wait for that. */
   const beside = (head: HttpHead, body: string, reply: HttpReply): void => {
-    if (closing !== undefined && head.method === "GET") sendAnswer(reply, busy);
+    if (closing !== undefined && head.method === "GET") turnAwayBusy(head, reply);
     else sse?.handle(head, body, reply);
   };
 
-  return {
-    maxBodyBytes,
-    identify: guard?.identify,
+  const endpoint: HttpEndpoint = {
+    maxMessageBytes,
+    heartbeat,
+    dropped,
+    ledger,
+    refusals: settings.refusals,
+    announced: createAnnounced(ledger, options, owner),
+    trustProxy,
+    createCallers: () => new ConnectionCallers(endpoint, { ledger, gate, trustProxy }),
+    status: createStatus(service, ledger, bounds),
+    identify: guard && identifyBeside(guard, routes),
+    owns: (head) => admission.isEndpoint(head.url) || isBeside(head) || guard?.owns(head) === true,
     admit(head) {
       const told = guard?.tell(head);
       if (told !== undefined) return { ok: false, answer: told };
+      if (routes?.has(head)) return routes.admit(head);
       return (besides.size > 0 ? (besides.get(pathOf(head.url)) ?? admission) : admission).admit(head);
     },
     handle(head, body, reply) {
+      if (routes?.has(head)) return routes.handle(head, body, reply);
       if (guard !== undefined && !(head instanceof AuthenticatedHttp)) return sendAnswer(reply, unidentified);
       if (besides.size > 0 && besides.has(pathOf(head.url))) return beside(head, body, reply);
-      if (head.method === "POST") post(head, body, reply);
-      else other(head, reply);
+      const handlers = views?.find(head) ?? whole;
+      if ("status" in handlers) return sendAnswer(reply, handlers);
+      if (head.method === "POST") post(handlers, head, body, reply);
+      else other(handlers, head, reply);
     },
     close() {
-      closing ??= close();
+      closing ??= Promise.all([whole.close(), views?.close()]).then(() => {});
       return closing;
     },
     get isClosing() {
       return closing !== undefined;
     },
   };
+  return settings.refusals === undefined ? endpoint : tellRefusals(endpoint, settings.refusals);
 }
 
-function guardOf({ auth, path, allowedHosts = loopbackHosts, onWarning }: HttpOptions): Guard | undefined {
-  if (auth === undefined) return undefined;
+/** What decides which requests reach the endpoint, and each of the paths that it serves besides. */
+function createAdmissions(
+  { legacy, sse }: Handlers,
+  { path, auth, allowedHosts: hosts = loopbackHosts, allowedOrigins: origins = [] }: HttpOptions,
+  maxMessageBytes: number,
+  below: boolean,
+) {
+  const limits = { hosts, origins, maxMessageBytes, credentials: auth?.credentials };
+  const besides = new Map(
+    (sse?.paths ?? []).map((beside) => [beside, createAdmission({ ...limits, path: beside, get: true })]),
+  );
+  return { admission: createAdmission({ ...limits, path, below, get: legacy !== undefined }), besides };
+}
+
+function postModern(modern: ModernHandler, message: Request | Notification, head: HttpHead, reply: HttpReply): void {
+  if (message.kind === "request") return void modern.post(message, head, reply);
+  modern.notification(message, head, reply);
+  sendAnswer(reply, accepted);
+}
+
+/** Where the endpoint is. Views are below it, so it has to be known where there are any. */
+function pathFor(service: Service, { path }: EndpointOptions): string | undefined {
+  return viewsOf(service) === undefined ? path : (path ?? "/mcp");
+}
+
+/** The answer to what no handler takes. */
+function turnAway(message: Parsed, stated: string | undefined, isLegacyServed: boolean): HttpAnswer | undefined {
+  if (isRevision(stated) && !isLegacy(stated)) return message.kind === "batch" ? noBatch : noResponse;
+  if (stated !== undefined && !isRevision(stated)) return unsupported(message, stated, revisions);
+  return isLegacyServed ? undefined : unsupported(message, stated, [newest]);
+}
+
+/** Tells of requests that are turned down by their head. */
+function tellRefusals(endpoint: HttpEndpoint, refusals: RefusalEvents): HttpEndpoint {
+  const { admit, identify } = endpoint;
+  const tellingAdmit: HttpEndpoint["admit"] = (head) => {
+    const admitted = admit(head);
+    if (!admitted.ok) refusals.answered(head, admitted.answer.status);
+    return admitted;
+  };
+  const tellingIdentify: HttpEndpoint["identify"] =
+    identify &&
+    (async (head, cors, share) => {
+      const identified = await identify(head, cors, share);
+      if (!identified.ok && identified.code !== undefined)
+        refusals.answered(head, identified.answer.status, identified.code);
+      return identified;
+    });
+  return Object.assign(endpoint, { admit: tellingAdmit, identify: tellingIdentify });
+}
+
+/** Counts announced body lengths for each principal alone: a client that announces much and sends nothing must not use up what the process has for others. */
+function createAnnounced(ledger: Ledger, options: HttpOptions, owner: string): Ledger {
+  const principal = { maxHeldBytes: ledger.max("principal", "heldBytes") };
+  return createLedger({ principal }, undefined, owner, createLimitWarning(options));
+}
+
+/** What a value takes besides its text when it is built, in bytes. */
+const VALUE_BYTES = 64;
+
+/** Reads a body, when the values of a long one are counted and have room. Answers what is no message. */
+function readMessage(body: string, limits: AllLimits, reply: HttpReply): Exclude<Parsed, Malformed> | undefined {
+  const shape = shapeOfLong(body, limits);
+  const isBuilt = shape !== undefined && shape.nodes <= limits.maxJsonNodes;
+  const short = isBuilt ? reply.held.take(shape.nodes * VALUE_BYTES) : undefined;
+  if (short !== undefined) return void sendAnswer(reply, limitAnswer(short));
+  const message = parseText(body, limits, shape);
+  if (message.kind !== "malformed") return message;
+  sendAnswer(reply, malformed(message));
+  return undefined;
+}
+
+type Tell = (message: string, kind: HttpWarning["kind"]) => void;
+
+/** Where nobody listens, the same is not said again and again. */
+function createTeller({ onWarning }: EndpointOptions): Tell {
   let last: string | undefined;
-  /** Where nobody listens, the same is not said again and again. */
-  const tell = (message: string, kind: HttpWarning["kind"]): void => {
+  return (message, kind) => {
     if (onWarning !== undefined) return void warn(onWarning, { kind, message });
     if (message !== last) console.error(`plugbay: ${message}`);
     last = message;
   };
-  return createGuard({ auth, path, hosts: allowedHosts, warn: tell });
+}
+
+function guardOf(
+  { auth, path, allowedHosts = loopbackHosts, isSecure }: EndpointOptions,
+  tell: Tell,
+): Guard | undefined {
+  return auth && createGuard({ auth, path, hosts: allowedHosts, isSecure, warn: tell });
 }
 
 const unidentified: HttpAnswer = refusal(401, "authentication is needed");
@@ -193,10 +321,7 @@ export interface Handlers {
   close(): Promise<void>;
 }
 
-const MIB = 1_048_576;
-
-export function createHandlers(service: Service, options: HttpOptions): Handlers {
-  const settings = toSettings(service, options);
+function createHandlers(settings: Settings, options: HttpOptions): Handlers {
   const modern = createModernHandler(settings);
   const legacy = options.legacy === false ? undefined : createLegacy(settings, options);
   const sse = createSse(settings, options);
@@ -210,58 +335,65 @@ export function createHandlers(service: Service, options: HttpOptions): Handlers
   };
 }
 
-type Settings = LegacyHandlerOptions & ModernHandlerOptions;
+type Settings = LegacyHandlerOptions & ModernHandlerOptions & { readonly refusals: RefusalEvents | undefined };
 
-function toSettings(service: Service, options: HttpOptions): Settings {
+function toSettings(service: Service, options: HttpOptions, owner: string): Settings {
   const { clock = systemClock, onWarning } = options;
+  const limits = toLimits(options.limits, httpLimits, owner);
+  const refusals = createRefusalEvents(service, options);
+  const warnOfLimit = createLimitWarning(options);
+  const isHeard = warnOfLimit !== undefined || refusals !== undefined;
+  const onShort = (shortage: Shortage): void => {
+    warnOfLimit?.(shortage);
+    refusals?.short(shortage);
+  };
+  const ledger = createLedger(httpBudgets(limits), options.budgets, owner, isHeard ? onShort : undefined);
   return {
     service,
+    refusals,
     clock,
+    limits,
+    ledger,
+    // A place could not be given back by a request that ends without a word.
+    gate: createFairGate(clock.requestBound === true),
     deadlines: createDeadlines(clock),
     heartbeat: createHeartbeat(clock, options.keepAliveMs ?? 15_000),
     discover: (client?: CallOrigin) => describeService(service, client),
     dropped: (message) => warn(onWarning, { kind: "client-dropped", message }),
-    jsonLimits: options.jsonLimits,
+    maxUnreadBytes: limits.maxUnreadBytes,
     alwaysStream: options.respondWith === "sse",
     drainMs: options.drainMs ?? 5_000,
-    askTimeoutMs: options.askTimeoutMs ?? 300_000,
-    // A place could not be given back by a request that ends without a word.
-    maxConcurrent: clock.requestBound === true ? 0 : (options.maxConcurrent ?? 256),
-    maxQueued: options.maxQueued ?? 1_024,
-    maxOpen: options.maxOpen ?? 1_024,
-    maxListeners: options.maxListeners ?? 10_000,
-    maxQueuedBytes: options.maxQueuedBytes ?? 4 * MIB,
-    maxSessions: options.maxSessions ?? 10_000,
-    maxStreams: options.maxStreams ?? 4,
     sessionTtlMs: options.sessionTtlMs ?? 1_800_000,
-    replayEvents: options.replayEvents ?? 256,
-    replayChars: options.replayChars ?? MIB,
     retryMs: options.retryMs ?? 1_000,
   };
 }
 
-/** A hook that throws must not end the beat that all streams live on. */
-export function warn(onWarning: HttpOptions["onWarning"], warning: HttpWarning): void {
-  try {
-    onWarning?.(warning);
-  } catch (error) {
-    console.error("plugbay: onWarning threw:", error);
-  }
+/** A view shares everything with the whole but what it serves. */
+function viewSettings(settings: Settings, service: Service): Settings {
+  return { ...settings, service, discover: (client?: CallOrigin) => describeService(service, client) };
 }
 
 function createLegacy(settings: Settings, { sessions = true, store }: HttpOptions): LegacyHandler {
   if (!sessions) return createStatelessHandler(settings);
   // Sessions on a store are looked after between requests.
-  const shared = settings.clock.requestBound === true ? undefined : (store ?? storeOf(settings.service));
+  const isShared = settings.clock.requestBound !== true;
+  const own = isShared && store === undefined ? storeOf(settings.service) : undefined;
+  const given = isShared ? store : undefined;
   // Whoever needs it hears of it.
-  if (shared instanceof Promise) shared.catch(() => {});
-  return createSessionHandler({ ...settings, store: shared });
+  for (const opening of [own, given]) if (opening instanceof Promise) opening.catch(() => {});
+  return createSessionHandler({ ...settings, store: own, given, name: nameOf(settings.service) });
 }
 
 /** The store of a service that shares one with other processes. */
 function storeOf(service: Service): Promise<Store> | undefined {
   const { store } = service as { store?: () => Promise<Store> };
   return store?.();
+}
+
+/** What a service calls itself, where it says so without being asked. */
+function nameOf(service: Service): string | undefined {
+  const { info } = service as { info?: Implementation };
+  return info?.name;
 }
 
 function createSse(settings: Settings, { sse = false }: HttpOptions): Handlers["sse"] {

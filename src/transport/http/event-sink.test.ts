@@ -6,13 +6,13 @@ import { createHeartbeat } from "./heartbeat.ts";
 
 const BEAT = 15_000;
 
-function open(maxQueuedBytes = 100) {
+function open(maxUnreadBytes = 100) {
   const clock = createManualClock();
   const reply = createFakeReply();
   const reasons: string[] = [];
   const sink = openLiveSink(
     reply,
-    { heartbeat: createHeartbeat(clock, BEAT), maxQueuedBytes, dropped: (reason) => reasons.push(reason) },
+    { heartbeat: createHeartbeat(clock, BEAT), maxUnreadBytes, dropped: (reason) => reasons.push(reason) },
     { "mcp-session-id": "s" },
   );
   return { clock, reply, reasons, sink, client: reply.sink as FakeSink };
@@ -111,7 +111,7 @@ describe("C111: a client that does not read", () => {
   });
 
   it("is never cut off for what it has left when that is off", () => {
-    const { sink, client } = open(0);
+    const { sink, client } = open(Number.POSITIVE_INFINITY);
     client.stall();
     for (let n = 0; n < 100; n++) sink.write("x".repeat(100));
     expect(client.state).toBe("open");

@@ -1,12 +1,14 @@
+import type { Account, Shortage } from "../../protocol/budget.ts";
+import { toLimitError } from "../../protocol/limit-error.ts";
 import { sseComment } from "../../std/sse.ts";
 import type { Heartbeat, HeartbeatListener } from "./heartbeat.ts";
-import { type EventSink, type HttpHeaders, type HttpReply, streamHeaders } from "./http-message.ts";
+import { type EventSink, type GoneListener, type HttpHeaders, type HttpReply, streamHeaders } from "./http-message.ts";
 
 /** What all streams of one endpoint have in common. */
 export interface SinkRules {
   readonly heartbeat: Heartbeat;
-  /** A client that leaves more than this unread, besides the message it has to read first, is cut off. 0 is off. */
-  readonly maxQueuedBytes: number;
+  /** A client that leaves more than this unread, besides the message it has to read first, is cut off. */
+  readonly maxUnreadBytes: number;
   /** Hears that a client was cut off, and why. */
   dropped(reason: string): void;
 }
@@ -25,9 +27,9 @@ export function openLiveSink(
   headers: HttpHeaders = noHeaders,
   user?: SinkUser,
 ): EventSink {
-  const sink = new LiveSink(reply.open({ ...streamHeaders, ...headers }), rules, user);
+  const sink = new LiveSink(reply.open({ ...streamHeaders, ...headers }), rules, reply.caller.share, user);
   user?.attach(sink);
-  reply.onGone(() => sink.leave());
+  reply.onGone(sink);
   return sink;
 }
 
@@ -35,23 +37,27 @@ const noHeaders: HttpHeaders = Object.freeze({});
 
 const keepAlive = sseComment("");
 
-class LiveSink implements EventSink, HeartbeatListener {
+class LiveSink implements EventSink, GoneListener, HeartbeatListener {
   previous: HeartbeatListener | undefined = undefined;
   next: HeartbeatListener | undefined = undefined;
   readonly #sink: EventSink;
   readonly #rules: SinkRules;
+  readonly #share: Account;
   readonly #user: SinkUser | undefined;
+  /** Bytes that the client has not read, as far as they are counted. */
+  #unread = 0;
   /** Whether something was written since the last beat. */
   #spoke = true;
   /** Beats since the client last had caught up. */
   #behind = 0;
   #slow: Promise<void> | undefined;
   /** As much as may be unread, now that the client is behind. */
-  #limit = Number.POSITIVE_INFINITY;
+  #limit: number | undefined;
   #open = true;
 
-  constructor(sink: EventSink, rules: SinkRules, user: SinkUser | undefined) {
+  constructor(sink: EventSink, rules: SinkRules, share: Account, user: SinkUser | undefined) {
     this.#sink = sink;
+    this.#share = share;
     this.#rules = rules;
     this.#user = user;
     rules.heartbeat.add(this);
@@ -62,13 +68,16 @@ class LiveSink implements EventSink, HeartbeatListener {
     this.#spoke = true;
     const slow = this.#sink.write(text);
     if (slow === undefined) return undefined;
+    const short = this.#count();
     if (this.#slow !== slow) {
       void this.#watch(slow);
-    } else if (this.#sink.backlog > this.#limit) {
-      this.#cut(`a client left more than ${this.#rules.maxQueuedBytes} bytes unread`);
-      return undefined;
+      return slow;
     }
-    return slow;
+    if (this.#limit !== undefined && this.#sink.backlog > this.#limit)
+      this.#cut(`a client left more than ${this.#rules.maxUnreadBytes} bytes unread`);
+    else if (short !== undefined) this.#cut(`a client left too much unread: ${toLimitError(short).message}`);
+    else return slow;
+    return undefined;
   }
 
   end(text?: string): void {
@@ -87,7 +96,7 @@ class LiveSink implements EventSink, HeartbeatListener {
   }
 
   /** The client is gone. */
-  leave(): void {
+  gone(): void {
     this.#close();
     this.#user?.detach(this);
   }
@@ -101,13 +110,29 @@ class LiveSink implements EventSink, HeartbeatListener {
   }
 
   async #watch(slow: Promise<void>): Promise<void> {
-    const { maxQueuedBytes } = this.#rules;
+    const { maxUnreadBytes } = this.#rules;
     this.#slow = slow;
-    this.#limit = maxQueuedBytes > 0 ? this.#sink.backlog + maxQueuedBytes : Number.POSITIVE_INFINITY;
+    this.#limit = this.#sink.backlog + maxUnreadBytes;
     await slow;
     if (this.#slow !== slow) return;
+    this.#giveBack();
     this.#slow = undefined;
     this.#behind = 0;
+  }
+
+  /** Counts what is unread. Says when the client has used up a share of its own: others do not lose theirs for it. */
+  #count(): Shortage | undefined {
+    const more = this.#sink.backlog - this.#unread;
+    if (more <= 0) return undefined;
+    const short = this.#share.shortage("heldBytes", more);
+    this.#share.add("heldBytes", more);
+    this.#unread += more;
+    return short?.scope === "process" ? undefined : short;
+  }
+
+  #giveBack(): void {
+    if (this.#unread > 0) this.#share.give("heldBytes", this.#unread);
+    this.#unread = 0;
   }
 
   #cut(reason: string): void {
@@ -116,6 +141,7 @@ class LiveSink implements EventSink, HeartbeatListener {
   }
 
   #close(): void {
+    this.#giveBack();
     this.#open = false;
     this.#rules.heartbeat.delete(this);
   }

@@ -163,7 +163,11 @@ describe("the body of a request", () => {
 
   it("C112: is refused with 413 as soon as it is too large, and read no further", async () => {
     const { init, cancelled, given } = streamed(endless());
-    const response = await serve({ maxBodyBytes: 1_000_000, allowedOrigins: [page] }).post("", { origin: page }, init);
+    const response = await serve({ limits: { maxMessageBytes: 1_000_000 }, allowedOrigins: [page] }).post(
+      "",
+      { origin: page },
+      init,
+    );
     expect(response.status).toBe(413);
     expect(response.headers.get("access-control-allow-origin")).toBe(page);
     expect(await response.json()).toEqual({
@@ -176,7 +180,7 @@ describe("the body of a request", () => {
 
   it("may be as large as is allowed, to the byte", async () => {
     const body = JSON.stringify(request(1, "ping"));
-    const { post, open } = serve({ maxBodyBytes: 1_000 });
+    const { post, open } = serve({ limits: { maxMessageBytes: 1_000 } });
     const session = await open();
     const { init } = streamed([new TextEncoder().encode(body.padEnd(1_000))]);
     expect((await post("", session, init)).status).toBe(200);
@@ -248,7 +252,7 @@ describe("a client that leaves", () => {
   });
 
   it("was gone before it could be answered", async () => {
-    const { get, open } = serve({ maxStreams: 1 });
+    const { get, open } = serve({ budgets: { connection: { maxStreams: 1 } } });
     const session = await open();
     const abort = new AbortController();
     abort.abort();
@@ -261,7 +265,7 @@ describe("a client that leaves", () => {
     ["its body", (response) => response.body?.cancel()],
     ["its signal", (_, abort) => abort.abort()],
   ])("leaves a stream by %s, and can come back to it", async (_, leave) => {
-    const { get, open, server } = serve({ maxStreams: 1 });
+    const { get, open, server } = serve({ budgets: { connection: { maxStreams: 1 } } });
     const session = await open();
     const abort = new AbortController();
     const first = await get(session, { signal: abort.signal });
@@ -306,7 +310,7 @@ describe("C111: a client that does not read", () => {
 
   it("is cut off, and its stream can be resumed by another", async () => {
     const clock = createManualClock();
-    const { post, get, open } = serve({ clock, maxStreams: 1 });
+    const { post, get, open } = serve({ clock, budgets: { connection: { maxStreams: 1 } } });
     const session = await open();
     const call = await post(callOf(1, "count", { n: 150, size: 1_000 }), session);
     const { text, rest } = await readSome(call.body, 0);
@@ -366,4 +370,13 @@ it("tells 1,000 listeners of one change, each once, and ends them all", async ()
       "sub",
     ]);
   }
+});
+
+describe("options that went elsewhere", () => {
+  it("are refused with the place where they are now", () => {
+    const { server } = createHttpService();
+    const former = { askTimeoutMs: 1_000 } as HttpOptions;
+    const refuse = () => toFetchHandler(server, former);
+    expect(refuse).toThrow('unknown option "askTimeoutMs"; did you mean "askTimeoutMs of createServer"?');
+  });
 });

@@ -1,20 +1,36 @@
-import { checkOptionNames, checkService } from "../../protocol/option-names.ts";
+import { checkOptionNames, checkService, type OptionNames } from "../../protocol/option-names.ts";
+import { type KnownPlatform, once } from "../../protocol/platform.ts";
 import type { Service } from "../../protocol/service.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { type Linked, LinkedSet } from "../../std/linked-set.ts";
 import { createEndpoint } from "./endpoint.ts";
+import type { EndpointStatus } from "./endpoint-status.ts";
 import { FetchReply, toResponse } from "./fetch-reply.ts";
-import { consumedBody, type HttpAnswer, refusal } from "./http-message.ts";
-import { type HttpOptions, httpOptionNames } from "./options.ts";
+import { consumedBody, type HttpAnswer, refusal, sendAnswer } from "./http-message.ts";
+import { limitAnswer } from "./limit-answer.ts";
+import { formerHttpOptions, type HttpOptions, httpOptionNames, movedOptions } from "./options.ts";
+import type { RequestHold } from "./request-hold.ts";
 
-/** Serves the requests of platforms that speak in terms of the Fetch standard. */
-export interface FetchHandler {
-  /** What the platform passes besides is used for the `waitUntil` of Cloudflare Workers. */
-  (request: Request, ...platformArguments: readonly unknown[]): Promise<Response>;
+/** Serves the requests of platforms that speak in terms of the Fetch standard. `A` is what the platform passes besides. */
+export interface FetchHandler<A extends readonly unknown[] = readonly unknown[]> {
+  /** What the platform passes besides reaches the option `platform`, and is used for the `waitUntil` of Cloudflare Workers. */
+  (request: Request, ...platformArguments: A): Promise<Response>;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent. */
   close(): Promise<void>;
+  /** What is held for clients, by kind, and what this process may hold. */
+  status(): EndpointStatus;
 }
+
+export interface FetchHandlerOptions<A extends readonly unknown[] = readonly unknown[]> extends HttpOptions {
+  /**
+   * Returns what handlers get as `ctx.platform`, of the request and of what the platform passes besides. Called once for a
+   * request, when a handler first reads it.
+   */
+  readonly platform?: ((request: Request, ...platformArguments: A) => KnownPlatform) | undefined;
+}
+
+const fetchHandlerOptionNames: OptionNames<FetchHandlerOptions> = { ...httpOptionNames, platform: true };
 
 /**
  * A handler for Workers, Deno, Bun, Hono, Next and whatever else takes a
@@ -26,23 +42,34 @@ export interface FetchHandler {
  * @example
  * export default { fetch: toFetchHandler(shop, { allowedHosts: ["shop.example.com"] }) };
  */
-export function toFetchHandler(service: Service, options: HttpOptions = {}): FetchHandler {
+export function toFetchHandler<A extends readonly unknown[] = readonly unknown[]>(
+  service: Service,
+  options: FetchHandlerOptions<A> = {},
+): FetchHandler<A> {
   checkService("toFetchHandler", service);
-  checkOptionNames("toFetchHandler", options, httpOptionNames);
-  const endpoint = createEndpoint(service, options);
-  const { clock = systemClock } = options;
+  checkOptionNames("toFetchHandler", options, fetchHandlerOptionNames, { ...formerHttpOptions, ...movedOptions });
+  const { clock = systemClock, platform } = options;
+  const endpoint = createEndpoint(service, options, "toFetchHandler");
   const live = clock.requestBound === true ? createLiveRequests(clock) : undefined;
 
-  const handle = async (request: Request, ...platformArguments: readonly unknown[]): Promise<Response> => {
-    const head = new FetchHead(request);
+  const handle = async (request: Request, ...platformArguments: A): Promise<Response> => {
+    const head = new FetchHead(request, platform && once(() => platform(request, ...platformArguments)));
     const admitted = endpoint.admit(head);
     if (!admitted.ok) return toResponse(admitted.answer);
+    // Connections are not known here.
+    const callers = endpoint.createCallers();
     const identified =
-      endpoint.identify === undefined ? { ok: true as const, head } : await endpoint.identify(head, admitted.cors);
+      endpoint.identify === undefined
+        ? { ok: true as const, head }
+        : await endpoint.identify(head, admitted.cors, callers.byAddress(head).share);
     if (!identified.ok) return toResponse(identified.answer);
-    const body = request.method === "POST" ? await readText(request, endpoint.maxBodyBytes) : { text: "" };
-    if (!("text" in body)) return toResponse({ ...body, headers: { ...body.headers, ...admitted.cors } });
-    const reply = new FetchReply(request.signal, admitted.cors);
+    const reply = new FetchReply(request.signal, admitted.cors, endpoint, callers.of(identified.head));
+    const body = request.method === "POST" ? await readText(request, endpoint.maxMessageBytes, reply.held) : emptyText;
+    if (!("text" in body)) {
+      endpoint.refusals?.answered(head, body.status);
+      sendAnswer(reply, body);
+      return reply.response();
+    }
     if (live !== undefined)
       head.waitUntil = holding(
         live.add(reply.over, () => reply.lose()),
@@ -52,7 +79,7 @@ export function toFetchHandler(service: Service, options: HttpOptions = {}): Fet
     return reply.response();
   };
 
-  return Object.assign(handle, { close: endpoint.close });
+  return Object.assign(handle, { close: endpoint.close, status: endpoint.status });
 }
 
 /** Lets work of a request go on, and so the request hears that its client has left. Undefined without the context of it. */
@@ -70,15 +97,17 @@ class FetchHead implements HttpRequestInfo {
   readonly method: string;
   readonly url: string;
   waitUntil: HttpRequestInfo["waitUntil"] = undefined;
+  readonly platform: HttpRequestInfo["platform"];
   readonly #headers: Headers;
   readonly #host: string;
 
-  constructor(request: Request) {
+  constructor(request: Request, platform: HttpRequestInfo["platform"]) {
     const { pathname, search, host } = new URL(request.url);
     this.method = request.method;
     this.url = pathname + search;
     this.#headers = request.headers;
     this.#host = host;
+    this.platform = platform;
   }
 
   /** Platforms that parse the request themselves keep its host in the URL. */
@@ -90,8 +119,10 @@ class FetchHead implements HttpRequestInfo {
 /** The text of a body, or the answer that refuses it. */
 type ReadText = { readonly text: string } | HttpAnswer;
 
+const emptyText: ReadText = { text: "" };
+
 /** Reads the body of a request of the Fetch standard, within a limit. */
-async function readText(request: Request, maxBytes: number): Promise<ReadText> {
+async function readText(request: Request, maxBytes: number, held: RequestHold): Promise<ReadText> {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   if (request.bodyUsed || request.body?.locked) return consumed;
   const reader = request.body?.getReader();
@@ -104,6 +135,11 @@ async function readText(request: Request, maxBytes: number): Promise<ReadText> {
       if (size > maxBytes) {
         reader.cancel().catch(() => {});
         return refusal(413, `the body is too large; send at most ${maxBytes} bytes`);
+      }
+      const short = held.take(chunk.value.byteLength);
+      if (short !== undefined) {
+        reader.cancel().catch(() => {});
+        return limitAnswer(short);
       }
       text += decoder.decode(chunk.value, { stream: true });
     }

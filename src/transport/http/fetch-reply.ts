@@ -1,7 +1,11 @@
-import type { EventSink, HttpAnswer, HttpHeaders, HttpReply } from "./http-message.ts";
+import type { HttpCaller } from "./fair-gate.ts";
+import type { Heartbeat, HeartbeatListener } from "./heartbeat.ts";
+import type { EventSink, GoneListener, HttpAnswer, HttpHeaders, HttpReply } from "./http-message.ts";
+import { limitAnswer } from "./limit-answer.ts";
+import { LARGE_BODY, RequestHold } from "./request-hold.ts";
 
 /** A response that is not made yet: plain data, which any request may give. */
-type Answered = HttpAnswer | { readonly headers: HttpHeaders; readonly sink: FetchSink };
+type Answered = HttpAnswer | { readonly status: number; readonly headers: HttpHeaders; readonly sink: FetchSink };
 
 /**
  * The response to a `Request`.
@@ -10,23 +14,30 @@ type Answered = HttpAnswer | { readonly headers: HttpHeaders; readonly sink: Fet
  * request use the streams of another, so everything waits in plain data for the one that it belongs to.
  */
 export class FetchReply implements HttpReply {
+  readonly caller: HttpCaller;
+  readonly held: RequestHold;
+  readonly #rules: FetchRules;
   readonly #signal: AbortSignal;
   readonly #always: HttpHeaders;
   readonly #answered: Promise<Answered>;
   #answer: (answered: Answered) => void = () => {};
-  readonly #listeners: (() => void)[] = [];
+  readonly #listeners: GoneListener[] = [];
   readonly #lostListeners: (() => void)[] = [];
   /** Resolves when the response is complete, or its client has left. */
   readonly over: Promise<void>;
   #finish: () => void = () => {};
   #phase: "waiting" | "answered" | "gone" = "waiting";
 
-  constructor(signal: AbortSignal, always: HttpHeaders) {
+  constructor(signal: AbortSignal, always: HttpHeaders, rules: FetchRules, caller: HttpCaller) {
+    this.caller = caller;
+    this.held = new RequestHold(caller.share);
+    this.#rules = rules;
     this.#signal = signal;
     this.#always = always;
     this.over = new Promise((resolve) => {
       this.#finish = resolve;
     });
+    void this.over.then(() => this.held.release());
     this.#answered = new Promise((resolve) => {
       this.#answer = resolve;
     });
@@ -42,8 +53,8 @@ export class FetchReply implements HttpReply {
       this.#finish();
     };
     if ("sink" in answered) {
-      const { sink, headers } = answered;
-      return new Response(sink.toStream(this.#leave, finish), { status: 200, headers });
+      const { sink, status, headers } = answered;
+      return new Response(sink.toStream(this.#leave, finish), { status, headers });
     }
     finish();
     return toResponse(answered);
@@ -52,7 +63,16 @@ export class FetchReply implements HttpReply {
   send(status: number, headers: HttpHeaders, body: string): void {
     if (this.#phase !== "waiting") return;
     this.#phase = "answered";
-    this.#answer({ status, headers: { ...headers, ...this.#always }, body });
+    const all = { ...headers, ...this.#always };
+    const short = body.length > LARGE_BODY ? this.held.takeLarge(body.length) : undefined;
+    if (short !== undefined) return void this.#answer(withHeaders(limitAnswer(short), this.#always));
+    if (body.length <= LARGE_BODY) return void this.#answer({ status, headers: all, body });
+    const { heartbeat, dropped } = this.#rules;
+    const sink = new FetchSink({ ended() {}, cut: () => dropped("a client did not read for too long") });
+    sink.end(body);
+    const unread = new UnreadSink(sink, heartbeat);
+    void this.over.then(() => unread.stop());
+    this.#answer({ status, headers: all, sink });
   }
 
   open(headers: HttpHeaders): EventSink {
@@ -60,12 +80,12 @@ export class FetchReply implements HttpReply {
       if (this.#phase === "waiting") this.#phase = "answered";
     };
     const sink = new FetchSink({ ended, cut: this.#leave });
-    this.#answer({ sink, headers: { ...headers, ...this.#always } });
+    this.#answer({ sink, status: 200, headers: { ...headers, ...this.#always } });
     return sink;
   }
 
-  onGone(listener: () => void): void {
-    if (this.#phase === "gone") listener();
+  onGone(listener: GoneListener): void {
+    if (this.#phase === "gone") listener.gone();
     else this.#listeners.push(listener);
   }
 
@@ -82,10 +102,46 @@ export class FetchReply implements HttpReply {
   readonly #leave = (): void => {
     if (this.#phase !== "waiting") return;
     this.#phase = "gone";
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners) listener.gone();
     this.#answer({ status: 499, headers: {}, body: "" });
     this.#finish();
   };
+}
+
+function withHeaders({ status, headers, body }: HttpAnswer, more: HttpHeaders): HttpAnswer {
+  return { status, headers: { ...headers, ...more }, body };
+}
+
+interface FetchRules {
+  readonly heartbeat: Heartbeat;
+  /** Hears that a client was cut off, and why. */
+  dropped(reason: string): void;
+}
+
+/** Ends a body of which nothing is read for three beats. */
+class UnreadSink implements HeartbeatListener {
+  previous: HeartbeatListener | undefined = undefined;
+  next: HeartbeatListener | undefined = undefined;
+  readonly #sink: FetchSink;
+  readonly #heartbeat: Heartbeat;
+  #beats = 0;
+
+  constructor(sink: FetchSink, heartbeat: Heartbeat) {
+    this.#sink = sink;
+    this.#heartbeat = heartbeat;
+    heartbeat.add(this);
+  }
+
+  beat(): void {
+    this.#beats = this.#sink.isStalled() ? this.#beats + 1 : 0;
+    if (this.#beats <= 2) return;
+    this.stop();
+    this.#sink.destroy();
+  }
+
+  stop(): void {
+    this.#heartbeat.delete(this);
+  }
 }
 
 interface SinkEvents {

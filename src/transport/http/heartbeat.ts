@@ -25,24 +25,24 @@ export function createHeartbeat(clock: Clock, intervalMs: number): Heartbeat {
 }
 
 function createOwnTimers(clock: Clock, intervalMs: number): Heartbeat {
-  const pulses = new Map<HeartbeatListener, Heartbeat>();
+  const heartbeats = new Map<HeartbeatListener, Heartbeat>();
 
   const forget = (beating: HeartbeatListener): void => {
-    pulses.get(beating)?.stop();
-    pulses.delete(beating);
+    heartbeats.get(beating)?.stop();
+    heartbeats.delete(beating);
   };
 
   return {
     intervalMs,
     add(beating) {
-      if (pulses.has(beating)) return;
+      if (heartbeats.has(beating)) return;
       const heartbeat = createSharedTimer(clock, intervalMs);
-      pulses.set(beating, heartbeat);
+      heartbeats.set(beating, heartbeat);
       heartbeat.add(beating);
     },
     delete: forget,
     stop() {
-      for (const beating of [...pulses.keys()]) forget(beating);
+      for (const beating of [...heartbeats.keys()]) forget(beating);
     },
   };
 }

@@ -2,6 +2,8 @@ import { isObject } from "../../json/json.ts";
 import { type ErrorObject, encodeMessage, type Id, rpcCodes } from "../../jsonrpc/message.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import type { LazyAbort } from "../../std/lazy-abort.ts";
+import type { HttpCaller } from "./fair-gate.ts";
+import type { RequestHold } from "./request-hold.ts";
 
 /** The head of one HTTP request: what handlers may know of it is all there is. */
 export type HttpHead = HttpRequestInfo;
@@ -46,14 +48,23 @@ export function pathOf(url: string): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
+/** Who waits to hear that a client is gone: mostly what would otherwise make a function for it, for every request. */
+export interface GoneListener {
+  gone(): void;
+}
+
 /** Where the answer to one HTTP request goes: all at once, or as a stream of events. */
 export interface HttpReply {
+  /** Whose shares the request is counted for. */
+  readonly caller: HttpCaller;
+  /** What is counted for the request. */
+  readonly held: RequestHold;
   /** Answers whole, in one write. */
   send(status: number, headers: HttpHeaders, body: string): void;
   /** Answers with a stream. */
   open(headers: HttpHeaders): EventSink;
   /** Hears once that the client is gone before its answer was complete. */
-  onGone(listener: () => void): void;
+  onGone(listener: GoneListener): void;
   /**
    * Hears that the platform has ended the request with all it began, after those that hear that the client is gone.
    * Absent where no platform does so.
@@ -88,24 +99,6 @@ export const jsonHeaders: HttpHeaders = Object.freeze({ "content-type": "applica
 export function sendAnswer(reply: HttpReply, { status, headers, body }: HttpAnswer): void {
   reply.send(status, headers, body);
 }
-
-/** Refuses a request because too many wait already. */
-export function refuseBusy(reply: HttpReply): void {
-  sendAnswer(reply, busy);
-}
-
-const busy: HttpAnswer = {
-  status: 503,
-  headers: { ...jsonHeaders, "retry-after": "1" },
-  body: JSON.stringify({
-    jsonrpc: "2.0",
-    error: {
-      code: rpcCodes.internal,
-      message: "the server is busy; retry in 1 s",
-      data: { reason: "limit-reached", retryAfterMs: 1_000 },
-    },
-  }),
-};
 
 /** One HTTP request of ours, as plain values. Header names are lower case. */
 export interface OutgoingRequest {
@@ -204,11 +197,11 @@ export interface PutOff {
 
 /**
  * The status and headers of an error that says when the request can be sent
- * again: 429 where a limit was reached, else 503. Undefined for any other error.
+ * again: 429 where a limit of the caller was reached, else 503. Undefined for any other error.
  */
 export function putOffBy({ code, data }: ErrorObject): PutOff | undefined {
   if (code !== rpcCodes.internal || !isObject(data) || !Number.isFinite(data.retryAfterMs)) return undefined;
   const seconds = Math.max(1, Math.ceil(Number(data.retryAfterMs) / 1_000));
-  const status = data.reason === "limit-reached" ? 429 : 503;
+  const status = data.reason === "limit-reached" && data.scope !== "process" ? 429 : 503;
   return { status, headers: { "content-type": "application/json", "retry-after": String(seconds) } };
 }

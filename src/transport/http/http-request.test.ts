@@ -13,7 +13,7 @@ function exchange(changes: { readonly alwaysStream?: boolean; readonly plainErro
   const http = fakeHead({ "x-a": "1" });
   const made = new HttpIncomingRequest({ kind: "request", id: 7, method: "tools/call", params: {} }, http, reply, {
     heartbeat: createHeartbeat(createManualClock(), 15_000),
-    maxQueuedBytes: 100,
+    maxUnreadBytes: 100,
     dropped: () => {},
     alwaysStream: false,
     ended: (one) => ended.push(one),
@@ -114,7 +114,7 @@ describe("the answer to a modern request", () => {
     made.fail({ code: -32603, message: "no" });
     made.notify("notifications/progress", { n: 2 });
     made.drop();
-    made.cancel();
+    made.gone();
     expect(reply.sink?.text).toBe(text);
     expect(made.abort.aborted).toBe(false);
     expect(ended).toEqual([made]);
@@ -124,7 +124,7 @@ describe("the answer to a modern request", () => {
 describe("edges 12 and 13: a client that is gone", () => {
   it("has cancelled, and gets nothing more", () => {
     const { made, reply, ended } = exchange();
-    made.cancel();
+    made.gone();
     expect(made.abort.aborted).toBe(true);
     made.notify("notifications/progress", { n: 1 });
     made.succeed({ ok: true });
@@ -135,7 +135,7 @@ describe("edges 12 and 13: a client that is gone", () => {
   it("has cancelled, also while its stream is open", () => {
     const { made, reply } = exchange();
     made.notify("notifications/progress", { n: 1 });
-    made.cancel();
+    made.gone();
     made.notify("notifications/progress", { n: 2 });
     made.succeed({ ok: true });
     expect(readBlocks(reply.sink?.text ?? "")).toEqual([{ message: note(1) }]);

@@ -85,6 +85,14 @@ export class HttpIncomingRequest implements IncomingRequest, Sender, Linked<Http
     if (this.#open) this.#stream ??= openLiveSink(this.#reply, this.#rules);
   }
 
+  hold(): void {
+    this.#reply.held.hold();
+  }
+
+  release(): void {
+    this.#reply.held.release();
+  }
+
   drop(): void {
     if (!this.#end()) return;
     if (this.#stream !== undefined) this.#stream.end();
@@ -92,7 +100,7 @@ export class HttpIncomingRequest implements IncomingRequest, Sender, Linked<Http
   }
 
   /** The client is gone: whatever it wanted, it no longer does. */
-  cancel(): void {
+  gone(): void {
     if (this.#end()) this.abort.abort("the client is gone");
   }
 

@@ -1,2 +1,2 @@
-export { type FetchHandler, toFetchHandler } from "./fetch-handler.ts";
+export { type FetchHandler, type FetchHandlerOptions, toFetchHandler } from "./fetch-handler.ts";
 export type { HttpOptions, HttpWarning } from "./options.ts";

@@ -1,6 +1,7 @@
-import type { JsonLimits } from "../../json/parse.ts";
 import type { Id, Parsed } from "../../jsonrpc/message.ts";
+import type { Ledger } from "../../protocol/budget.ts";
 import { McpError } from "../../protocol/errors.ts";
+import type { AllLimits } from "../../protocol/limits.ts";
 import type { DiscoverResult } from "../../protocol/methods.ts";
 import type { CallOrigin, Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
@@ -9,6 +10,7 @@ import { type Lazy, lazy } from "../../std/lazy.ts";
 import type { Store } from "../../store/store.ts";
 import { notServed } from "../legacy-server.ts";
 import type { SinkRules } from "./event-sink.ts";
+import type { FairGate } from "./fair-gate.ts";
 import { errorAnswer, type HttpHead, type HttpReply, sendAnswer } from "./http-message.ts";
 
 /** Serves HTTP clients of older revisions. */
@@ -30,26 +32,24 @@ export interface LegacyHandlerOptions extends SinkRules {
   readonly service: Service;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  readonly jsonLimits?: JsonLimits | undefined;
+  readonly limits: AllLimits;
+  readonly ledger: Ledger;
+  readonly gate: FairGate;
   readonly alwaysStream: boolean;
-  readonly maxConcurrent: number;
-  readonly maxQueued: number;
-  readonly maxOpen: number;
-  readonly maxSessions: number;
-  readonly maxStreams: number;
   /** How long a session lives without a request, a call or a stream. */
   readonly sessionTtlMs: number;
-  readonly replayEvents: number;
-  readonly replayChars: number;
   readonly retryMs: number;
-  readonly askTimeoutMs: number;
   readonly drainMs: number;
   readonly discover: (client?: CallOrigin) => Promise<DiscoverResult>;
 }
 
 export interface SessionHandlerOptions extends LegacyHandlerOptions {
-  /** Where sessions are kept. Undefined: in memory. */
-  readonly store: Store | Promise<Store> | undefined;
+  /** The part of a store that belongs to the service, where it has one: there sessions are kept. */
+  readonly store: Promise<Store> | undefined;
+  /** A store that services of other names may have, too. Without any sessions are kept in memory. */
+  readonly given: Store | Promise<Store> | undefined;
+  /** What the service calls itself, where that is known: its part of the store that is given. */
+  readonly name: string | undefined;
 }
 
 export interface SseHandlerOptions extends LegacyHandlerOptions {

@@ -2,22 +2,20 @@ import { isObject } from "../../json/json.ts";
 import { type Notification, type Request, rpcCodes } from "../../jsonrpc/message.ts";
 import { headerProblem } from "../../protocol/codec/headers.ts";
 import { modernServer as codec } from "../../protocol/codec/server-codec.ts";
+import type { AllLimits } from "../../protocol/limits.ts";
 import { metaKeys } from "../../protocol/meta.ts";
-import { type DiscoverResult, methodRow } from "../../protocol/methods.ts";
+import type { DiscoverResult } from "../../protocol/methods.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
-import { createGate } from "../../std/gate.ts";
 import { LinkedSet } from "../../std/linked-set.ts";
 import { createModernDispatcher } from "../modern-dispatcher.ts";
-import { type HttpHead, type HttpReply, refuseBusy } from "./http-message.ts";
+import type { HttpHead, HttpReply } from "./http-message.ts";
 import { HttpIncomingRequest, type RequestRules } from "./http-request.ts";
 
 export interface ModernHandlerOptions extends Omit<RequestRules, "ended"> {
   readonly service: Service;
   readonly clock: Clock;
-  readonly maxConcurrent: number;
-  readonly maxQueued: number;
-  readonly maxListeners: number;
+  readonly limits: AllLimits;
   readonly drainMs: number;
   discover(): Promise<DiscoverResult>;
 }
@@ -26,37 +24,27 @@ export interface ModernHandlerOptions extends Omit<RequestRules, "ended"> {
 export interface ModernHandler {
   post(request: Request, head: HttpHead, reply: HttpReply): void;
   /** Hands a notification to the service. */
-  notification(notification: Notification, head: HttpHead): void;
+  notification(notification: Notification, head: HttpHead, reply: HttpReply): void;
   /** Ends subscriptions with a result, answers what is open for a while, then ends the rest. */
   close(): Promise<void>;
 }
 
 export function createModernHandler(options: ModernHandlerOptions): ModernHandler {
-  const { service, clock, heartbeat, maxConcurrent, maxQueued, maxListeners, discover } = options;
-  const gate = createGate({ maxRunning: maxConcurrent, maxWaiting: maxQueued || Number.POSITIVE_INFINITY });
+  const { service, clock, heartbeat, limits, discover } = options;
   // The gate bounds those of all clients together.
   const maxNotifications = Number.POSITIVE_INFINITY;
   const dispatcher = createModernDispatcher({
     service,
     peer: { notify: () => undefined },
-    gate,
+    maxUriLength: limits.maxUriLength,
     maxNotifications,
     discover,
   });
-  const open = createOpenExchanges(options);
-  let listening = 0;
+  const open = createOpenRequests(options);
 
   const rules: RequestRules = {
     ...options,
-    ended(exchange) {
-      open.delete(exchange);
-      if (methodRow(exchange.request.method).open) listening--;
-    },
-  };
-
-  const isTooMuch = (method: string): boolean => {
-    const row = methodRow(method);
-    return row.open === true ? listening >= maxListeners : row.runs === true && gate.full;
+    ended: (exchange) => open.delete(exchange),
   };
 
   /** Where a client that leaves is noticed by nothing but writing to it, what takes long becomes a stream. */
@@ -67,19 +55,20 @@ export function createModernHandler(options: ModernHandlerOptions): ModernHandle
 
   return {
     post(request, head, reply) {
-      if (isTooMuch(request.method)) return refuseBusy(reply);
       const exchange = new HttpIncomingRequest(request, head, reply, rules);
       open.add(exchange);
-      if (methodRow(request.method).open) listening++;
       const problem = disagreement(request, head);
       if (problem !== undefined) {
         return exchange.refuse(codec.encodeFailure({ code: "header-mismatch", message: problem }));
       }
-      reply.onGone(() => exchange.cancel());
+      reply.onGone(exchange);
       streamLater(exchange);
-      void dispatcher.request(exchange);
+      void dispatcher.request(exchange, reply.caller);
     },
-    notification: (notification, http) => dispatcher.notification(notification, { http, send: () => undefined }),
+    notification(notification, http, { caller, held }) {
+      const via = { http, send: () => undefined, hold: () => held.hold(), release: () => held.release() };
+      dispatcher.notification(notification, via, caller.gate);
+    },
     close() {
       dispatcher.endListening();
       return open.drain();
@@ -103,7 +92,7 @@ interface OpenRequests {
   drain(): Promise<void>;
 }
 
-export function createOpenExchanges({ clock, drainMs }: { clock: Clock; drainMs: number }): OpenRequests {
+export function createOpenRequests({ clock, drainMs }: { clock: Clock; drainMs: number }): OpenRequests {
   const open = new LinkedSet<HttpIncomingRequest>();
   let drained = (): void => {};
 

@@ -1,13 +1,21 @@
-import type { JsonLimits } from "../../json/parse.ts";
 import type { Authenticator } from "../../protocol/authenticator.ts";
-import type { OptionNames } from "../../protocol/option-names.ts";
+import type { Budgets } from "../../protocol/budget.ts";
+import type { Limits } from "../../protocol/limits.ts";
+import type { OptionNames, OtherNames } from "../../protocol/option-names.ts";
 import type { NeededAuth } from "../../protocol/peer.ts";
+import type { ServerEvent } from "../../protocol/server-event.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { Store } from "../../store/store.ts";
 
 /** Something an operator may want to know. No part of a message is in it. */
 export interface HttpWarning {
-  readonly kind: "client-dropped" | "authenticator-failed" | "claims-refused";
+  readonly kind:
+    | "client-dropped"
+    | "authenticator-failed"
+    | "claims-refused"
+    | "limit-reached"
+    | "check-failed"
+    | "route-failed";
   readonly message: string;
 }
 
@@ -53,43 +61,39 @@ export interface HttpOptions {
    * say before the result, `sse` is always a stream. Default `auto`.
    */
   readonly respondWith?: "auto" | "sse" | undefined;
-  /** Bytes of one request. Default 4 MiB. */
-  readonly maxBodyBytes?: number | undefined;
-  /** Bounds on its JSON. Default: 64 levels, 65,536 elements. */
-  readonly jsonLimits?: JsonLimits | undefined;
-  /** Handlers that run at once for modern clients together, and for each session. Default 256; 0 is off. */
-  readonly maxConcurrent?: number | undefined;
-  /** Modern calls that wait. One more is refused with 503. Default 1024; 0 is off. */
-  readonly maxQueued?: number | undefined;
-  /** Requests of one session that may be unanswered. Default 1024; 0 is off. */
-  readonly maxOpen?: number | undefined;
-  /** Sessions at one time. One more is refused with 429. Default 10,000. */
-  readonly maxSessions?: number | undefined;
-  /** Streams of one session that only wait for news. One more is refused with 429. Default 4. */
-  readonly maxStreams?: number | undefined;
-  /** Subscriptions of modern clients at one time. One more is refused with 503. Default 10,000. */
-  readonly maxListeners?: number | undefined;
+  /** Bounds on one message and one stream, by name. What is left out has its default. */
+  readonly limits?: Limits | undefined;
+  /**
+   * What may be held at a time for one connection or session, for one principal (or address, where nobody is identified)
+   * and by this process. What is left out has its default; 0 switches a limit off.
+   */
+  readonly budgets?: Budgets | undefined;
+  /**
+   * Whether a proxy in front says who calls: the last entry of `X-Forwarded-For` is the address that budgets are counted
+   * for. Default false, because without such a proxy clients could name any address.
+   */
+  readonly trustProxy?: boolean | undefined;
   /** How long a session lives without a request, a running call or an open stream. Default 30 min. */
   readonly sessionTtlMs?: number | undefined;
-  /** Events kept for each session, for clients whose connection breaks. Default 256; more while they are seconds old. */
-  readonly replayEvents?: number | undefined;
-  /** Characters of those events. Default 1 Mi. */
-  readonly replayChars?: number | undefined;
   /** When clients of 2025-11-25 should come back after a stream ended early. Default 1 s. */
   readonly retryMs?: number | undefined;
-  /** Bytes a client may leave unread on one stream before it is cut off. Default 4 MiB; 0 is off. */
-  readonly maxQueuedBytes?: number | undefined;
   /**
    * How often silent streams show that they are alive; in sessions, what takes longer
    * becomes a stream. A client that reads nothing for three times as long is cut off. Default 15 s; 0 is off.
    */
   readonly keepAliveMs?: number | undefined;
-  /** How long a legacy client may take to answer a question. Default 5 min. */
-  readonly askTimeoutMs?: number | undefined;
   /** How long open calls may go on when the server is closed. Default 5 s. */
   readonly drainMs?: number | undefined;
-  /** Hears of clients that were cut off, of an `auth` that failed, and of claims that do not fit. */
+  /**
+   * Hears of clients that were cut off, of an `auth` that failed, of claims that do not fit, of checks of health that begin to fail, and of limits
+   * that were reached: of those at most once a second for the same principal or address.
+   */
   readonly onWarning?: ((warning: HttpWarning) => void) | undefined;
+  /**
+   * Hears of every request that is turned down before a call is made of it: 401, 403, 413, 429, and 503 while the server is
+   * closing. For an audit, with what `onEvent` of the server tells of calls. Default: that of the server.
+   */
+  readonly onEvent?: ((event: ServerEvent) => void) | undefined;
   readonly clock?: Clock | undefined;
 }
 
@@ -104,22 +108,32 @@ export const httpOptionNames: OptionNames<HttpOptions> = {
   legacy: true,
   sse: true,
   respondWith: true,
-  maxBodyBytes: true,
-  jsonLimits: true,
-  maxConcurrent: true,
-  maxQueued: true,
-  maxOpen: true,
-  maxSessions: true,
-  maxStreams: true,
-  maxListeners: true,
+  limits: true,
+  budgets: true,
+  trustProxy: true,
   sessionTtlMs: true,
-  replayEvents: true,
-  replayChars: true,
   retryMs: true,
-  maxQueuedBytes: true,
   keepAliveMs: true,
-  askTimeoutMs: true,
   drainMs: true,
   onWarning: true,
+  onEvent: true,
   clock: true,
+};
+
+/** Where an option is now that was one of serving. */
+export const movedOptions: OtherNames = { askTimeoutMs: "askTimeoutMs of createServer" };
+
+/** Where limits are that had options of their own. */
+export const formerHttpOptions: OtherNames = {
+  maxBodyBytes: "limits.maxMessageBytes",
+  jsonLimits: "limits.maxJsonDepth and limits.maxJsonNodes",
+  maxConcurrent: "budgets.principal.maxRunningCalls",
+  maxQueued: "budgets.principal.maxQueuedCalls",
+  maxOpen: "budgets.connection.maxOpenRequests",
+  maxSessions: "budgets.process.maxSessions",
+  maxStreams: "budgets.connection.maxStreams",
+  maxListeners: "budgets.process.maxStreams",
+  replayEvents: "limits.maxReplayEvents",
+  replayChars: "limits.maxReplayBytes",
+  maxQueuedBytes: "limits.maxUnreadBytes",
 };

@@ -226,11 +226,11 @@ function isEmpty(status: number): boolean {
 const sweepMs = 2_000;
 
 /**
- * Closes connections that nobody has used for a while, before their servers do:
- * whoever sends on one that is just being closed gets no answer.
+ * Closes connections that were idle for a while, before their servers do: a request
+ * on a connection that the server is just closing gets no response.
  *
- * Call what is returned after every request; it is free. A timer per connection
- * is not.
+ * Call the returned function after every request. It costs nothing, unlike a timer
+ * for each connection.
  */
 export function sweepIdle(agent: Agent): () => void {
   let seen = new Map<Socket, number>();

@@ -1,6 +1,7 @@
 import { PassThrough, Readable, Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { Incoming, Message } from "../../jsonrpc/message.ts";
+import { stdioLimits } from "../../protocol/limits.ts";
 import { lineChannel } from "./line-channel.ts";
 
 describe("lineChannel, reading", () => {
@@ -30,13 +31,13 @@ describe("lineChannel, reading", () => {
   });
 
   it("C89: lives on behind lines that are no messages", async () => {
-    const { readable, incoming } = open({ maxLineBytes: 64 });
+    const { readable, incoming } = open({ limits: { ...stdioLimits, maxMessageBytes: 64 } });
     readable.write(`garbage\n\r\n${"x".repeat(65)}\n`);
     readable.write(Buffer.from([0xff, 0xfe, 10]));
     readable.end(line(1));
     expect((await collect(incoming)).flat()).toEqual([
       malformed("parse error: not valid JSON"),
-      malformed("parse error: line longer than 64 bytes"),
+      malformed("parse error: line longer than 64 bytes (maxMessageBytes)"),
       malformed("parse error: not valid UTF-8"),
       ping(1),
     ]);
@@ -53,6 +54,24 @@ describe("lineChannel, reading", () => {
     readable.setEncoding("utf8");
     readable.end(line(1));
     expect((await collect(incoming)).flat()).toEqual([ping(1)]);
+  });
+
+  it("loses nothing where somebody else resumes the stream, as Node does for a program that has ended", async () => {
+    const { readable, incoming } = open();
+    const ids = Array.from({ length: 200 }, (_, id) => id);
+    for (let from = 0; from < ids.length; from += 50) {
+      readable.emit(
+        "data",
+        Buffer.from(
+          ids
+            .slice(from, from + 50)
+            .map(line)
+            .join(""),
+        ),
+      );
+    }
+    readable.end();
+    expect((await collect(incoming)).flat()).toEqual(ids.map(ping));
   });
 
   it("makes a fast peer wait for a slow reader", async () => {
@@ -75,6 +94,32 @@ describe("lineChannel, reading", () => {
       if (read > 2 * unread) break;
     }
     expect(produced).toBeLessThan(read + unread + 10);
+  });
+
+  it("hands over what came at once in several turns, so that answers to the first can hold up the rest (S2)", async () => {
+    const { readable, incoming } = open();
+    const sizes: number[] = [];
+    const read = async (): Promise<void> => {
+      for await (const batch of incoming) sizes.push(batch.length);
+    };
+    const reading = read();
+    readable.write(ids(1, 40).map(line).join(""));
+    await Promise.resolve();
+    expect(sizes.length).toBeLessThanOrEqual(1);
+    await turns(5);
+    expect(sizes).toEqual([16, 16, 8]);
+    readable.end(line(41));
+    await reading;
+    expect(sizes).toEqual([16, 16, 8, 1]);
+  });
+
+  it("hands over all that came when the stream breaks meanwhile", async () => {
+    const { readable, incoming } = open();
+    const reading = collect(incoming);
+    readable.write(ids(1, 40).map(line).join(""));
+    await Promise.resolve();
+    readable.destroy();
+    expect((await reading).flat()).toEqual(ids(1, 40).map(ping));
   });
 
   it("ends when the stream is destroyed or its peer hangs up", async () => {
@@ -213,6 +258,10 @@ function sink(write: (text: string) => void): Writable {
       done();
     },
   });
+}
+
+function ids(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, n) => from + n);
 }
 
 function ping(id: number): Message {

@@ -1,18 +1,20 @@
 // biome-ignore lint/suspicious/noTsIgnore: here the types are there, for users they need not be
 /** @ts-ignore Without `@types/node` these are `any`. */
 import { finished, type Readable, type Writable } from "node:stream";
-import type { JsonLimits } from "../../json/parse.ts";
 import type { Channel } from "../../jsonrpc/channel.ts";
 import { encodeMessage, type Id, type Incoming, type Message, parseText, unreadable } from "../../jsonrpc/message.ts";
 import { McpError } from "../../protocol/errors.ts";
+import { type MessageLimits, stdioLimits } from "../../protocol/limits.ts";
 import { asyncQueue } from "../../std/async-queue.ts";
-import { createLineSplitter, defaultMaxLineBytes, type LineFault } from "../../std/lines.ts";
+import { createLineSplitter, type Line, type LineFault } from "../../std/lines.ts";
 
 export interface LineChannelOptions {
-  /** Bytes of one incoming line, 16 MiB unless given; 0 is no limit. A longer line is malformed and the next is read. */
-  readonly maxLineBytes?: number | undefined;
-  readonly jsonLimits?: JsonLimits | undefined;
+  /** A line that is too long is malformed, and the next is read. */
+  readonly limits?: MessageLimits | undefined;
 }
+
+/** Reads one line. */
+export type ParseLine = (line: string, limits: MessageLimits) => Incoming;
 
 /** A {@link Channel} over two streams, whose directions can be ended one by one. */
 export interface LineChannel extends Channel {
@@ -33,7 +35,7 @@ export function lineChannel(
   readable: Readable,
   writable: Writable,
   options: LineChannelOptions = {},
-  parse: typeof parseText = parseText,
+  parse: ParseLine = parseText,
 ): LineChannel {
   const input = openInput(readable, options, parse);
   const output = openOutput(writable);
@@ -57,14 +59,39 @@ interface Input {
   end(): void;
 }
 
-function openInput(readable: Readable, options: LineChannelOptions, parse: typeof parseText): Input {
-  const { maxLineBytes = defaultMaxLineBytes, jsonLimits } = options;
-  const splitter = createLineSplitter({ maxBytes: maxLineBytes });
+function openInput(readable: Readable, options: LineChannelOptions, parse: ParseLine): Input {
+  const { limits = stdioLimits } = options;
+  const splitter = createLineSplitter({ maxBytes: limits.maxMessageBytes });
   const batches = asyncQueue<readonly Incoming[]>();
   const batch = batches[Symbol.asyncIterator]();
   let ended = false;
+  /** Lines whose turn has not come. Nothing is read meanwhile. */
+  let rest: readonly Line[] = [];
+
+  const push = (lines: readonly Line[]): void =>
+    batches.push(
+      lines.map((line) => (typeof line === "string" ? parse(line, limits) : refused(line, limits.maxMessageBytes))),
+    );
+
+  const handOver = (lines: readonly Line[]): void => {
+    rest = lines.slice(linesOfTurn);
+    push(lines.slice(0, linesOfTurn));
+    if (rest.length > 0) setImmediate(pushTurn);
+    if (rest.length > 0 || batches.size >= maxBatches) readable.pause();
+  };
+
+  const pushTurn = (): void => {
+    if (rest.length > 0) handOver(rest);
+    if (rest.length === 0 && batches.size < maxBatches) readable.resume();
+  };
+
+  const pushRest = (): void => {
+    if (rest.length > 0) push(rest);
+    rest = [];
+  };
 
   const end = (): void => {
+    pushRest();
     ended = true;
     batches.end();
     readable.resume();
@@ -74,32 +101,35 @@ function openInput(readable: Readable, options: LineChannelOptions, parse: typeo
     if (ended) return;
     const lines = splitter.push(typeof chunk === "string" ? Buffer.from(chunk) : chunk);
     if (lines.length === 0) return;
-    batches.push(
-      lines.map((line) => (typeof line === "string" ? parse(line, jsonLimits) : refused(line, maxLineBytes))),
-    );
-    if (batches.size >= maxBatches) readable.pause();
+    // Node resumes the output of a program that has ended, whoever has paused it.
+    if (rest.length > 0) rest = [...rest, ...lines];
+    else handOver(lines);
   });
   readable.on("end", end);
   readable.on("close", end);
   readable.on("error", (error: NodeJS.ErrnoException) => {
+    pushRest();
     if (!isHangUp(error))
       batches.fail(new McpError("connection-closed", `cannot read: ${error.message}`, { cause: error }));
     end();
   });
 
   const next = (): ReturnType<typeof batch.next> => {
-    if (readable.isPaused()) readable.resume();
+    if (rest.length === 0 && readable.isPaused()) readable.resume();
     return batch.next();
   };
   return { incoming: { [Symbol.asyncIterator]: () => ({ next }) }, end };
 }
+
+/** So many messages are handed over in one turn: what they ask for is answered, and may hold up others, before more are. */
+const linesOfTurn = 16;
 
 /** How many chunks may wait for the reader before the peer has to. */
 const maxBatches = 2;
 
 function refused(fault: LineFault, maxBytes: number): Incoming {
   return fault.kind === "too-long"
-    ? unreadable(`line longer than ${maxBytes} bytes`, fault.head)
+    ? unreadable(`line longer than ${maxBytes} bytes (maxMessageBytes)`, fault.head)
     : unreadable("not valid UTF-8");
 }
 

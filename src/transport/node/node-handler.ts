@@ -1,16 +1,21 @@
-import { AsyncResource } from "node:async_hooks";
-import { isUtf8 } from "node:buffer";
 // biome-ignore lint/suspicious/noTsIgnore: here the types are there, for users they need not be
 /** @ts-ignore Without `@types/node` these are `any`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { McpError } from "../../protocol/errors.ts";
-import { checkOptionNames, checkService } from "../../protocol/option-names.ts";
+import { checkOptionNames, checkService, type OptionNames } from "../../protocol/option-names.ts";
+import { type KnownPlatform, once } from "../../protocol/platform.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { HttpRequestInfo } from "../../std/http-facts.ts";
-import { createEndpoint, type HttpEndpoint } from "../http/endpoint.ts";
+import { createEndpoint, type EndpointOptions, type HttpEndpoint } from "../http/endpoint.ts";
+import type { EndpointStatus } from "../http/endpoint-status.ts";
+import type { ConnectionCallers } from "../http/http-callers.ts";
 import { consumedBody, type HttpAnswer, refusal, sendAnswer } from "../http/http-message.ts";
-import { type HttpOptions, httpOptionNames } from "../http/options.ts";
+import { limitAnswer } from "../http/limit-answer.ts";
+import { formerHttpOptions, type HttpOptions, httpOptionNames, movedOptions } from "../http/options.ts";
+import { RequestHold } from "../http/request-hold.ts";
 import { NodeReply } from "./node-reply.ts";
+import { type Body, discardBody, LEAST_PIECE, readBody } from "./read-body.ts";
 import { endOfTurn } from "./write-batch.ts";
 
 /** Serves requests of Node's `http` module, and of frameworks built on it. */
@@ -22,6 +27,33 @@ export interface NodeHandler {
   (request: IncomingMessage, response: ServerResponse, body?: unknown): void;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent. */
   close(): Promise<void>;
+  /** What is held for clients, by kind, and what this process may hold. */
+  status(): EndpointStatus;
+}
+
+/** What makes `ctx.platform` of a request of Node. */
+export interface NodePlatformOptions {
+  /**
+   * Returns what handlers get as `ctx.platform`: of the request, as a framework has extended it, and of its response. Called
+   * once for a request, when a handler first reads it.
+   */
+  readonly platform?: ((request: IncomingMessage, response: ServerResponse) => KnownPlatform) | undefined;
+}
+
+export interface NodeHandlerOptions extends HttpOptions, NodePlatformOptions {}
+
+const nodeHandlerOptionNames: OptionNames<NodeHandlerOptions> = { ...httpOptionNames, platform: true };
+
+/** An endpoint, and what makes `ctx.platform` there. */
+export type NodeEndpoint = HttpEndpoint & NodePlatformOptions;
+
+export function createNodeEndpoint(
+  service: Service,
+  { platform, ...options }: NodeHandlerOptions & EndpointOptions,
+  owner: string,
+): NodeEndpoint {
+  const endpoint = createEndpoint(service, options, owner);
+  return Object.assign(endpoint, { platform });
 }
 
 /**
@@ -33,15 +65,15 @@ export interface NodeHandler {
  * app.all("/mcp", toNodeHandler(shop, { allowedHosts: ["api.example.com"] }));
  * fastify.all("/mcp", (request, reply) => handler(request.raw, reply.hijack().raw, request.body));
  */
-export function toNodeHandler(service: Service, options: HttpOptions = {}): NodeHandler {
+export function toNodeHandler(service: Service, options: NodeHandlerOptions = {}): NodeHandler {
   checkService("toNodeHandler", service);
-  checkOptionNames("toNodeHandler", options, httpOptionNames);
-  const endpoint = createEndpoint(service, options);
+  checkOptionNames("toNodeHandler", options, nodeHandlerOptionNames, { ...formerHttpOptions, ...movedOptions });
+  const endpoint = createNodeEndpoint(service, options, "toNodeHandler");
   const handle = (request: IncomingMessage, response: ServerResponse, body?: unknown): void => {
     if (request.rawHeaders === undefined) throw notOfNode();
     listen(endpoint, request, response, typeof body === "function" ? undefined : body);
   };
-  return Object.assign(handle, { close: () => endpoint.close().then(endOfTurn) });
+  return Object.assign(handle, { close: () => endpoint.close().then(endOfTurn), status: endpoint.status });
 }
 
 function notOfNode(): McpError {
@@ -53,33 +85,82 @@ function notOfNode(): McpError {
 
 /** Serves one request. `body` is what somebody else has read of it. */
 export function listen(
-  endpoint: HttpEndpoint,
+  endpoint: NodeEndpoint,
   request: IncomingMessage,
   response: ServerResponse,
   body?: unknown,
 ): void {
-  const head = new NodeHead(request);
+  // Of requests that come one after the other without waiting for answers, one is worked on at a time.
+  if (response.socket === null && request.socket !== null) takeTurn(endpoint, request, response, body);
+  else serve(endpoint, request, response, body);
+}
+
+/** Who calls over a connection: kept with it, for a table of all connections would be searched for every request. */
+const callersKey: unique symbol = Symbol("plugbay.callers");
+
+function callersOf(endpoint: HttpEndpoint, { socket }: IncomingMessage): ConnectionCallers {
+  const connection = socket as Socket & { [callersKey]?: ConnectionCallers };
+  const known = connection[callersKey];
+  if (known?.endpoint === endpoint) return known;
+  const callers = endpoint.createCallers();
+  connection[callersKey] = callers;
+  return callers;
+}
+
+/** What a request takes that waits for the answer to the one before it, in bytes. */
+const WAITING_BYTES = 4_096;
+
+/** Serves a request when those before it are answered. Until then its connection is not read. */
+function takeTurn(endpoint: NodeEndpoint, request: IncomingMessage, response: ServerResponse, body: unknown): void {
+  const { socket } = request;
+  const { share } = callersOf(endpoint, request).byAddress(new NodeHead(request));
+  const short = share.shortage("openRequests");
+  const held = new RequestHold(share);
+  if (short !== undefined || held.take(WAITING_BYTES) !== undefined) {
+    held.release();
+    return void socket.destroy();
+  }
+  let isWaiting = true;
+  const endWait = (): boolean => {
+    const wasWaiting = isWaiting;
+    isWaiting = false;
+    if (wasWaiting) held.release();
+    return wasWaiting;
+  };
+  socket.pause();
+  response.once("socket", () => {
+    if (!endWait()) return;
+    socket.resume();
+    serve(endpoint, request, response, body);
+  });
+  // Its body is not read yet, so this is the end of its connection.
+  request.once("close", endWait);
+}
+
+function serve(endpoint: NodeEndpoint, request: IncomingMessage, response: ServerResponse, body: unknown): void {
+  const { platform } = endpoint;
+  const head = new NodeHead(request, platform && once(() => platform(request, response)));
+  const callers = callersOf(endpoint, request);
   const admitted = endpoint.admit(head);
-  if (!admitted.ok) return void turnAway(endpoint, request, response, admitted.answer);
+  if (!admitted.ok) {
+    const reply = new NodeReply(response, noHeaders, endpoint, callers.byAddress(head));
+    return void turnAway(request, admitted.answer, reply);
+  }
   const { cors } = admitted;
   if (endpoint.identify === undefined)
-    return void take(endpoint, { head, request, body }, new NodeReply(response, cors, endpoint));
-  void endpoint.identify(head, cors).then((identified) => {
+    return void take(endpoint, { head, request, body }, new NodeReply(response, cors, endpoint, callers.of(head)));
+  void endpoint.identify(head, cors, callers.byAddress(head).share).then((identified) => {
     if (response.destroyed) return;
-    if (identified.ok)
-      take(endpoint, { head: identified.head, request, body }, new NodeReply(response, cors, endpoint));
-    else turnAway(endpoint, request, response, identified.answer);
+    const known = identified.ok ? identified.head : head;
+    const reply = new NodeReply(response, identified.ok ? cors : noHeaders, endpoint, callers.of(known));
+    if (identified.ok) take(endpoint, { head: known, request, body }, reply);
+    else turnAway(request, identified.answer, reply);
   });
 }
 
-function turnAway(
-  endpoint: HttpEndpoint,
-  request: IncomingMessage,
-  response: ServerResponse,
-  answer: HttpAnswer,
-): void {
+function turnAway(request: IncomingMessage, answer: HttpAnswer, reply: NodeReply): void {
   discardBody(request);
-  sendAnswer(new NodeReply(response, noHeaders, endpoint), answer);
+  sendAnswer(reply, answer);
 }
 
 interface Arrived {
@@ -89,27 +170,35 @@ interface Arrived {
 }
 
 /** Reads the body of a request that may go on, and answers it. */
-function take(endpoint: HttpEndpoint, { head, request, body }: Arrived, reply: NodeReply): void {
+function take(endpoint: NodeEndpoint, { head, request, body }: Arrived, reply: NodeReply): void {
   if (request.method !== "POST") return void endpoint.handle(head, "", reply);
   if (request.readableDidRead || body !== undefined) {
     const read = body === undefined ? request.body : body;
-    if (read === undefined) sendAnswer(reply, consumed);
-    else endpoint.handle(head, textOf(read), reply);
+    if (read === undefined) return void sendAnswer(reply, consumed);
+    const text = textOf(read);
+    const short = reply.held.take(text.length);
+    if (short === undefined) endpoint.handle(head, text, reply);
+    else sendAnswer(reply, limitAnswer(short));
     return;
   }
-  readBody(request, endpoint.maxBodyBytes, (body) => {
-    if (body.kind === "text") endpoint.handle(head, body.text, reply);
-    else sendAnswer(reply, refuseBody(body.kind, endpoint.maxBodyBytes));
+  readBody(request, endpoint, reply.held, (body) => {
+    if (body.kind === "text") return endpoint.handle(head, body.text, reply);
+    if (body.kind === "too-many-pieces") reply.endConnection();
+    if (body.kind === "too-large") endpoint.refusals?.answered(head, 413);
+    sendAnswer(reply, refuseBody(body, endpoint.maxMessageBytes));
   });
 }
 
 const noHeaders = Object.freeze({});
 
-class NodeHead implements HttpRequestInfo {
+/** The head of a request of Node. */
+export class NodeHead implements HttpRequestInfo {
+  readonly platform: HttpRequestInfo["platform"];
   readonly #request: IncomingMessage;
 
-  constructor(request: IncomingMessage) {
+  constructor(request: IncomingMessage, platform?: HttpRequestInfo["platform"]) {
     this.#request = request;
+    this.platform = platform;
   }
 
   get method(): string {
@@ -151,65 +240,11 @@ function textOf(body: unknown): string {
   return Buffer.isBuffer(body) ? body.toString("utf8") : JSON.stringify(body);
 }
 
-function refuseBody(kind: Exclude<Body["kind"], "text">, maxBytes: number): HttpAnswer {
-  return kind === "too-large"
+function refuseBody(body: Exclude<Body, { readonly kind: "text" }>, maxBytes: number): HttpAnswer {
+  if (body.kind === "no-room") return limitAnswer(body.short);
+  if (body.kind === "too-many-pieces")
+    return refusal(400, `the body comes in pieces of less than ${LEAST_PIECE} bytes; send larger ones`);
+  return body.kind === "too-large"
     ? refusal(413, `the body is too large; send at most ${maxBytes} bytes`)
     : refusal(400, "the body is not valid UTF-8");
-}
-
-/** What a request holds, or why it cannot be had. */
-type Body =
-  | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "too-large" }
-  | { readonly kind: "not-utf8" };
-
-/**
- * Reads the body of a request and hands it over once. Not at all when the client
- * leaves before the end.
- *
- * Reads by callback: an iteration costs a third of a small request. Node calls
- * back in the async context of the socket, so `done` is brought back into the
- * context of the caller, where it finds its `AsyncLocalStorage`.
- */
-function readBody(request: IncomingMessage, maxBytes: number, done: (body: Body) => void): void {
-  let chunks: Buffer[] | undefined;
-  let first: Buffer | undefined;
-  let size = 0;
-  let isOver = false;
-  const context = new AsyncResource("plugbay.readBody");
-
-  const finish = (body: Body): void => {
-    isOver = true;
-    context.runInAsyncScope(done, undefined, body);
-  };
-
-  request.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (isOver) return limitWaste(request, size - maxBytes);
-    if (size > maxBytes) return finish({ kind: "too-large" });
-    if (first === undefined) first = chunk;
-    else if (chunks === undefined) chunks = [first, chunk];
-    else chunks.push(chunk);
-  });
-  request.on("end", () => {
-    if (isOver) return;
-    const bytes = chunks === undefined ? first : Buffer.concat(chunks, size);
-    if (bytes === undefined) finish({ kind: "text", text: "" });
-    else finish(isUtf8(bytes) ? { kind: "text", text: bytes.toString("utf8") } : { kind: "not-utf8" });
-  });
-}
-
-/** A client hears of a refusal only when it has sent its body; that may not go on for ever. */
-function discardBody(request: IncomingMessage): void {
-  let size = 0;
-  request.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    limitWaste(request, size);
-  });
-}
-
-const MAX_WASTE = 67_108_864;
-
-function limitWaste(request: IncomingMessage, bytes: number): void {
-  if (bytes > MAX_WASTE) request.destroy();
 }

@@ -13,7 +13,7 @@ interface ProcessGroup {
  * The group of a child that was started as the leader of one: `detached`, except on Windows.
  *
  * It does not outlive this process. A watchdog sees to that; where there is none, which is on Windows and where there is no
- * `/bin/sh`, the group is killed when this process exits, and whoever dies by a signal leaves it to the end of its stdin.
+ * `/bin/sh`, the group is killed when this process exits. A process that dies by a signal cannot do so: then the child sees the end of its stdin.
  */
 export function processGroup(child: ChildProcess, pid: number): ProcessGroup {
   const group = process.platform === "win32" ? windowsTree(child, pid) : posixGroup(pid);

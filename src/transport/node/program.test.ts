@@ -1,8 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { commandText, toProgram } from "./program.ts";
+import { describe, expect, it, vi } from "vitest";
+import { commandMask, commandText, toProgram } from "./program.ts";
 import { type StartReason, startProblem } from "./start-problem.ts";
 
 describe("commandText", () => {
@@ -17,6 +17,17 @@ describe("commandText", () => {
     [["x".repeat(300)], `run ${"x".repeat(196)}...`],
   ])("%j", (args, text) => {
     expect(commandText({ command: "run", args })).toBe(text);
+  });
+});
+
+describe("commandMask", () => {
+  it("hides secrets among arguments, and every variable that a program was given (S12)", () => {
+    vi.stubEnv("PLUGBAY_TEST_INHERITED", "an inherited value");
+    const args = ["--api-key", "value of a flag", "--port", "8080808080"];
+    const command = { command: "run", args, env: { NAME: "a plain value" }, inheritEnv: ["PLUGBAY_TEST_INHERITED"] };
+    const text = "value of a flag, 8080808080, a plain value, an inherited value";
+    expect(commandMask(command)(text)).toBe("***, 8080808080, ***, ***");
+    vi.unstubAllEnvs();
   });
 });
 

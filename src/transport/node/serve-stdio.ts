@@ -2,16 +2,15 @@
 /** @ts-ignore Without `@types/node` these are `any`. */
 import { type Readable, Writable } from "node:stream";
 import type { Channel, Sender } from "../../jsonrpc/channel.ts";
-import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
+import type { OptionNames } from "../../protocol/option-names.ts";
 import type { Service } from "../../protocol/service.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
-import { type ServeChannelOptions, type ServeHandle, serveChannel } from "../serve-channel.ts";
+import { readBounds } from "../read-bounds.ts";
+import { type ServeChannelOptions, type ServeHandle, serveChannel, serveChannelOptionNames } from "../serve-channel.ts";
 import { exitOnSignals, watchParent } from "./exit-signals.ts";
 import { type LineChannelOptions, lineChannel } from "./line-channel.ts";
 
-export interface ServeStdioOptions
-  extends Omit<ServeChannelOptions, "clock" | "drainMs">,
-    Omit<StdioOptions, "drainMs"> {
+export interface ServeStdioOptions extends ServeChannelOptions, Omit<StdioOptions, "drainMs" | "limits"> {
   /** How long open calls may go on after EOF or a signal before they end with an error. Default 5 s. */
   readonly drainMs?: number | undefined;
   /**
@@ -22,40 +21,31 @@ export interface ServeStdioOptions
 }
 
 const serveStdioOptionNames: OptionNames<ServeStdioOptions> = {
-  drainMs: true,
+  ...serveChannelOptionNames,
   exit: true,
   signals: true,
   stdin: true,
   stdout: true,
   stderr: true,
-  maxLineBytes: true,
-  jsonLimits: true,
-  maxConcurrent: true,
-  maxQueued: true,
-  maxHeldBytes: true,
-  askTimeoutMs: true,
   progressGapMs: true,
-  maxOpenRequests: true,
-  maxOpen: true,
-  clock: true,
 };
 
 /**
- * Serves a service to whoever started this process, over stdin and stdout.
+ * Serves a service to the process that started this one, over stdin and stdout.
  *
- * Resolves when it serves; `closed` of what it resolves with tells when the client
- * has hung up, the parent is gone, or a signal came, after the answers under way
- * are written. Until then the process stays, and stdout belongs to the protocol:
+ * Resolves when it serves. `closed` of the handle resolves when the client has
+ * disconnected, the parent process has ended, or a signal came, after the answers
+ * of open calls are written. Until then the process stays, and stdout belongs to the protocol:
  * what other code prints there goes to stderr. Rejects with `invalid-definition`
  * when the server turns out to be defined badly.
  */
 export async function serveStdio(service: Service, options: ServeStdioOptions = {}): Promise<ServeHandle> {
-  checkOptionNames("serveStdio", options, serveStdioOptionNames);
+  const bounds = await readBounds("serveStdio", options, serveStdioOptionNames);
   const { drainMs = 5_000, exit = true, signals = true } = options;
-  const channel = openStdio({ ...options, signals, drainMs: drainMs + GRACE_MS });
+  const channel = openStdio({ ...options, limits: bounds.limits, signals, drainMs: drainMs + GRACE_MS });
   // A handler that waits for nothing the system knows of must not let the process end without an answer.
   const letGo = systemClock.hold?.();
-  const { ready, ended, drain } = serveChannel(channel, service, { ...options, drainMs });
+  const { ready, ended, drain } = serveChannel(channel, service, { ...options, bounds, drainMs });
   let isServed = false;
   const closed = ended.then(() => {
     letGo?.();
@@ -99,7 +89,7 @@ export interface StdioOptions extends LineChannelOptions {
 }
 
 /**
- * Speaks with whoever started this process, over stdin and stdout.
+ * The channel to the process that started this one, over stdin and stdout.
  *
  * `incoming` ends when stdin does, when the parent dies, when stdout breaks and,
  * if `signals` is on, at the first signal; answers can still be sent then. Until
@@ -138,6 +128,7 @@ export function openStdio(options: StdioOptions = {}): Channel {
     incoming: lines.incoming,
     send: output.send,
     sendApart: output.sendApart,
+    nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
     close() {
       closing ??= close();
       return closing;

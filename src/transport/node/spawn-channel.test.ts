@@ -46,7 +46,7 @@ describe("spawnChannel, talking", () => {
     ["bytes", []],
     ["garbage", ["parse error: not valid JSON", "empty batch", "parse error: not valid JSON"]],
     ["invalid-utf8", ["parse error: not valid UTF-8"]],
-    ["long-line", ["parse error: line longer than 16777216 bytes"]],
+    ["long-line", ["parse error: line longer than 16777216 bytes (maxMessageBytes)"]],
   ])("reads a message whatever precedes it and however it is cut: %s", async (output, before) => {
     const channel = open(script("writes.mjs", output));
     const arrived: Incoming[] = [];

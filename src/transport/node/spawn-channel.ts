@@ -1,6 +1,5 @@
 import type { Channel } from "../../jsonrpc/channel.ts";
 import type { Incoming } from "../../jsonrpc/message.ts";
-import { parseReply } from "../../jsonrpc/parse-reply.ts";
 import type { Connection, Opening } from "../../protocol/connection.ts";
 import { McpError, toError } from "../../protocol/errors.ts";
 import { type Era, eraOf } from "../../protocol/revision.ts";
@@ -12,6 +11,7 @@ import { openChannel } from "../open-channel.ts";
 import { maskError } from "../send-call.ts";
 import { type LineChannelOptions, lineChannel } from "./line-channel.ts";
 import { commandMask, commandText } from "./program.ts";
+import { createReplyLimits } from "./reply-limits.ts";
 import { describeExit, type ExitContext, type ExitReport, spawnProcess, strayOutput } from "./spawn.ts";
 
 export interface SpawnOptions extends LineChannelOptions {
@@ -40,7 +40,8 @@ export interface ChildChannel extends Channel {
  */
 export function spawnChannel(command: Command, options: SpawnOptions = {}): ChildChannel {
   const child = spawnProcess(command, options.clock);
-  const lines = lineChannel(child.stdout, child.stdin, options, parseReply);
+  const replies = createReplyLimits();
+  const lines = lineChannel(child.stdout, child.stdin, options, replies.parse);
   const batch = lines.incoming[Symbol.asyncIterator]();
   let answered = false;
   let strayed = false;
@@ -75,7 +76,10 @@ export function spawnChannel(command: Command, options: SpawnOptions = {}): Chil
 
   return {
     incoming: { [Symbol.asyncIterator]: () => ({ next }) },
-    send: lines.send,
+    send(message) {
+      replies.sent(message);
+      return lines.send(message);
+    },
     unsent: () => lines.unsent?.() ?? [],
     close() {
       closing ??= holding(options.clock ?? systemClock, close());
@@ -102,8 +106,8 @@ const eras = createRemembered<Era>();
 /**
  * Starts a server as a child process and connects to it. The child ends with the connection.
  *
- * Some servers end, or take no greeting any more, when the first request is not the one they know. Where one opening fails,
- * a new process gets the other one first, once; what it spoke then is remembered.
+ * Some servers exit, or refuse `initialize`, after a first request that they do not know. When the probe of one era fails, a
+ * new process is asked in the other era first, once; the era that worked is remembered.
  */
 export async function openCommand(command: Command, opening: Opening, options: CommandOptions): Promise<Connection> {
   const key = JSON.stringify([command.command, command.args ?? [], command.cwd ?? ""]);
@@ -138,7 +142,8 @@ async function start(
   const onStray = (): void => answered?.(`no answer; ${strayOutput}`);
   const channel = spawnChannel(command, { ...options, clock: opening.clock, onStray });
   try {
-    return { ok: true, connection: await openChannel(channel, noted, options) };
+    const connection = await openChannel(channel, noted, options);
+    return { ok: true, connection: channel.pid === undefined ? connection : { ...connection, pid: channel.pid } };
   } catch (error) {
     return { ok: false, error, ran: channel.pid !== undefined };
   }

@@ -189,7 +189,7 @@ export interface ExitContext {
   readonly strayed?: boolean;
 }
 
-/** What to tell whoever waits for an answer of a child that is gone. */
+/** The error of calls whose child process has ended. */
 export function describeExit(report: ExitReport, { command, answered, strayed = false }: ExitContext): ExitDescription {
   if (report.kind === "not-started") {
     const { text, reason } = report.problem;
@@ -216,7 +216,7 @@ export const strayOutput =
 
 const maxMessageChars = 1024;
 
-/** Text that cannot move the cursor of whoever prints it. */
+/** Text without control characters, which is safe to print on a terminal. */
 function printable(text: string): string {
   return stripVTControlCharacters(text)
     .replace(/[^\P{Cc}\n\t]/gu, "")

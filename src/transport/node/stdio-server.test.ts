@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { PassThrough, Writable } from "node:stream";
+import { PassThrough, type Readable, Writable } from "node:stream";
 import { afterEach, describe, expect, it } from "vitest";
 import { isRunning, script, typedScript, until } from "../../../test/fixtures/children/processes.ts";
 import type { Message } from "../../jsonrpc/message.ts";
@@ -146,14 +146,18 @@ describe("openStdio, process", () => {
   });
 
   it("ends with its parent, even if somebody else keeps stdin open", async () => {
+    // Node closes a pipe of its own to a child that has ended.
+    const holder = spawn(process.execPath, ["-e", "process.stdin.pipe(process.stdout)"], { stdio: "pipe" });
+    started.push(holder);
     const { command, args } = typedScript("stdio-server.mjs", "brisk");
-    const launcher = run(script("launcher.mjs", command, ...args));
-    launcher.request(1, "echo");
+    const launcher = run(script("launcher.mjs", command, ...args), holder.stdout);
+    holder.stdin.write('{"jsonrpc":"2.0","id":1,"method":"echo","params":{}}\n');
     await until(() => launcher.stdout().includes(answer(1)) && /launched \d+\n/.test(launcher.stderr()));
     const pid = Number(/launched (\d+)/.exec(launcher.stderr())?.[1]);
     expect(isRunning(pid)).toBe(true);
     launcher.child.kill("SIGUSR2");
     await until(() => !isRunning(pid));
+    expect(isRunning(holder.pid ?? 0)).toBe(true);
     await launcher.exit();
     expect(launcher.stdout()).toContain("stdout is free again");
   });
@@ -184,15 +188,15 @@ interface Running {
   exit(): Promise<unknown[]>;
 }
 
-function run({ command, args }: { command: string; args: readonly string[] }): Running {
-  const child = spawn(command, args, { stdio: "pipe" });
+function run({ command, args }: { command: string; args: readonly string[] }, stdin?: Readable): Running {
+  const child = spawn(command, args, { stdio: [stdin ?? "pipe", "pipe", "pipe"] });
   started.push(child);
   const closed = once(child, "close");
   let [out, err] = ["", ""];
-  child.stdout.on("data", (chunk) => {
+  child.stdout?.on("data", (chunk) => {
     out += chunk;
   });
-  child.stderr.on("data", (chunk) => {
+  child.stderr?.on("data", (chunk) => {
     err += chunk;
   });
   return {
@@ -200,7 +204,7 @@ function run({ command, args }: { command: string; args: readonly string[] }): R
     stdout: () => out,
     stderr: () => err,
     request: (id, method, params = {}) =>
-      child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`),
+      child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`),
     exit: () => closed,
   };
 }

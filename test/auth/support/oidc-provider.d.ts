@@ -6,6 +6,7 @@ declare module "oidc-provider" {
     readonly aud?: string | readonly string[];
     readonly scope?: string;
     readonly jkt?: string;
+    readonly grantId?: string;
     readonly isValid: boolean;
     destroy(): Promise<void>;
   }
@@ -23,7 +24,10 @@ declare module "oidc-provider" {
     on(event: string, listener: (context: Context) => void): this;
     readonly AccessToken: { find(token: string): Promise<AccessToken | undefined> };
     readonly Client: { find(id: string): Promise<object | undefined> };
-    readonly RefreshToken: { find(token: string): Promise<AccessToken | undefined> };
+    readonly RefreshToken: {
+      find(token: string): Promise<AccessToken | undefined>;
+      revokeByGrantId(id: string): Promise<void>;
+    };
     readonly ClientCredentials: { find(token: string): Promise<AccessToken | undefined> };
   }
 }

@@ -23,6 +23,8 @@ export interface ProviderOptions {
   readonly format?: "opaque" | "jwt";
   /** What may be asked for, at every server. Default: what the servers of these tests know. */
   readonly scopes?: readonly string[];
+  /** Clients that it knows beforehand, beside `machine`. */
+  readonly clients?: readonly object[];
   /** Default: any. */
   readonly port?: number;
 }
@@ -59,7 +61,7 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Auth
 }
 
 function configurationOf(options: ProviderOptions): object {
-  const { accessTokenTtl = 3600, format = "opaque", scopes: offered = scopes } = options;
+  const { accessTokenTtl = 3600, format = "opaque", scopes: offered = scopes, clients = [] } = options;
   return {
     clients: [
       {
@@ -70,8 +72,13 @@ function configurationOf(options: ProviderOptions): object {
         response_types: [],
         scope: offered.join(" "),
       },
+      ...clients,
     ],
-    findAccount: (_context: unknown, id: string) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    findAccount: (_context: unknown, id: string) => ({
+      accountId: id,
+      claims: () => ({ sub: id, email: `${id}@example.com`, name: id }),
+    }),
+    claims: { openid: ["sub"], email: ["email"], profile: ["name"] },
     scopes: ["openid", "offline_access", ...offered],
     cookies: { keys: ["only for tests"] },
     pkce: { required: () => true },
@@ -79,6 +86,7 @@ function configurationOf(options: ProviderOptions): object {
       AccessToken: accessTokenTtl,
       ClientCredentials: accessTokenTtl,
       Grant: 3600,
+      IdToken: 3600,
       Session: 3600,
       Interaction: 600,
       RefreshToken: 3600,

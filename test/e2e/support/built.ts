@@ -1,7 +1,9 @@
 import type * as auth from "../../../src/auth/node/server.ts";
 import type * as client from "../../../src/connect/index.ts";
+import type * as gateway from "../../../src/gateway/index.ts";
 import type * as host from "../../../src/host/index.ts";
 import type * as lock from "../../../src/lock/index.ts";
+import type * as metrics from "../../../src/metrics/index.ts";
 import type { Service } from "../../../src/protocol/service.ts";
 import type * as server from "../../../src/server/index.ts";
 import type * as testing from "../../../src/testing/index.ts";
@@ -13,9 +15,11 @@ import type * as http from "../../../src/transport/node/http.ts";
 
 const publicName = (subpath: string): string => `plugbay/${subpath}`;
 
-export const { apiKey, anyOf }: typeof auth = await import(publicName("auth/server"));
+export const { apiKey, anyOf, bearer }: typeof auth = await import(publicName("auth/server"));
 export const { connect, McpError }: typeof client = await import(publicName("client"));
 export const { openHost }: typeof host = await import(publicName("host"));
+export const { openGateway }: typeof gateway = await import(publicName("gateway"));
+export const { createMetrics }: typeof metrics = await import(publicName("metrics"));
 export const { createLock, writeLock }: typeof lock = await import(publicName("lock"));
 export const { serveHttp, toNodeHandler, toFetchHandler }: typeof http = await import(publicName("http"));
 export const { createServer, serveChannel, tool }: typeof server = await import(publicName("server"));

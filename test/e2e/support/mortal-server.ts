@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe } from "vitest";
-import { hasSqlite, node22 } from "../../store/node22.ts";
+import { nodeWithSqlite } from "../../store/node22.ts";
 import { redisProgram, startRedis, type TestRedis } from "../../support/redis.ts";
 import { start } from "./run.ts";
 
@@ -37,7 +37,7 @@ export interface Serving {
 export function onEveryStore(title: string, define: (servers: () => MortalServers) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "plugbay-killed-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  const newer = hasSqlite ? process.execPath : node22();
+  const newer = nodeWithSqlite();
 
   describe.skipIf(newer === undefined)(`${title}, with a store in SQLite`, () => {
     const store = (n: number): string => `sqlite:${join(folder, `store-${n}.db`)}`;

@@ -93,7 +93,7 @@ describe("a redirect", () => {
   });
 
   it.each(["http://x.example/", "https://x.example:8443/", "https://evil.example/", "//evil.example/", "file:///x"])(
-    "to %s is refused, and nothing is sent there",
+    "to %s is refused, and nothing is sent there (V38)",
     async (location) => {
       const { http, go } = endpoint({ authorization: "x" });
       const answer = go();
@@ -119,6 +119,18 @@ describe("a redirect", () => {
     for (let i = 0; i < 6; i++) (await hop(http, "POST")).reply(307, { location: `/${i}` });
     await expect(answer).rejects.toMatchObject({ message: expect.stringContaining("more than 5 times") });
     expect(http.requests).toHaveLength(6);
+  });
+});
+
+describe("a refusal that repeats what was sent", () => {
+  it("shows it neither in headers nor in its text (B9)", async () => {
+    const { http, go } = endpoint({ authorization: "Bearer token-4711" });
+    const answer = go();
+    const headers = { "www-authenticate": 'Bearer error_description="token-4711"' };
+    (await http.expect("POST")).reply(401, headers, "no to Bearer token-4711, secret");
+    const response = await answer;
+    expect(response.header("www-authenticate")).toBe('Bearer error_description="***"');
+    expect(await response.text(1_000)).toBe("no to ***, ***");
   });
 });
 
@@ -248,5 +260,67 @@ describe("an authorizer", () => {
       url: new URL("https://x.example/messages"),
       server: new URL("https://x.example/mcp"),
     });
+  });
+});
+
+describe("bearer tokens are refused for http: URLs of other machines", () => {
+  const http = createFakeHttp();
+  const token = { authorization: "Bearer x" };
+  const authorizer: Authorizer = { headers: async () => token, refused: async () => false };
+  const at = (url: string, options: Partial<Parameters<typeof createEndpoint>[0]> = {}) =>
+    createEndpoint({ url: new URL(url), send: http.send, ...options });
+  const refusal = {
+    code: "invalid-params",
+    message: expect.stringMatching(
+      /^(the header (authorization|x-api-key|cookie)|the access token of auth) is not sent to http:\/\/mcp\.example: .*use https:, or set allowInsecureHttp: true/,
+    ),
+  };
+  const remote = "http://mcp.example/mcp?key=hidden";
+
+  it.each([
+    ["headers", { headers: token }],
+    ["headers with another credential", { headers: { "X-API-Key": "x" } }],
+  ])("as %s, before anything is sent (H15)", (_, options) => {
+    expect(() => at(remote, options)).toThrow(expect.objectContaining(refusal));
+  });
+
+  it.each([
+    ["a function", { headers: () => token }, {}],
+    ["headers of one call", {}, { own: { Cookie: "x" } }],
+  ])("as %s, before that request is sent (H15)", async (_, options, own) => {
+    const { length } = http.requests;
+    const sent = at(remote, options).send({ method: "GET", headers: {}, ...own }, new LazyAbort());
+    await expect(sent).rejects.toMatchObject(refusal);
+    expect(http.requests).toHaveLength(length);
+  });
+
+  it("as the token of an authorizer, and not for a server that wants none (H15)", async () => {
+    const { length } = http.requests;
+    const go = (auth: Authorizer) => at(remote, { auth }).send({ method: "GET", headers: {} }, new LazyAbort());
+    await expect(go(authorizer)).rejects.toMatchObject(refusal);
+    expect(http.requests).toHaveLength(length);
+    const tokenless: Authorizer = { headers: async () => ({}), refused: () => expect.unreachable() };
+    const free = go(tokenless);
+    (await http.expect("GET")).reply(204);
+    expect((await free).status).toBe(204);
+    const unwelcome = go(tokenless);
+    unwelcome.catch(() => {});
+    (await http.expect("GET")).reply(401);
+    await expect(unwelcome).rejects.toMatchObject(refusal);
+  });
+
+  it.each([
+    "https://mcp.example/mcp",
+    "http://localhost:3000/mcp",
+    "http://mcp.localhost/mcp",
+    "http://127.0.0.1/mcp",
+    "http://[::1]:3000/mcp",
+  ])("but not for %s", (url) => {
+    expect(() => at(url, { headers: token, auth: authorizer })).not.toThrow();
+  });
+
+  it("but not with allowInsecureHttp, nor other headers", async () => {
+    expect(() => at(remote, { headers: token, auth: authorizer, allowInsecureHttp: true })).not.toThrow();
+    expect(() => at(remote, { headers: { "x-tenant": "a" } })).not.toThrow();
   });
 });

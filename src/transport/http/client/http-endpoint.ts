@@ -1,6 +1,8 @@
 import type { AuthorizedRequest, Authorizer } from "../../../protocol/authorizer.ts";
 import { McpError } from "../../../protocol/errors.ts";
+import { reachOfHost } from "../../../std/address-reach.ts";
 import type { LazyAbort } from "../../../std/lazy-abort.ts";
+import { isSecretName } from "../../../std/secret-names.ts";
 import { createMask, type Mask, secretsInHeaders } from "../../../std/secrets.ts";
 import type { HttpSend, IncomingResponse, OutgoingRequest } from "../http-message.ts";
 import { networkError, statusText } from "./http-errors.ts";
@@ -12,6 +14,11 @@ export interface Endpoint {
   send(request: EndpointRequest, abort: LazyAbort): Promise<IncomingResponse>;
   /** The same server, at another URL. */
   at(url: URL): Endpoint;
+  /**
+   * What a request would show the server now of who sends it: equal texts are of the same caller. Secret, so it goes nowhere.
+   * Absent where that is always the same.
+   */
+  readonly credentials: (() => Promise<string>) | undefined;
   /** Hides what was sent to the server of late, should it repeat that: headers of the user, tokens, parameters of the URL. */
   readonly mask: Mask;
 }
@@ -27,14 +34,19 @@ interface EndpointOptions {
   readonly headers?: HeaderSource | undefined;
   /** Shows the server who we are. Headers of the user that do so as well win. */
   readonly auth?: Authorizer | undefined;
+  /** Sends credentials also by `http:` to another machine. Default false. */
+  readonly allowInsecureHttp?: boolean | undefined;
   /** The server, when this is another URL of it. */
   readonly server?: URL | undefined;
 }
 
-/** Throws `invalid-params` when the headers cannot be sent. */
+/** Throws `invalid-params` when the headers cannot be sent, or would send credentials in the clear. */
 export function createEndpoint(options: EndpointOptions): Endpoint {
-  const { url, send, headers = {}, auth, server = url } = options;
-  const fixed = typeof headers === "function" ? {} : readHeaders(headers);
+  const { url, send, headers = {}, server = url } = options;
+  const isOpen = options.allowInsecureHttp !== true && isInTheClear(url);
+  const auth = isOpen && options.auth !== undefined ? withoutTokens(options.auth) : options.auth;
+  const readOwn = isOpen ? (given: Headers) => withoutSecrets(readHeaders(given), url) : readHeaders;
+  const fixed = typeof headers === "function" ? {} : readOwn(headers);
   const hasFixed = Object.keys(fixed).length > 0;
 
   const sent = createSentSecrets(url, fixed);
@@ -64,12 +76,21 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
   };
 
   const ownHeaders = async ({ own = {} }: EndpointRequest): Promise<Headers> => {
-    const few = readHeaders(own);
-    return { ...(typeof headers === "function" ? await askHeaders(headers) : fixed), ...few };
+    const few = readOwn(own);
+    return { ...(typeof headers === "function" ? await askHeaders(headers, readOwn) : fixed), ...few };
+  };
+
+  const credentials = async (): Promise<string> => {
+    const own = await ownHeaders({ method: "POST", headers: {} });
+    const isOwn = auth === undefined || own.authorization !== undefined;
+    const shown = isOwn ? {} : await auth.headers({ method: "POST", url, server });
+    const all = Object.entries({ ...own, ...shown }).filter(([name]) => !ofRequest.has(name.toLowerCase()));
+    return JSON.stringify(all.sort(([a], [b]) => (a < b ? -1 : 1)));
   };
 
   return {
     url,
+    credentials: typeof headers === "function" || auth !== undefined ? credentials : undefined,
     send(request, abort) {
       if (abort.aborted) return Promise.reject(new McpError("cancelled", "the request was given up"));
       if (typeof headers !== "function" && request.own === undefined) {
@@ -205,14 +226,56 @@ function readHeaders(given: Headers): Headers {
   return Object.fromEntries(entries.filter(([name]) => !reserved.has(name) && !name.startsWith("mcp-param-")));
 }
 
-/** Like {@link readHeaders}, for headers that are asked for anew. A source that fails, fails the request. */
-async function askHeaders(source: () => Headers | Promise<Headers>): Promise<Headers> {
+/** Reads headers that are asked for anew. A source that fails, fails the request. */
+async function askHeaders(
+  source: () => Headers | Promise<Headers>,
+  readOwn: (given: Headers) => Headers,
+): Promise<Headers> {
   try {
-    return readHeaders(await source());
+    return readOwn(await source());
   } catch (cause) {
     if (cause instanceof McpError) throw cause;
     throw new McpError("internal", "the function given as headers threw, so nothing was sent", { cause });
   }
+}
+
+/** Headers that differ from request to request, whoever sends it. */
+const ofRequest: ReadonlySet<string> = new Set([
+  ...["dpop", "traceparent", "tracestate", "baggage", "idempotency-key"],
+  ...["x-request-id", "x-correlation-id", "request-id"],
+]);
+
+/** True where everybody on the way to another machine can read what is sent. */
+function isInTheClear({ protocol, hostname }: URL): boolean {
+  return protocol === "http:" && reachOfHost(hostname) !== "loopback";
+}
+
+/** The same headers. Throws `invalid-params` when one of them is a credential. */
+function withoutSecrets(headers: Headers, url: URL): Headers {
+  const secret = Object.keys(headers).find(isSecretName);
+  if (secret !== undefined) throw inTheClear(`the header ${secret}`, url);
+  return headers;
+}
+
+/** An authorizer that fails a request when it has a token to send, or would have to get one. */
+function withoutTokens(auth: Authorizer): Authorizer {
+  const refuse = (url: URL): McpError => inTheClear("the access token of auth", url);
+  return {
+    async headers(request) {
+      const shown = await auth.headers(request);
+      if (Object.keys(shown).length > 0) throw refuse(request.url);
+      return shown;
+    },
+    refused: async (request, { status }) => {
+      if (status === 401) throw refuse(request.url);
+      return false;
+    },
+  };
+}
+
+function inTheClear(what: string, { origin }: URL): McpError {
+  const remedy = "use https:, or set allowInsecureHttp: true if you trust the network between";
+  return bad(`${what} is not sent to ${origin}: with http: everybody on the way can read it; ${remedy}`);
 }
 
 function checked(name: string, value: unknown): string {

@@ -120,9 +120,9 @@ const names: Readonly<Record<number, string>> = {
 
 /** The error of an answer or an event that is longer than is allowed. */
 export function tooLarge(what: string, maxBytes: number): McpError {
-  const message = `${what} is longer than ${maxBytes} bytes (maxBodyBytes); raise maxBodyBytes of connect`;
+  const message = `${what} is longer than ${maxBytes} bytes (maxMessageBytes); raise limits.maxMessageBytes of connect`;
   return new McpError("limit-reached", message, {
-    data: { limit: "maxBodyBytes", max: maxBytes, scope: "connection" },
+    data: { limit: "maxMessageBytes", max: maxBytes, scope: "connection" },
   });
 }
 

@@ -1,10 +1,11 @@
 import type { JsonObject } from "../../../json/json.ts";
 import { encodeMessage, type Malformed, type Message, type Request, type Response } from "../../../jsonrpc/message.ts";
+import { type MessageLimits, within } from "../../../protocol/limits.ts";
 import { metaKeys, metaOf } from "../../../protocol/meta.ts";
 import { LazyAbort } from "../../../std/lazy-abort.ts";
 import type { IncomingResponse } from "../http-message.ts";
 import type { Endpoint, Headers } from "./http-endpoint.ts";
-import { type AnswerLimits, isEventStream, type Lingering, readAnswer, readResponseStream } from "./read-response.ts";
+import { isEventStream, type Lingering, readAnswer, readResponseStream } from "./read-response.ts";
 import type { KnownTools } from "./tool-headers.ts";
 
 /** Sends requests of the stateless revision, each by a POST of its own. */
@@ -18,13 +19,15 @@ export interface HttpPost {
 /** Whoever a request is sent for. */
 export interface PostSender {
   readonly abort: LazyAbort;
+  /** The most that the response may have, where that is less than the connection allows. */
+  readonly maxBytes?: number | undefined;
   /** Hears what comes before the response. */
   hear(message: Message | Malformed): void;
 }
 
 export interface HttpPostOptions {
   readonly endpoint: Endpoint;
-  readonly limits: AnswerLimits;
+  readonly limits: MessageLimits;
   readonly lingering: Lingering;
   readonly tools: KnownTools;
   headersFor(method: string, params: JsonObject): Headers;
@@ -52,8 +55,9 @@ export function createHttpPost(options: HttpPostOptions): HttpPost {
 
   const read = (response: IncomingResponse, request: Request, sender: PostSender): Promise<Response> => {
     options.answered(request.method, response.status);
-    if (!isEventStream(response)) return readAnswer(response, request.id, limits);
-    return readResponseStream({ response, request, hear: (message) => sender.hear(message) }, limits, lingering);
+    const bounds = within(limits, sender.maxBytes);
+    if (!isEventStream(response)) return readAnswer(response, request.id, bounds);
+    return readResponseStream({ response, request, hear: (message) => sender.hear(message) }, bounds, lingering);
   };
 
   /** Learns from a page of the list of tools, or from what could be read of it. */

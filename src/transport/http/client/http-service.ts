@@ -2,6 +2,7 @@ import { encodeMessage, type Request, type Response } from "../../../jsonrpc/mes
 import type { Lost, Reply } from "../../../jsonrpc/outbound.ts";
 import { modernClientOf } from "../../../protocol/codec/client-codec.ts";
 import type { OpenConnection, Opening } from "../../../protocol/connection.ts";
+import type { MessageLimits } from "../../../protocol/limits.ts";
 import type { DiscoverResult } from "../../../protocol/methods.ts";
 import { newest } from "../../../protocol/revision.ts";
 import type { Call, CallOf, Outcome, Service } from "../../../protocol/service.ts";
@@ -14,13 +15,13 @@ import { createHttpNotifier } from "./http-notifier.ts";
 import { createHttpPost } from "./http-post.ts";
 import { createModernHeaders } from "./modern-headers.ts";
 import { type OpenRequest, OpenRequests } from "./open-requests.ts";
-import { type AnswerLimits, createLingering } from "./read-response.ts";
+import { createLingering } from "./read-response.ts";
 import { createKnownTools, type HttpWarn } from "./tool-headers.ts";
 
 export interface HttpServiceOptions {
   readonly endpoint: Endpoint;
   readonly opening: Opening;
-  readonly limits: AnswerLimits;
+  readonly limits: MessageLimits;
   readonly warn: HttpWarn;
 }
 
@@ -82,6 +83,7 @@ export function createHttpService({ endpoint, opening, limits, warn }: HttpServi
       const { method, headers } = call;
       const waiting = open.add(call, resolve);
       const { id } = waiting;
+      call.onSent?.(id);
       try {
         const params = codec.encodeCall(call, call.wantsProgress ? id : undefined);
         const plain: Request = { kind: "request", id, method, params };

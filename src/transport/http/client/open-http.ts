@@ -1,8 +1,8 @@
-import type { JsonLimits } from "../../../json/parse.ts";
 import type { Reply } from "../../../jsonrpc/outbound.ts";
 import type { Authorizer } from "../../../protocol/authorizer.ts";
 import type { Connection, Ending, Opening } from "../../../protocol/connection.ts";
 import { type ErrorCode, McpError, toError } from "../../../protocol/errors.ts";
+import { clientLimits, type MessageLimits } from "../../../protocol/limits.ts";
 import { eraOf } from "../../../protocol/revision.ts";
 import { type HttpChannel, type LegacyClient, legacyClient, type SessionHooks } from "../../legacy-client.ts";
 import { createRemembered, modernCodes, type Negotiation } from "../../negotiate.ts";
@@ -11,7 +11,6 @@ import { closedFailure } from "../../send-call.ts";
 import type { HttpSend } from "../http-message.ts";
 import { createEndpoint, type Endpoint, type HeaderSource } from "./http-endpoint.ts";
 import { createHttpService } from "./http-service.ts";
-import { answerLimits } from "./read-response.ts";
 import type { HttpWarn } from "./tool-headers.ts";
 
 /** How to speak with a server behind a URL. */
@@ -19,9 +18,9 @@ export interface HttpClientOptions {
   readonly send: HttpSend;
   readonly headers?: HeaderSource | undefined;
   readonly auth?: Authorizer | undefined;
-  /** Bytes of one body, or of one event. Default 16 MiB; 0 is off. */
-  readonly maxBodyBytes?: number | undefined;
-  readonly jsonLimits?: JsonLimits | undefined;
+  /** Sends credentials also by `http:` to another machine. Default false. */
+  readonly allowInsecureHttp?: boolean | undefined;
+  readonly limits?: MessageLimits | undefined;
   /** Which of the two transports over HTTP to use: `streamable`, or `sse` of 2024-11-05. Default: whichever works. */
   readonly transport?: HttpTransport | undefined;
   /** How long a server may stay silent on `server/discover` before `initialize` is tried too. Default 3 s. */
@@ -44,13 +43,14 @@ export async function openHttp(url: URL, opening: Opening, options: HttpClientOp
   const key = `${url.origin}${url.pathname}`;
   const isOpen = opening.revision === undefined && options.transport !== "sse";
   const known = isOpen ? (verdicts.get(key) ?? opening.era) : undefined;
-  const { send, headers, auth } = options;
-  const endpoint = createEndpoint({ url, send, headers, auth });
+  const { send, headers, auth, allowInsecureHttp } = options;
+  const endpoint = createEndpoint({ url, send, headers, auth, allowInsecureHttp });
   try {
     const { connection, verdict, isSure } = await openAs({ endpoint, opening, options, known });
     // What was pinned says nothing of what the server would rather speak.
     if (isSure && opening.revision === undefined && options.transport === undefined) verdicts.set(key, verdict);
-    return { ...connection, takesHeaders: true };
+    const { credentials } = endpoint;
+    return { ...connection, takesHeaders: true, ...(credentials && { credentials }) };
   } catch (error) {
     verdicts.delete(key);
     if (known === undefined || known === "modern" || opening.signal?.aborted || isAboutAuth(error)) throw error;
@@ -88,13 +88,15 @@ async function openAs(attempt: Attempt): Promise<Opened> {
 }
 
 async function openStreamable(steps: HttpNegotiation, { options, known }: Attempt): Promise<Opened> {
-  const connection = await openBy(steps, {
+  const opened = await openBy(steps, {
     probeMs: options.probeMs,
     independent: true,
     era: known === "legacy" ? "legacy" : undefined,
     isLegacy: (reply) => decidesEra(reply, steps.discoverStatus),
   });
-  return { connection, verdict: eraOf(connection.revision), isSure: !crashes.has(steps.discoverStatus) };
+  const verdict = eraOf(opened.revision);
+  const connection = verdict === "legacy" ? { ...opened, hasSession: steps.hasSession } : opened;
+  return { connection, verdict, isSure: !crashes.has(steps.discoverStatus) };
 }
 
 /** Asks a server behind a URL by calls of their own, and by a session where it wants one. */
@@ -102,12 +104,14 @@ interface HttpNegotiation extends Negotiation {
   /** The status that the request was last answered with. */
   readonly discoverStatus: number | undefined;
   readonly initializeStatus: number | undefined;
+  /** True once the server has opened a session. */
+  readonly hasSession: boolean;
 }
 
 function createHttpNegotiation({ endpoint, opening, options }: Attempt): HttpNegotiation {
   const { clock, timeoutMs } = opening;
-  const { warn = () => {}, maxBodyBytes, jsonLimits, random } = options;
-  const service = createHttpService({ endpoint, opening, limits: answerLimits(maxBodyBytes, jsonLimits), warn });
+  const { warn = () => {}, limits = clientLimits, random } = options;
+  const service = createHttpService({ endpoint, opening, limits, warn });
   let session: HttpSessionClient | undefined;
   let closing: Promise<void> | undefined;
   let end = (_ending: Ending): void => {};
@@ -116,7 +120,7 @@ function createHttpNegotiation({ endpoint, opening, options }: Attempt): HttpNeg
   });
 
   const openSession = ({ createHttpChannel }: LegacyClient): HttpSessionClient => {
-    const channel = createHttpChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits, random });
+    const channel = createHttpChannel({ endpoint, clock, timeoutMs, warn, limits, random });
     return { channel, ...createChannelClient(channel, opening, service.nextId) };
   };
 
@@ -149,6 +153,9 @@ function createHttpNegotiation({ endpoint, opening, options }: Attempt): HttpNeg
     get initializeStatus() {
       return session?.channel.lastStatus;
     },
+    get hasSession() {
+      return session?.channel.hasSession === true;
+    },
   };
 }
 
@@ -172,9 +179,9 @@ function sessionHooks(channel: HttpChannel, warn: HttpWarn): SessionHooks {
 
 async function openSse({ endpoint, opening, options }: Attempt): Promise<Opened> {
   const { clock, timeoutMs } = opening;
-  const { warn = () => {}, maxBodyBytes, jsonLimits } = options;
+  const { warn = () => {}, limits = clientLimits } = options;
   const { createSseChannel } = await legacyClient.load();
-  const channel = createSseChannel({ endpoint, clock, timeoutMs, warn, maxBodyBytes, jsonLimits });
+  const channel = createSseChannel({ endpoint, clock, timeoutMs, warn, limits });
   const trying = (what: string) => opening.trying?.(`${what} over HTTP+SSE`) ?? (() => {});
   const connection = await openChannel(channel, { ...opening, trying }, { era: "legacy" });
   return { connection, verdict: "sse", isSure: true };

@@ -86,6 +86,10 @@ export class OpenRequest implements Linked<OpenRequest>, PostSender {
     return this.#parts.id;
   }
 
+  get maxBytes(): number | undefined {
+    return this.#parts.call.maxBytes;
+  }
+
   hear(message: Message | Malformed): void {
     this.#parts.among.hear(message, this);
   }

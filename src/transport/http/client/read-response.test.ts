@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { httpModern } from "../../../../test/support/http-connected.ts";
 import type { McpError } from "../../../protocol/errors.ts";
+import { clientLimits } from "../../../protocol/limits.ts";
+import type { HttpClientOptions } from "./open-http.ts";
 
 /** How a call ends that was answered like this. */
 async function ending(
   answer: (request: Awaited<ReturnType<Awaited<ReturnType<typeof httpModern>>["http"]["expect"]>>) => void,
-  options: { readonly maxBodyBytes?: number } = {},
+  options: Partial<HttpClientOptions> = {},
 ): Promise<McpError> {
   const { client, http } = await httpModern({}, options);
   const result = client.callTool("a").then(
@@ -137,20 +139,22 @@ describe("C122: a request that is not answered", () => {
 
   it("because it is too long, fails", async () => {
     const body = JSON.stringify({ ...ok, result: { content: [], pad: "x".repeat(1_000) } });
-    const error = await ending((request) => request.reply(200, json, body), { maxBodyBytes: 1_000 });
+    const error = await ending((request) => request.reply(200, json, body), {
+      limits: { ...clientLimits, maxMessageBytes: 1_000 },
+    });
     expect(error).toMatchObject({
       code: "limit-reached",
-      message: expect.stringContaining("the response is longer than 1000 bytes (maxBodyBytes)"),
+      message: expect.stringContaining("the response is longer than 1000 bytes (maxMessageBytes)"),
     });
   });
 
   it("because an event is too long, fails, and the stream is let go of", async () => {
     const error = await ending((request) => request.stream().raw(`data: ${"x".repeat(2_000)}`), {
-      maxBodyBytes: 1_000,
+      limits: { ...clientLimits, maxMessageBytes: 1_000 },
     });
     expect(error).toMatchObject({
       code: "limit-reached",
-      message: expect.stringContaining("an event is longer than 1000 bytes (maxBodyBytes)"),
+      message: expect.stringContaining("an event is longer than 1000 bytes (maxMessageBytes)"),
     });
   });
 
@@ -187,7 +191,10 @@ describe("what is not part of an answer", () => {
   });
 
   it("leaves a body that is not too long alone when the limit is off", async () => {
-    const { client, http } = await httpModern({}, { maxBodyBytes: 0 });
+    const { client, http } = await httpModern(
+      {},
+      { limits: { ...clientLimits, maxMessageBytes: Number.POSITIVE_INFINITY } },
+    );
     const result = client.callTool("a");
     const request = await http.expect("tools/call");
     request.result({ resultType: "complete", content: [{ type: "text", text: "x".repeat(100_000) }] });

@@ -1,28 +1,14 @@
 import { isObject } from "../../../json/json.ts";
-import type { JsonLimits } from "../../../json/parse.ts";
 import type { Failure, Id, Malformed, Message, Parsed, Request, Response } from "../../../jsonrpc/message.ts";
 import { parseReply } from "../../../jsonrpc/parse-reply.ts";
 import { McpError } from "../../../protocol/errors.ts";
+import type { MessageLimits } from "../../../protocol/limits.ts";
 import type { Deadline, Deadlines } from "../../../std/deadlines.ts";
 import { type Linked, LinkedSet } from "../../../std/linked-set.ts";
 import { createSseParser, type SseItem } from "../../../std/sse.ts";
 import { quote } from "../../../std/text.ts";
 import { type IncomingResponse, isJsonType } from "../http-message.ts";
 import { brokenOff, refusedError, statusText, tooLarge } from "./http-errors.ts";
-
-/** Bounds on what a server may answer. */
-export interface AnswerLimits {
-  /** Of one body, or one event. */
-  readonly maxBytes: number;
-  readonly json?: JsonLimits | undefined;
-}
-
-const defaultMaxBytes = 16_777_216;
-
-/** `maxBytes` is 16 MiB unless given; 0 is off. */
-export function answerLimits(maxBytes: number = defaultMaxBytes, json?: JsonLimits): AnswerLimits {
-  return { maxBytes: maxBytes === 0 ? Number.POSITIVE_INFINITY : maxBytes, json };
-}
 
 export function isEventStream(response: IncomingResponse): boolean {
   const type = response.header("content-type");
@@ -42,15 +28,15 @@ export function isOk(status: number): boolean {
  *
  * Rejects with an `McpError` when there is none.
  */
-export async function readAnswer(response: IncomingResponse, id: Id, limits: AnswerLimits): Promise<Response> {
+export async function readAnswer(response: IncomingResponse, id: Id, limits: MessageLimits): Promise<Response> {
   if (!isOk(response.status)) return readRefusal(response, id, limits);
   const type = response.header("content-type");
   if (!isJsonType(type)) {
     response.discard();
     throw new McpError("invalid-response", noAnswer(response, `a body of type ${quote(type)}`) + pageHint(type));
   }
-  const text = await response.text(limits.maxBytes);
-  const parsed = parseReply(text, limits.json);
+  const text = await response.text(limits.maxMessageBytes);
+  const parsed = parseReply(text, limits);
   const answer = answerIn(parsed, id);
   if (answer !== undefined) return answer;
   const what = parsed.kind === "malformed" ? `something else (${parsed.error.message})` : "something else";
@@ -69,9 +55,9 @@ function noAnswer({ status }: IncomingResponse, how: string): string {
 /** Statuses with headers that whoever handles them needs. */
 const telling: ReadonlySet<number> = new Set([401, 403, 429, 503]);
 
-async function readRefusal(response: IncomingResponse, id: Id, { maxBytes, json }: AnswerLimits): Promise<Response> {
-  const text = await response.text(maxBytes).catch(() => "");
-  const answer = answerIn(parseReply(text, json), id);
+async function readRefusal(response: IncomingResponse, id: Id, limits: MessageLimits): Promise<Response> {
+  const text = await response.text(limits.maxMessageBytes).catch(() => "");
+  const answer = answerIn(parseReply(text, limits), id);
   const failure = answer?.kind === "failure" ? answer : undefined;
   if (failure !== undefined && (!telling.has(response.status) || saysWhen(failure))) return failure;
   throw refusedError(response, failure?.error.message);
@@ -117,9 +103,11 @@ export async function readEvents(response: IncomingResponse, maxBytes: number, t
  * The messages of an event. Events of other names are none of the protocol.
  * Throws `limit-reached` for one that was too large to read.
  */
-export function messagesOf(item: SseItem, { maxBytes, json }: AnswerLimits): readonly (Message | Malformed)[] {
-  if (item.kind === "too-large") throw tooLarge("an event", maxBytes);
-  return item.kind === "event" && item.event === "message" ? messagesIn(parseReply(item.data, json)) : [];
+export function messagesOf(item: SseItem, limits: MessageLimits): readonly (Message | Malformed)[] {
+  const { maxMessageBytes } = limits;
+  const isTooLarge = item.kind === "event" && item.data.length > maxMessageBytes;
+  if (item.kind === "too-large" || isTooLarge) throw tooLarge("an event", maxMessageBytes);
+  return item.kind === "event" && item.event === "message" ? messagesIn(parseReply(item.data, limits)) : [];
 }
 
 /** Streams that have brought what they were for, and that their servers are about to end. */
@@ -184,7 +172,7 @@ export interface ResponseStream {
  */
 export function readResponseStream(
   { response, request, hear }: ResponseStream,
-  limits: AnswerLimits,
+  limits: MessageLimits,
   lingering: Lingering,
 ): Promise<Response> {
   const { id, method } = request;
@@ -200,7 +188,7 @@ export function readResponseStream(
       else hear(message);
     };
 
-    readEvents(response, limits.maxBytes, (items) => {
+    readEvents(response, limits.maxMessageBytes, (items) => {
       if (over) return undefined;
       for (const item of items) for (const message of messagesOf(item, limits)) take(message);
       if (over) lingers = lingering.add(response);

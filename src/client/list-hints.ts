@@ -1,0 +1,23 @@
+import type { Cacheable } from "../protocol/methods.ts";
+
+/** What a server says about keeping a whole list: the shortest time and the narrowest scope of its pages. */
+export interface ListHints {
+  readonly ttlMs: number;
+  readonly cacheScope: "public" | "private";
+}
+
+/** A list is an array of entries, without a place for what else was said of it. */
+const known = new WeakMap<readonly object[], ListHints>();
+
+/** What was said of a list as it was fetched. Undefined for one that may not be kept. */
+export function hintsOf(list: readonly object[]): ListHints | undefined {
+  return known.get(list);
+}
+
+/** Remembers what the pages of a list say of themselves. */
+export function withHints<L extends readonly object[]>(list: L, pages: readonly Cacheable[]): L {
+  const ttlMs = Math.min(...pages.map((page) => page.ttlMs ?? 0));
+  const isPublic = pages.every(({ cacheScope }) => cacheScope === "public");
+  if (ttlMs > 0 && Number.isFinite(ttlMs)) known.set(list, { ttlMs, cacheScope: isPublic ? "public" : "private" });
+  return list;
+}

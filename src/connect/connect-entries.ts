@@ -1,0 +1,17 @@
+import { nodePlatform } from "./connect.ts";
+import { type Connect, createConnect, createDial, type Dial, type Platform } from "./create-connect.ts";
+
+const platform: Platform = {
+  ...nodePlatform,
+  // Only who has such an entry needs what makes a server of it.
+  async openEntry(entry, options) {
+    const { openEntry } = await import("./open-entry.ts");
+    return openEntry(entry, options);
+  },
+};
+
+/** Connects like `connect`, and to documents and modules of configuration files as well. */
+export const connectEntry: Connect = createConnect(platform);
+
+/** What {@link connectEntry} stands on. */
+export const dialEntry: Dial = createDial(platform);

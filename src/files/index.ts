@@ -1,0 +1,1 @@
+export { safePath } from "./safe-path.ts";

@@ -1,0 +1,184 @@
+import type { ClientConnection } from "../connect/create-connect.ts";
+import { readTarget } from "../connect/target.ts";
+import type { CreateOwnSlot, OwnConnections } from "../host/own-connections.ts";
+import type { ServerSlot } from "../host/server-slot.ts";
+import type { JsonObject } from "../json/json.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Method } from "../protocol/methods.ts";
+import { eraOf } from "../protocol/revision.ts";
+import { type CallOf, createCall, type OutcomeOf, signalOf } from "../protocol/service.ts";
+import { isFinal, type Task } from "../protocol/task.ts";
+import type { QuestionRun, QuestionRuns } from "../server/question-runs.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
+import { connectionOwnerOf, sessionOwnerKey } from "./connection-owner.ts";
+import {
+  type ConnectionPoolOptions,
+  canBeAsked,
+  createConnectionPool,
+  type HeldConnection,
+} from "./connection-pool.ts";
+
+/** One connection to a server for all callers, or one for each. */
+export type UpstreamSessions = "auto" | "shared" | "per-caller";
+
+export interface CallerConnectionsOptions extends ConnectionPoolOptions {
+  /** What is said of a server. */
+  sessionsOf(server: string): UpstreamSessions;
+  readonly runs: QuestionRuns;
+}
+
+/** What a gateway knows of the connections of its callers. */
+export interface CallerConnections extends OwnConnections {
+  /** How many there are to each server. */
+  counts(): ReadonlyMap<string, number>;
+  /** Tells the servers of a caller something that belongs to no call. */
+  tell(caller: CallOf, method: string, params: JsonObject): void;
+  /** The session of a client is over: so are its connections. */
+  endSession(id: string): Promise<void>;
+  /** The credentials of a user, or of all, have changed: the connections to a server are made anew. */
+  reconnect(server: string, principal?: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+type SendBy<M extends Method> = (slot: ServerSlot, call: CallOf<M>) => Promise<OutcomeOf<M>>;
+
+/**
+ * Gives callers of a gateway connections of their own, where a server needs to tell them apart: servers of older revisions,
+ * which ask the client of a session and may keep state for it, and servers that each user has credentials for.
+ *
+ * What such a server asks reaches the caller whose call is running there: at once where the caller can be asked while it
+ * waits, else by the outcome of the call.
+ */
+export function createCallerConnections(options: CallerConnectionsOptions, create: CreateOwnSlot): CallerConnections {
+  const { sessionsOf, credentialsOf, runs } = options;
+  const pool = createConnectionPool(options, create);
+
+  const isOwnUse = (shared: ServerSlot, call: CallOf): boolean | Promise<boolean> => {
+    const sessions = sessionsOf(shared.name);
+    if (sessions !== "auto") return sessions === "per-caller";
+    if (credentialsOf(shared, call) !== undefined) return true;
+    const { line } = shared.member;
+    if (line !== undefined) return needsOwn(shared, line, call);
+    // Why it cannot be had is found out again, and told, by who sends the call.
+    return shared.member.open(signalOf(call)).then(
+      (opened) => needsOwn(shared, opened, call),
+      () => false,
+    );
+  };
+
+  /** Sends a call over a connection of its own: as it is to a server that asks by outcomes, else as work that can be asked. */
+  const sendFirst = async <M extends Method>(
+    shared: ServerSlot,
+    call: CallOf<M>,
+    send: SendBy<M>,
+  ): Promise<OutcomeOf<M>> => {
+    const held = pool.hold(shared, connectionOwnerOf(call), call);
+    const { slot } = held.connection;
+    let isRunning = false;
+    try {
+      const { connection } = slot.member.line ?? (await slot.member.open(signalOf(call)));
+      if (eraOf(connection.revision) === "modern") return await send(slot, call);
+      return await runs.run(call, (run) => {
+        isRunning = true;
+        return sendAsked(held, { call, run, send });
+      });
+    } finally {
+      if (!isRunning) held.release();
+    }
+  };
+
+  return {
+    async run(shared, call, send) {
+      const isBack = call.state !== undefined && (await runs.owns(call.state));
+      const decided = isBack || isOwnUse(shared, call);
+      const isOwn = decided instanceof Promise ? await decided : decided;
+      if (!isOwn) return send(shared, call);
+      const outcome = isBack
+        ? await runs.run(call, (run) =>
+            sendAsked(pool.hold(shared, connectionOwnerOf(call), call), { call, run, send }),
+          )
+        : await sendFirst(shared, call, send);
+      if (outcome.kind === "failed" && outcome.cause instanceof McpError) throw outcome.cause;
+      return outcome;
+    },
+    listsOf(shared, caller) {
+      const owner = connectionOwnerOf(caller);
+      const isKnown = sessionsOf(shared.name) === "per-caller" || credentialsOf(shared, caller) !== undefined;
+      return isKnown ? pool.slotFor(shared, owner, caller) : (pool.known(shared, owner) ?? shared);
+    },
+    async watchOver(shared, caller, signal) {
+      const owner = connectionOwnerOf(caller);
+      if (owner.isExclusive || !(await isOwnUse(shared, caller)) || signal.aborted) return shared;
+      const { connection, release } = pool.hold(shared, owner, caller);
+      const over = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      void connection.slot.member.use(over).then(release);
+      await connection.slot.member.open(signal).catch(() => {});
+      return connection.slot;
+    },
+    hearChanges: (caller, hear, signal) => pool.hearChanges(connectionOwnerOf(caller), hear, signal),
+    counts: pool.counts,
+    tell: (caller, method, params) => pool.tell(connectionOwnerOf(caller), method, params),
+    endSession: (id) => pool.dropAll(({ owner }) => owner.key === sessionOwnerKey(id)),
+    reconnect: (server, principal) =>
+      pool.dropAll(
+        ({ owner, slot }) =>
+          slot.name === server && (principal === undefined || owner.account === `principal:${principal}`),
+      ),
+    close: pool.close,
+  };
+}
+
+interface AskedCall<M extends Method> {
+  readonly call: CallOf<M>;
+  readonly run: QuestionRun;
+  readonly send: SendBy<M>;
+}
+
+/** Sends a call to a server that asks while it is called: the work of a run, which may last for several calls of its caller. */
+async function sendAsked<M extends Method>(
+  { connection, use, release }: HeldConnection,
+  { call, run, send }: AskedCall<M>,
+): Promise<OutcomeOf<M>> {
+  use.run = run;
+  try {
+    const outcome = await send(connection.slot, lastingCall(call, run));
+    if (outcome.kind === "task") connection.awaitTask(outcome.task);
+    else if (isEndOfTask(call.method, outcome)) connection.endTasks();
+    return outcome;
+  } finally {
+    release();
+  }
+}
+
+/** Whether a server that was found out to speak so has to know callers apart. */
+function needsOwn({ spec }: ServerSlot, { connection }: ClientConnection, { peer }: CallOf): boolean {
+  if (eraOf(connection.revision) === "modern" || connection.hasSession === false) return false;
+  // A program is one process for each caller: only for those that it may ask.
+  return readTarget(spec.target).kind === "url" || canBeAsked(peer.capabilities);
+}
+
+/** The call as it is sent: it can be asked, and lasts until its caller comes back or gives up. */
+function lastingCall<M extends Method>(call: CallOf<M>, run: QuestionRun): CallOf<M> {
+  const abort = new LazyAbort();
+  const { signal } = run;
+  const stop = (): void => abort.abort(signal.reason);
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+  return createCall({
+    ...call,
+    abort,
+    state: undefined,
+    answers: undefined,
+    closeStream: undefined,
+    ask: (question) => run.ask(question),
+    notify: (method, params) => run.notify(method, params),
+  });
+}
+
+function isEndOfTask(method: Method, outcome: OutcomeOf): boolean {
+  if (outcome.kind !== "complete") return false;
+  return (
+    method === "tasks/result" ||
+    (method.startsWith("tasks/") && "status" in outcome.result && isFinal(outcome.result as Task))
+  );
+}

@@ -1,0 +1,352 @@
+import type { ClientRequestHandlers } from "../client/request-handlers.ts";
+import type { ClientConnection, Dial } from "../connect/create-connect.ts";
+import type { HostChange } from "../host/change-feed.ts";
+import { wantedBy } from "../host/delivery.ts";
+import type { CreateOwnSlot } from "../host/own-connections.ts";
+import type { ServerSlot } from "../host/server-slot.ts";
+import type { HostConnectOptions } from "../host/spec.ts";
+import type { JsonObject } from "../json/json.ts";
+import type { Connection } from "../protocol/connection.ts";
+import { McpError } from "../protocol/errors.ts";
+import type { Question, QuestionAnswer } from "../protocol/input.ts";
+import { RETRY_AFTER_MS, toLimitError } from "../protocol/limit-error.ts";
+import type { LogLevel } from "../protocol/logging.ts";
+import type { ClientCapabilities } from "../protocol/peer.ts";
+import { eraOf } from "../protocol/revision.ts";
+import type { CallOf, Service } from "../protocol/service.ts";
+import { type Task, tasksExtension } from "../protocol/task.ts";
+import type { QuestionRun } from "../server/question-runs.ts";
+import type { Clock } from "../std/clock.ts";
+import type { ConnectionOwner } from "./connection-owner.ts";
+import { createTaskQuestions, type PendingTaskQuestions, taskOf } from "./task-questions.ts";
+
+export interface ConnectionPoolOptions {
+  /** What is different about connecting for this caller, where each user has credentials of its own. */
+  credentialsOf(slot: ServerSlot, caller: CallOf): HostConnectOptions | undefined;
+  readonly dial: Dial;
+  readonly clock: Clock;
+  /** A connection that its caller has not used for so long is closed. */
+  readonly idleTimeoutMs: number;
+  /** Connections of one caller, and of all. */
+  readonly max: { readonly principal: number; readonly process: number };
+}
+
+/** A call that uses a connection. */
+export interface ConnectionUse {
+  /** What the server asks is put to it. Undefined where the server asks by outcomes. */
+  run: QuestionRun | undefined;
+  /** Resolves when the call is over. */
+  readonly over: Promise<undefined>;
+}
+
+/** A connection that only the calls of one owner use. */
+export interface OwnConnection {
+  readonly owner: ConnectionOwner;
+  readonly slot: ServerSlot;
+  /** Keeps the connection until the task is over, or {@link OwnConnection.endTasks}. */
+  awaitTask(task: Task): void;
+  endTasks(): void;
+}
+
+/** A connection that is in use by a call. */
+export interface HeldConnection {
+  readonly connection: OwnConnection;
+  readonly use: ConnectionUse;
+  /** Idempotent. */
+  release(): void;
+}
+
+/** The connections of single callers. */
+export interface ConnectionPool {
+  /** A connection for a call, until it is released. Throws `limit-reached` where no more may be made. */
+  hold(shared: ServerSlot, owner: ConnectionOwner, call: CallOf): HeldConnection;
+  /** The slot of an owner, for its lists. */
+  slotFor(shared: ServerSlot, owner: ConnectionOwner, call: CallOf): ServerSlot;
+  /** The slot of an owner, if it has one. */
+  known(shared: ServerSlot, owner: ConnectionOwner): ServerSlot | undefined;
+  /** Hears of changes over the connections of an owner, also of those that it gets later, until the signal aborts. */
+  hearChanges(owner: ConnectionOwner, hear: (change: HostChange) => void, signal: AbortSignal): void;
+  /** How many there are to each server. */
+  counts(): ReadonlyMap<string, number>;
+  /** Tells the servers of an owner something that belongs to no call. */
+  tell(owner: ConnectionOwner, method: string, params: JsonObject): void;
+  /** Closes those that a test holds for. Resolves when they are closed. */
+  dropAll(which: (connection: OwnConnection) => boolean): Promise<void>;
+  /** Closes all, and waits for those that are being closed. */
+  close(): Promise<void>;
+}
+
+interface Own extends OwnConnection {
+  readonly name: string;
+  /** In the order of their begin. */
+  readonly uses: Set<ConnectionUse>;
+  usedAt: number;
+  /** Ends the wait for the end of tasks that run there. */
+  readonly tasks: Set<() => void>;
+}
+
+export function createConnectionPool(options: ConnectionPoolOptions, create: CreateOwnSlot): ConnectionPool {
+  const { clock, max } = options;
+  const connections = new Map<string, Own>();
+  const closing = new Set<Promise<void>>();
+  /** Who hears of changes, by the key of the owner. */
+  const hearers = new Map<string, Set<(change: HostChange) => void>>();
+
+  const drop = (own: Own): Promise<void> => {
+    if (connections.get(own.name) === own) connections.delete(own.name);
+    own.endTasks();
+    const closed = own.slot.close().finally(() => closing.delete(closed));
+    closing.add(closed);
+    return closed;
+  };
+
+  const dropAll = async (which: (own: OwnConnection) => boolean): Promise<void> => {
+    await Promise.all([...connections.values()].filter(which).map(drop));
+  };
+
+  /** Makes room for one more: the one that its owner, or else anybody, has not used for longest gives way. */
+  const makeRoom = ({ account }: ConnectionOwner): void => {
+    const all = [...connections.values()];
+    const mine = all.filter(({ owner }) => owner.account === account);
+    const isFull = mine.length >= max.principal ? mine : all.length >= max.process ? all : undefined;
+    if (isFull === undefined) return;
+    const [idle] = isFull.filter(isIdle).sort((one, other) => one.usedAt - other.usedAt);
+    if (idle !== undefined) return void drop(idle);
+    const scope = isFull === mine ? "principal" : "process";
+    throw toLimitError({ limit: "maxUpstreamSessions", max: max[scope], scope, retryAfterMs: RETRY_AFTER_MS });
+  };
+
+  const find = (shared: ServerSlot, owner: ConnectionOwner, call: CallOf): Own => {
+    for (let index = 0; ; index++) {
+      const name = nameOf(shared, owner, index);
+      const known = connections.get(name);
+      // A server that was replaced by another of its name is not the same.
+      if (known !== undefined && known.slot.origin !== shared) void drop(known);
+      else if (known !== undefined && owner.isExclusive && !isIdle(known)) continue;
+      else if (known !== undefined) return known;
+      makeRoom(owner);
+      const made = openConnection({ name, shared, owner, call, create, drop, tell }, options);
+      connections.set(name, made);
+      return made;
+    }
+  };
+
+  const tell = ({ key }: ConnectionOwner, change: HostChange): void => {
+    for (const hear of hearers.get(key) ?? []) hear(change);
+  };
+
+  return {
+    hold(shared, owner, call) {
+      const own = find(shared, owner, call);
+      let end = (): void => {};
+      const over = new Promise<undefined>((resolve) => {
+        end = () => resolve(undefined);
+      });
+      const use: ConnectionUse = { run: undefined, over };
+      own.uses.add(use);
+      const release = (): void => {
+        if (!own.uses.delete(use)) return;
+        end();
+        own.usedAt = clock.now();
+        if (own.slot.member.state.kind === "down" && isIdle(own)) void drop(own);
+      };
+      return { connection: own, use, release };
+    },
+    slotFor: (shared, owner, call) => find(shared, owner, call).slot,
+    known(shared, owner) {
+      const slot = connections.get(nameOf(shared, owner, 0))?.slot;
+      return slot?.origin === shared ? slot : undefined;
+    },
+    hearChanges({ key }, hear, signal) {
+      if (signal.aborted) return;
+      const mine = hearers.get(key) ?? new Set();
+      hearers.set(key, mine.add(hear));
+      const leave = (): void => {
+        mine.delete(hear);
+        if (mine.size === 0 && hearers.get(key) === mine) hearers.delete(key);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+    },
+    counts() {
+      const counts = new Map<string, number>();
+      for (const { slot } of connections.values()) counts.set(slot.name, (counts.get(slot.name) ?? 0) + 1);
+      return counts;
+    },
+    tell({ key }, method, params) {
+      for (const { owner, slot } of connections.values()) {
+        if (owner.key === key) slot.member.line?.connection.tell?.(method, params);
+      }
+    },
+    dropAll,
+    async close() {
+      await dropAll(() => true);
+      await Promise.all(closing);
+    },
+  };
+}
+
+interface NewConnection {
+  readonly name: string;
+  readonly shared: ServerSlot;
+  readonly owner: ConnectionOwner;
+  readonly call: CallOf;
+  readonly create: CreateOwnSlot;
+  drop(own: Own): Promise<void>;
+  tell(owner: ConnectionOwner, change: HostChange): void;
+}
+
+function nameOf(shared: ServerSlot, { key }: ConnectionOwner, index: number): string {
+  return `${shared.name}\n${key}\n${index}`;
+}
+
+function openConnection(
+  { name, shared, owner, call, create, drop, tell }: NewConnection,
+  { credentialsOf, dial, clock, idleTimeoutMs }: ConnectionPoolOptions,
+): Own {
+  const uses = new Set<ConnectionUse>();
+  const tasks = new Set<() => void>();
+  const questions = eraOf(call.peer.revision) === "modern" ? createTaskQuestions() : undefined;
+  const handlers = createHandlers(capabilitiesFor(shared, call), uses, questions);
+  const connectOptions = credentialsOf(shared, call);
+  const own: Own = {
+    name,
+    owner,
+    uses,
+    usedAt: clock.now(),
+    tasks,
+    slot: create(shared, {
+      dial: async (target, options) => ({
+        ...withLogLevels(await dial(target, { ...options, handlers })),
+        ...(questions && { taskQuestions: questions }),
+      }),
+      idleTimeoutMs,
+      questions: () => ({}),
+      onState(_, state) {
+        // The next call of its owner makes another.
+        if ((state.kind === "idle" || state.kind === "down") && isIdle(own)) void drop(own);
+      },
+      onChange: (server, change) => tell(owner, { ...change, server }),
+      ...(connectOptions && { connectOptions }),
+    }),
+    awaitTask: (task) => awaitTask(own, task, clock),
+    endTasks() {
+      for (const stop of tasks) stop();
+    },
+  };
+  return own;
+}
+
+function isIdle({ uses, tasks }: Own): boolean {
+  return uses.size === 0 && tasks.size === 0;
+}
+
+/** What the caller can be asked, but for what the configuration says that the server may not ask. */
+function capabilitiesFor({ spec: { trust = {} } }: ServerSlot, { peer }: CallOf): ClientCapabilities {
+  const { elicitation, sampling, roots, ...rest } = peer.capabilities;
+  return {
+    ...rest,
+    ...(elicitation && trust.ask !== false && { elicitation }),
+    ...(sampling && trust.sample !== false && { sampling }),
+    ...(roots && trust.roots !== false && { roots }),
+  };
+}
+
+export function canBeAsked({ elicitation, sampling, roots }: ClientCapabilities): boolean {
+  return (elicitation ?? sampling ?? roots) !== undefined;
+}
+
+/**
+ * What a server asks on a connection goes to the call that began last there: all of them are of the same caller. Should
+ * that call end without an answer, another one is asked. Of questions about tasks a caller of 2026-07-28 is told by the tasks.
+ */
+function createHandlers(
+  capabilities: ClientCapabilities,
+  uses: ReadonlySet<ConnectionUse>,
+  taskQuestions: PendingTaskQuestions | undefined,
+): ClientRequestHandlers {
+  const last = (): ConnectionUse | undefined => [...uses].findLast(({ run }) => run !== undefined);
+  const extensions = { ...capabilities.extensions, [tasksExtension]: {} };
+  const activity = { pending: 0, served: 0 };
+
+  const ask = async (question: Question): Promise<QuestionAnswer> => {
+    const taskId = taskOf(question);
+    if (taskId !== undefined && taskQuestions !== undefined && ![...uses].some(isFollowed))
+      return taskQuestions.ask(taskId, question);
+    for (;;) {
+      const use = last();
+      if (use?.run === undefined) {
+        const message = `nobody can answer ${question.method}: no call of the caller is running`;
+        throw new McpError("method-not-found", message);
+      }
+      const answer = await Promise.race([use.run.ask(question), use.over]);
+      if (answer !== undefined) return answer;
+    }
+  };
+
+  return {
+    capabilities: { ...capabilities, extensions },
+    isOpen: canBeAsked(capabilities),
+    activity,
+    hears: true,
+    request: undefined,
+    async answer(question) {
+      activity.pending++;
+      try {
+        return await ask(question);
+      } finally {
+        activity.pending--;
+        activity.served++;
+      }
+    },
+    notified(method, params) {
+      const run = last()?.run;
+      if (run === undefined || method === "notifications/cancelled") return;
+      void wantedBy(run.call.logLevel, (name, values) => run.notify(name, values))(method, params);
+    },
+    close: () => taskQuestions?.end(),
+    setRoots() {},
+  };
+}
+
+/** True for a call whose task is followed for its caller, who knows no tasks. */
+function isFollowed({ run }: ConnectionUse): boolean {
+  return run !== undefined && run.call.method === "tools/call" && run.call.tasks === undefined;
+}
+
+/** Tells a server of an older revision which log messages the caller of each call wants. */
+function withLogLevels(line: ClientConnection): ClientConnection {
+  const { connection } = line;
+  const { setLogLevel, server } = connection;
+  if (setLogLevel === undefined || server.capabilities.logging === undefined) return line;
+  let told: LogLevel | undefined;
+  const service: Service = async (call) => {
+    const { logLevel } = call;
+    if (logLevel !== undefined && logLevel !== told) {
+      told = logLevel;
+      // A server that will not be told sends what it likes: callers get what they asked for.
+      await setLogLevel(logLevel).catch(() => {});
+    }
+    return connection.service(call);
+  };
+  // A connection may inherit members of the one that it observes.
+  const telling = Object.create(connection, { service: { value: service, enumerable: true } }) as Connection;
+  return { ...line, connection: telling };
+}
+
+/** Keeps a connection while a task runs that was begun over it. */
+function awaitTask({ slot, tasks }: Own, { ttlMs }: Task, clock: Clock): void {
+  let end = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const stop = (): void => {
+    tasks.delete(stop);
+    stopTimer();
+    end();
+  };
+  const stopTimer = clock.after(Math.min(ttlMs ?? maxTaskMs, maxTaskMs), stop);
+  tasks.add(stop);
+  void slot.member.use(over);
+}
+
+const maxTaskMs = 3_600_000;

@@ -1,0 +1,32 @@
+import type { Method } from "../protocol/methods.ts";
+import type { CallOf, OutcomeOf } from "../protocol/service.ts";
+import type { HostChange } from "./change-feed.ts";
+import type { ServerSlot, ServerSlotContext } from "./server-slot.ts";
+import type { HostConnectOptions } from "./spec.ts";
+
+/** Connections that some callers of a served host have of their own. */
+export interface OwnConnections {
+  /**
+   * Sends a call through the slot that is for its caller: the one that all share, or one of its own. The call that `send`
+   * is given may be another than the one that came: it can be asked, and lasts until its caller comes back.
+   */
+  run<M extends Method>(
+    shared: ServerSlot,
+    call: CallOf<M>,
+    send: (slot: ServerSlot, call: CallOf<M>) => Promise<OutcomeOf<M>>,
+  ): Promise<OutcomeOf<M>>;
+  /** The slot whose lists a caller sees. */
+  listsOf(shared: ServerSlot, caller: CallOf): ServerSlot | Promise<ServerSlot>;
+  /** The slot over which a caller watches resources of a server. One of its own is kept until the signal aborts. */
+  watchOver(shared: ServerSlot, caller: CallOf, signal: AbortSignal): Promise<ServerSlot>;
+  /** Hears of changes over the connections that a caller has of its own, until the signal aborts. */
+  hearChanges(caller: CallOf, hear: (change: HostChange) => void, signal: AbortSignal): void;
+}
+
+/** What is different about a slot of some callers. */
+export interface OwnSlot
+  extends Pick<ServerSlotContext, "dial" | "idleTimeoutMs" | "questions" | "onState" | "onChange"> {
+  readonly connectOptions?: HostConnectOptions | undefined;
+}
+
+export type CreateOwnSlot = (shared: ServerSlot, own: OwnSlot) => ServerSlot;

@@ -1,0 +1,25 @@
+import { isRandomKey, randomKeyRule } from "../std/random-key.ts";
+import { McpError } from "./errors.ts";
+
+/**
+ * The keys of the option, else of the environment. Undefined when there are none.
+ *
+ * Throws `invalid-definition` for a key that is not 32 random bytes or more: whoever holds a sealed state can try keys
+ * on it for as long as they like, and forge state with one that fits.
+ */
+export function readStateKeys(option: readonly string[] | undefined): readonly string[] | undefined {
+  const keys = option ?? environmentKeys();
+  const weak = keys?.findIndex((key) => !isRandomKey(key)) ?? -1;
+  if (weak < 0) return keys;
+  const name = option === undefined ? variable : "stateKeys";
+  throw new McpError("invalid-definition", `key ${weak + 1} of ${name} ${randomKeyRule}`);
+}
+
+const variable = "PLUGBAY_STATE_KEYS";
+
+/** Where the platform has an environment, keys may come from there. */
+function environmentKeys(): readonly string[] | undefined {
+  const { process } = globalThis as { readonly process?: { readonly env?: Readonly<Record<string, string>> } };
+  const keys = process?.env?.[variable]?.split(",").map((key) => key.trim());
+  return keys?.filter((key) => key !== "");
+}

@@ -1,0 +1,16 @@
+import { observeServing } from "../protocol/observe.ts";
+import type { Service } from "../protocol/service.ts";
+import { telemetryOf } from "../protocol/telemetry.ts";
+import type { Environment } from "./environment.ts";
+import { eventTelemetry } from "./events.ts";
+import type { ServerOptions } from "./options.ts";
+
+/** A server with what its options say that hears of its calls. Loaded only where they say so. */
+export function observedService(
+  service: Service,
+  { telemetry, onEvent }: Pick<ServerOptions, "telemetry" | "onEvent">,
+  { now, clock }: Pick<Environment, "now" | "clock">,
+): Service {
+  const events = onEvent === undefined ? [] : [eventTelemetry(onEvent, now)];
+  return observeServing(service, { telemetry: [...telemetryOf(telemetry), ...events], clock });
+}

@@ -1,0 +1,175 @@
+import { asJson } from "../../json/json.ts";
+import { weightOf } from "../../json/weight.ts";
+import { accountOf } from "../../protocol/account.ts";
+import type { Shortage } from "../../protocol/budget.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import type { Call } from "../../protocol/service.ts";
+import { type Amounts, isShare, type Share } from "../../protocol/shares.ts";
+import type { Job } from "../runs/execution.ts";
+import { runName } from "../runs/journal.ts";
+import { newId } from "../runs/ticket.ts";
+import type { TaskContext } from "./task-events.ts";
+import type { Local } from "./task-methods.ts";
+import { type TaskRecord, untouched } from "./task-record.ts";
+import { TaskRun, type TaskRunOptions } from "./task-run.ts";
+import { keptFor } from "./task-store.ts";
+
+type ToolCall = Call<"tools/call">;
+
+/** The tasks that run in this process. */
+export interface RunningTasks extends Local {
+  has(id: string): boolean;
+  isFull(): boolean;
+  /** Begins a task for a call, or says what there is no room for. */
+  begin(call: ToolCall, job: Job): Promise<TaskRun | Shortage>;
+  /** Goes on with a task that another process has left behind. */
+  takeUp(options: Omit<TaskRunOptions, "ended">): TaskRun;
+  close(): Promise<void>;
+}
+
+const ONE: Amounts = { runningCalls: 1, tasks: 1 };
+
+export function createRunningTasks(context: TaskContext): RunningTasks {
+  const { env, store, records, shares, sizes, news, adopt } = context;
+  const runs = new Map<string, TaskRun>();
+
+  const report = (work: Promise<void>): void => {
+    work.catch((error: unknown) => env.faults.failureOf(error, "tools/call"));
+  };
+
+  /** A task that has ended is forgotten when there is no room for it, or its time is over. */
+  const keep = (record: TaskRecord, share: Share): void => {
+    const { runningCalls: _, ...amounts } = share.amounts;
+    share.resize(amounts);
+    const { id } = record;
+    share.yields(() => {
+      report(records.discard(id));
+      return {};
+    });
+    sizes.set(id, share, keptFor(record, env.now()));
+  };
+
+  /** Ends a task whose principal has the most under way, because others need its place. */
+  const endEarly = async (id: string): Promise<void> => {
+    const { kind } = await records.change(id, { type: "fail", failure: gaveWay });
+    if (kind !== "changed") return;
+    runs.get(id)?.stop();
+    await news.publish(id, "cancelled");
+  };
+
+  const add = (options: Omit<TaskRunOptions, "ended">, share: Share): TaskRun => {
+    const { id } = options.record;
+    runs.get(id)?.lose();
+    const run: TaskRun = new TaskRun({
+      ...options,
+      ended(isFinal) {
+        if (runs.get(id) === run) runs.delete(id);
+        if (isFinal) keep(options.record, share);
+        else share.release();
+      },
+    });
+    runs.set(id, run);
+    sizes.set(id, share, undefined);
+    const giveWay = (): Amounts => {
+      report(endEarly(id));
+      const { runningCalls: _, ...rest } = share.amounts;
+      return rest;
+    };
+    share.yields(giveWay, "others");
+    return run;
+  };
+
+  const create = async (call: ToolCall, job: Job, share: Share): Promise<TaskRun> => {
+    const run = await context.runs.begin(newId());
+    try {
+      const record = newRecord(call, job, run.id, context);
+      sizes.set(run.id, share, undefined);
+      if (!(await records.create(record, run.fence))) throw new Error("a task was taken over before it began");
+      return add({ context, record, run, http: call.http }, share);
+    } catch (error) {
+      await run.release();
+      throw error;
+    }
+  };
+
+  /** Makes room of runs whose requests have ended without a word. */
+  const loseDead = async (): Promise<void> => {
+    for (const [id, run] of runs) if (!(await store.leases.held(runName(id)))) run.lose();
+  };
+
+  const isFull = (): boolean => shares.isFull("runningCalls");
+
+  return {
+    has: (id) => runs.has(id),
+    isFull,
+    async begin(call, job) {
+      if (isFull() && adopt !== undefined) await loseDead();
+      const account = accountOf(call);
+      const share = shares.take(account, { ...ONE, heldBytes: weightOf(asJson(call.params)) });
+      if (!isShare(share)) return share;
+      try {
+        const short = await makeRoomInStore(account, context);
+        if (short === undefined) return await create(call, job, share);
+        share.release();
+        return short;
+      } catch (error) {
+        share.release();
+        throw error;
+      }
+    },
+    takeUp: (options) => add(options, shares.hold(options.record.account, ONE)),
+    answered: (id) => runs.get(id)?.look(),
+    ended: (id) => runs.get(id)?.stop(),
+    async close() {
+      await Promise.all([...runs.values()].map((run) => run.close()));
+    },
+  };
+}
+
+/** Forgets finished tasks that an account has in all processes, the oldest first. Says what is short when only others are left. */
+async function makeRoomInStore(
+  account: string,
+  { records, held: all, shares, sizes }: TaskContext,
+): Promise<Shortage | undefined> {
+  const held = await all.of(account);
+  const ended = held.filter((task) => task.ended !== undefined).sort((a, b) => Number(a.ended) - Number(b.ended));
+  let [tasks, heldBytes] = [held.length + 1, held.reduce((sum, { bytes }) => sum + bytes, 0)];
+  for (;;) {
+    const short = shares.excess({ tasks, heldBytes });
+    if (short === undefined) return undefined;
+    const oldest = ended.shift();
+    if (oldest === undefined) return short;
+    await records.discard(oldest.id);
+    sizes.delete(oldest.id);
+    tasks--;
+    heldBytes -= oldest.bytes;
+  }
+}
+
+const gaveWay: Failure = {
+  code: "limit-reached",
+  message:
+    "the task was ended to make room for tasks of others (tasks.maxRunning): its principal had the most under way",
+  data: { reason: "limit-reached", limit: "maxRunning" },
+};
+
+function newRecord(call: ToolCall, { scopes = [] }: Job, id: string, { env, limits }: TaskContext): TaskRecord {
+  const { params, meta, peer, tasks } = call;
+  const now = env.now();
+  const { ttlMs: wanted = limits.ttlMs } = tasks ?? {};
+  const ttlMs = Math.min(wanted >= 0 ? wanted : limits.ttlMs, limits.maxTtlMs);
+  return {
+    id,
+    ...(peer.auth !== undefined && { owner: peer.auth.principal }),
+    account: accountOf(call),
+    ...(scopes.length > 0 && { scopes }),
+    audience: env.audience,
+    params,
+    meta,
+    peer,
+    created: now,
+    updated: now,
+    ttlMs: Number.isFinite(ttlMs) ? ttlMs : null,
+    state: untouched,
+  };
+}

@@ -1,0 +1,32 @@
+import { type LimitReached, RETRY_AFTER_MS } from "../protocol/limit-error.ts";
+import { type AllLimits, stdioLimits } from "../protocol/limits.ts";
+
+/** What the one client of a channel may take, unless it is told otherwise. */
+export const channelBudget: Readonly<Record<ChannelLimit, number>> = {
+  maxHeldBytes: 8_388_608,
+  maxRunningCalls: 64,
+  maxQueuedCalls: 1_024,
+  maxOpenRequests: 1_024,
+  maxStreams: 256,
+  maxSubscriptions: 1_024,
+};
+
+export type ChannelLimit =
+  | "maxHeldBytes"
+  | "maxRunningCalls"
+  | "maxQueuedCalls"
+  | "maxOpenRequests"
+  | "maxStreams"
+  | "maxSubscriptions";
+
+/** What the client of a channel may take. It is the connection, the principal and the process at once. */
+export interface ChannelBounds {
+  readonly limits: AllLimits;
+  /** A limit, as it is told of when it is reached. */
+  of(limit: ChannelLimit): LimitReached;
+}
+
+export const defaultBounds: ChannelBounds = {
+  limits: stdioLimits,
+  of: (limit) => ({ limit, max: channelBudget[limit], scope: "connection", retryAfterMs: RETRY_AFTER_MS }),
+};

@@ -1,0 +1,187 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { connect } from "../e2e/support/built.ts";
+import { textOf } from "../e2e/support/run.ts";
+import { createHome, type Home, json, plugbay, program, shopFile } from "./support/cli.ts";
+
+// `plugbay gateway` as a real process.
+
+const shop = { mcpServers: { shop: { command: process.execPath, args: [shopFile] } } };
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly statusUrl: string | undefined;
+  readonly said: () => string;
+  /** Ends it as Ctrl-C does, and resolves to the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+const running: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill("SIGKILL");
+});
+
+async function start(home: Home, ...args: readonly string[]): Promise<Running> {
+  const child = spawn(process.execPath, [program, "gateway", "--json", "--port", "0", ...args], {
+    cwd: home.folder,
+    env: home.env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.push(child);
+  const [said, errors] = [textOf(child.stdout), textOf(child.stderr)];
+  const ended = once(child, "exit");
+  while (!said().includes("\n}\n")) {
+    const isOver = await Promise.race([once(child.stdout, "data").then(() => false), ended.then(() => true)]);
+    if (isOver) throw new Error(`the gateway has ended: ${said()}${errors()}`);
+  }
+  const { url, statusUrl } = JSON.parse(said());
+  const stop = async (signal: NodeJS.Signals = "SIGINT"): Promise<number | null> => {
+    child.kill(signal);
+    const [code] = await ended;
+    return code;
+  };
+  return { child, url, statusUrl, said: errors, stop };
+}
+
+const statusOf = async ({ statusUrl = "" }: Running) => (await fetch(statusUrl)).json();
+
+describe("plugbay gateway", () => {
+  it("serves the servers of a file of the folder, and ends at Ctrl-C", async () => {
+    const home = createHome();
+    home.write("mcp.json", shop);
+    const gateway = await start(home);
+    await using client = await connect(gateway.url);
+    expect((await client.listTools()).map(({ name }) => name)).toContain("shop__buy");
+    expect(await statusOf(gateway)).toMatchObject({ isDegraded: false, servers: [{ name: "shop", state: "ready" }] });
+    await client.close();
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  it("reads a file again when it has changed", async () => {
+    const home = createHome();
+    const path = home.write("mcp.json", shop);
+    const gateway = await start(home, path);
+    await using client = await connect(gateway.url);
+    await client.listTools();
+    const changes = client.changes({ tools: true })[Symbol.asyncIterator]();
+    const change = changes.next();
+    writeFileSync(path, JSON.stringify({ mcpServers: { ...shop.mcpServers, other: shop.mcpServers.shop } }));
+    await change;
+    await expect
+      .poll(async () => (await client.listTools()).map(({ name }) => name), { timeout: 30_000 })
+      .toContain("other__buy");
+    await gateway.stop();
+  });
+
+  it("says which server is broken, serves the others, and counts as degraded", async () => {
+    const home = createHome();
+    home.write("mcp.json", { mcpServers: { ...shop.mcpServers, gone: { command: "no-such-program-here" } } });
+    const gateway = await start(home, "--log", "json");
+    await using client = await connect(gateway.url);
+    expect((await client.listTools()).map(({ name }) => name)).toContain("shop__buy");
+    expect(await statusOf(gateway)).toMatchObject({
+      isDegraded: true,
+      servers: [{ name: "shop" }, { name: "gone", state: "down", hint: expect.stringContaining("installed") }],
+    });
+    const metrics = await (await fetch(new URL("/metrics", gateway.url))).text();
+    expect(metrics).toContain('mcp_gateway_server_up{server="gone"} 0');
+    const lines = gateway.said().trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ kind: "server", event: "state", server: "gone" }),
+    );
+    await gateway.stop();
+  });
+
+  it("serves on stdio until its input ends", async () => {
+    const home = createHome();
+    home.write("mcp.json", shop);
+    const target = {
+      command: process.execPath,
+      args: [program, "gateway", "--stdio"],
+      cwd: home.folder,
+      env: home.env,
+    };
+    await using client = await connect(target);
+    expect((await client.listTools()).map(({ name }) => name)).toContain("shop__buy");
+  });
+
+  it("takes authentication, routes and a store from a module, and serves the status at a port of its own", async () => {
+    const home = createHome();
+    home.write("mcp.json", shop);
+    const auth = JSON.stringify(new URL("../../dist/node/auth-server.js", import.meta.url).href);
+    home.write(
+      "gateway.mjs",
+      `import { bearer } from ${auth};
+       export default () => ({
+         auth: bearer((token) => (token === "of-ann" ? { principal: "ann" } : undefined)),
+         store: "memory:",
+         serve: { routes: { "/hello": () => new Response("hello") } },
+       });`,
+    );
+    const gateway = await start(home, "--options", "gateway.mjs", "--admin-port", "0");
+    expect(
+      (await fetch(gateway.url, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }))
+        .status,
+    ).toBe(401);
+    expect((await fetch(new URL("/status", gateway.url))).status).toBe(404);
+    expect(await (await fetch(new URL("/hello", gateway.url))).text()).toBe("hello");
+    expect(await statusOf(gateway)).toMatchObject({ servers: [{ name: "shop" }] });
+    await using client = await connect(gateway.url, { headers: { authorization: "Bearer of-ann" } });
+    expect((await client.listTools()).map(({ name }) => name)).toContain("shop__buy");
+    await gateway.stop("SIGTERM");
+  });
+
+  it.each<[what: string, args: string[], stderr: RegExp]>([
+    ["a file that is not there", ["nothing.json"], /there is no file .*nothing\.json/],
+    ["an address that others reach, without authentication", ["--host", "0.0.0.0"], /everybody who reaches/],
+    ["an issuer without an audience", ["--issuer", "https://login.example.com"], /--audience belong together/],
+    ["workers without a store", ["--workers", "2"], /--workers needs a store that processes share/],
+    ["workers on stdio", ["--workers", "2", "--stdio", "--store", "redis://127.0.0.1"], /serves one client/],
+    ["a store that is none", ["--store", "mysql://127.0.0.1"], /the store cannot be opened: the address of a store is/],
+    ["an option that is not there", ["--fast"], /--fast/],
+  ])("refuses %s", async (_, args, stderr) => {
+    const { code, stdout, stderr: said } = await plugbay(createHome(), ["gateway", ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(said).toMatch(stderr);
+  });
+
+  it.each<[what: string, content: string, stderr: RegExp]>([
+    ["a file of options that is not JSON", "{", /options\.json: /],
+    ["an option in it that is not known", '{ "gateways": {} }', /"gateways"; did you mean "gateway"/],
+    ["an option of the gateway that is not known", '{ "gateway": { "rule": [] } }', /unknown option "rule"/],
+  ])("refuses %s", async (_, content, stderr) => {
+    const home = createHome();
+    home.write("options.json", content);
+    const { code, stderr: said } = await plugbay(home, ["gateway", "--options", "options.json"]);
+    expect(code).toBe(2);
+    expect(said).toMatch(stderr);
+  });
+
+  it("says that its port is taken where one was asked for", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as { port: number };
+    const ended = await plugbay(createHome(), ["gateway", "--json", "--port", String(port)]);
+    other.close();
+    expect(ended.code).toBe(3);
+    expect(json(ended)).toMatchObject({
+      error: { code: "connection-closed", message: expect.stringContaining(String(port)) },
+    });
+  });
+
+  it("without a word is what plugbay does", async () => {
+    const home = createHome();
+    const child = spawn(process.execPath, [program], { cwd: home.folder, env: home.env });
+    running.push(child);
+    const said = textOf(child.stdout);
+    while (!said().includes("plugbay --help shows all commands")) await once(child.stdout, "data");
+    expect(said()).toContain("servers of the demo");
+    const ended = once(child, "exit");
+    child.kill("SIGINT");
+    expect(await ended).toEqual([0, null]);
+  });
+});
