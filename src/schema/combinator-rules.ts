@@ -107,9 +107,11 @@ function hint(steps: readonly Step[], value: unknown, state: CheckState, { fuel 
 
 function notRule({ name, operand }: KeywordUse, context: RuleContext): Step {
   const step = context.step(operand, name);
-  return (value, state) =>
-    !accepts(step, value, { ...state, evaluated: state.evaluated && new Set() }) ||
-    fail(state, name, () => "must not match the schema in not");
+  return (value, state) => {
+    // What is evaluated below `not` counts only there.
+    const below = state.evaluated === undefined ? state : { ...state, evaluated: new Set<string>() };
+    return !accepts(step, value, below) || fail(state, name, () => "must not match the schema in not");
+  };
 }
 
 function ifRule({ name, operand, schema }: KeywordUse, context: RuleContext): Step {
