@@ -291,6 +291,8 @@ describe("ping, watch, tasks", () => {
     const cancelled = await plugbay(home, ["tasks", served.url, other.trim(), "--cancel", "--json"]);
     expect(json(cancelled)).toMatchObject({ status: "cancelled" });
     expect(await plugbay(home, ["tasks", served.url, "no-such-task"])).toMatchObject({ code: 1 });
+    const { code, stderr: error } = await plugbay(home, ["tasks", served.url, "-begins-with-a-hyphen"]);
+    expect({ code, error }).toEqual({ code: 1, error: expect.stringContaining("task") });
     expect(await plugbay(home, ["tasks", served.url, "--wait"])).toMatchObject({ code: 2 });
   });
 

@@ -2,6 +2,13 @@ import { parseArgs } from "node:util";
 import type { OptionSpec, OptionSpecs, OptionValues, ParsedOptions } from "../command.ts";
 import { UsageError } from "../usage-error.ts";
 
+/** Before an argument that begins with a hyphen and is no option, such as the id of a task: `parseArgs` would take it apart. */
+const MARK = "\0";
+
+function unmarked(text: string): string {
+  return text.startsWith(MARK) ? text.slice(MARK.length) : text;
+}
+
 /** An option or an argument, in the order in which they were typed. */
 type Token = NonNullable<ReturnType<typeof parseArgs>["tokens"]>[number];
 type OptionToken = Extract<Token, { readonly kind: "option" }>;
@@ -17,8 +24,10 @@ export function readOptions<O extends OptionSpecs>(
   specs: O,
   { lenient = false }: ReadOptionsOptions = {},
 ): ParsedOptions<O> {
+  const shorts = new Set(Object.values(specs).map(({ short }) => short));
+  const isArgument = (word: string): boolean => /^-[^-]./.test(word) && !shorts.has(word[1]);
   const { tokens } = parseArgs({
-    args: [...argv],
+    args: argv.map((word) => (isArgument(word) ? MARK + word : word)),
     options: Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, toParseArgs(spec)])),
     strict: false,
     allowPositionals: true,
@@ -28,7 +37,7 @@ export function readOptions<O extends OptionSpecs>(
   const given = new Set<string>();
   const args: string[] = [];
   for (const token of tokens) {
-    if (token.kind === "positional") args.push(token.value);
+    if (token.kind === "positional") args.push(unmarked(token.value));
     if (token.kind !== "option") continue;
     const spec = Object.hasOwn(specs, token.name) ? specs[token.name] : undefined;
     if (spec === undefined) {
@@ -36,7 +45,7 @@ export function readOptions<O extends OptionSpecs>(
       throw unknownOption(token, specs);
     }
     given.add(token.name);
-    const text = textOf(token, spec);
+    const text = unmarked(textOf(token, spec));
     const before = texts.get(token.name) ?? [];
     texts.set(token.name, spec.type === "texts" ? [...before, text] : [text]);
   }

@@ -10,6 +10,7 @@ import { prompt } from "../prompt.ts";
 import { resource } from "../resource.ts";
 import { createServer } from "../server.ts";
 import { tool } from "../tool.ts";
+import { newId } from "./ticket.ts";
 
 const form = { type: "object", properties: { ok: { type: "boolean" } }, required: ["ok"] } as const;
 const answers = { "ask-1": { action: "accept", content: { ok: true } } };
@@ -177,5 +178,12 @@ describe("a state", () => {
     const { server } = bank();
     const ask = async () => answers["ask-1"];
     expect((await send(server, "tools/call", payBob, { state: "whatever", ask })).kind).toBe("complete");
+  });
+});
+
+describe("a new id", () => {
+  it("does not begin with a hyphen, so that it can be typed in a shell", () => {
+    const starts = Array.from({ length: 5_000 }, () => newId()[0]);
+    expect(starts).not.toContain("-");
   });
 });

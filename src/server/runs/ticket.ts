@@ -60,9 +60,9 @@ export function bindingOf({ method, params, peer }: Call, named?: CallName): Pro
   return digestOf({ method, name, input, uri, principal: peer.auth?.principal, ...named });
 }
 
-/** A name that nothing else has. */
+/** A name that nothing else has. It does not begin with a hyphen: in a shell, that is an option. */
 export function newId(): string {
-  return toBase64Url(crypto.getRandomValues(new Uint8Array(16)));
+  return toBase64Url(crypto.getRandomValues(new Uint8Array(16))).replace(/^-/, "_");
 }
 
 export function refusedTicket(reason: string): McpError {
