@@ -62,8 +62,8 @@ export const protections = [
     name: "JSON has a limit of depth",
     ids: ["V23"],
     file: "src/json/parse.ts",
-    from: "if (deep && isDeeper(value, maxJsonDepth))",
-    to: "if (deep && isDeeper(value, maxJsonDepth * 1e9))",
+    from: "if (mayBeTooDeep && isDeeper(value, maxJsonDepth))",
+    to: "if (mayBeTooDeep && isDeeper(value, maxJsonDepth * 1e9))",
     test: "src/json/parse.test.ts",
   },
   {
@@ -78,8 +78,8 @@ export const protections = [
     name: "a response has either result or error",
     ids: ["H19", "B6"],
     file: "src/jsonrpc/message.ts",
-    from: 'if (jsonrpc === "2.0" && error === undefined && isObject(result) && known !== null) {',
-    to: 'if (jsonrpc === "2.0" && isObject(result) && known !== null) {',
+    from: 'if (jsonrpc === "2.0" && error === undefined && isObject(result) && validId !== null) {',
+    to: 'if (jsonrpc === "2.0" && isObject(result) && validId !== null) {',
     test: "src/transport/http/client/malformed-response.test.ts",
   },
   {

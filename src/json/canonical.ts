@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "./json.ts";
 
-/** A JSON text that is the same for equal values: members are sorted, absent ones left out. */
+/** Canonical JSON text: equal values have equal texts. Members are sorted by name; `undefined` members are left out. */
 export function canonicalText(value: Json | undefined): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value ?? null);
   if (Array.isArray(value)) return `[${value.map((item: Json) => canonicalText(item)).join(",")}]`;

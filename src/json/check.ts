@@ -1,15 +1,12 @@
 import { isObject, type Json, type JsonObject } from "./json.ts";
 
-/**
- * What is wrong with a value, worded to follow its name: `.tools[2].name must
- * be a string`. Undefined when nothing is.
- */
+/** Why a value is invalid, to be appended to its name: `.tools[2].name must be a string`. Undefined for a valid value. */
 export type Problem = string | undefined;
 
-/** Looks at a value and leaves it alone. Unknown members are no problem. */
+/** Validates a value without changing it. Unknown members are allowed. */
 export type Check = (value: Json | undefined) => Problem;
 
-/** One check for each member of `T`: forgetting one does not compile. */
+/** One check for each member of `T`. A missing check is a compile error. */
 export type Members<T> = { readonly [K in keyof T]-?: Check };
 
 export const aString: Check = (value) => (typeof value === "string" ? undefined : " must be a string");
@@ -17,17 +14,17 @@ export const aNumber: Check = (value) => (typeof value === "number" ? undefined 
 export const aBoolean: Check = (value) => (typeof value === "boolean" ? undefined : " must be true or false");
 export const anything: Check = () => undefined;
 
-/** Absent, or as `check` wants it. `null` is not absent. */
+/** Accepts `undefined`, and every value that `check` accepts. `null` does not count as absent. */
 export function optional(check: Check): Check {
   return (value) => (value === undefined ? undefined : check(value));
 }
 
-/** One of a few words. */
+/** Accepts one of the listed strings. */
 export function oneOf(...words: readonly string[]): Check {
   return (value) => (typeof value === "string" && words.includes(value) ? undefined : ` must be ${words.join(" or ")}`);
 }
 
-/** An object with at least these members. */
+/** Accepts an object whose members pass their checks. */
 export function anObject(members: Readonly<Record<string, Check>> = {}): Check {
   const checks = Object.entries(members);
   return (value) => (isObject(value) ? memberProblem(value, checks) : " must be an object");
@@ -41,7 +38,7 @@ function memberProblem(value: JsonObject, checks: readonly (readonly [string, Ch
   return undefined;
 }
 
-/** An object whose members are all alike. */
+/** Accepts an object in which every member passes `check`. */
 export function aRecordOf(check: Check): Check {
   return (value) => {
     if (!isObject(value)) return " must be an object";
@@ -53,7 +50,7 @@ export function aRecordOf(check: Check): Check {
   };
 }
 
-/** An array whose elements are all alike. */
+/** Accepts an array in which every element passes `check`. */
 export function aListOf(check: Check): Check {
   return (value) => {
     if (!Array.isArray(value)) return " must be an array";
@@ -65,7 +62,7 @@ export function aListOf(check: Check): Check {
   };
 }
 
-/** An object whose `type` decides what else it must have. */
+/** Accepts an object whose `type` names the check that it must pass: a discriminated union. */
 export function byType(variants: Readonly<Record<string, Check>>): Check {
   const known = new Map(Object.entries(variants));
   const type = anObject({ type: oneOf(...known.keys()) });

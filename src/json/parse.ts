@@ -1,48 +1,51 @@
 import type { Json, JsonObject } from "./json.ts";
 import { defaultJsonLimits, type JsonLimits, type JsonShape, measureJson } from "./shape.ts";
 
-/** A value, or why the text holds none. The reason never repeats the text. */
+/** The parsed value, or the reason why the text was rejected. The reason never quotes the text. */
 export type ParsedJson =
   | { readonly ok: true; readonly value: Json }
   | {
       readonly ok: false;
       readonly reason: string;
-      /** There when a short text is JSON and only breaks a limit. Look at its outermost members, no further. */
+      /** Set when a short text is valid JSON that exceeds a limit. Only its outermost members may be read. */
       readonly value?: Json;
     };
 
-/** Longer texts are measured before their values are built. A shorter one is small however it is built. */
+/** Characters. Longer texts are measured before they are parsed; the values of a shorter text always fit in memory. */
 const LONG_TEXT = 16_384;
 
-/** The shape of a text that is long enough to be measured before it is parsed. */
-export function shapeOfLong(text: string, limits: JsonLimits = defaultJsonLimits): JsonShape | undefined {
+/** Measures a text that is longer than {@link LONG_TEXT}. Undefined for a shorter one. */
+export function measureLongText(text: string, limits: JsonLimits = defaultJsonLimits): JsonShape | undefined {
   return text.length > LONG_TEXT ? measureJson(text, limits) : undefined;
 }
 
 /**
- * Parses a JSON text within limits. Never throws. `shape` is that of a long text, where it is known already.
+ * Parses a JSON text within limits. Never throws. `shape` is the result of {@link measureLongText} when the caller has
+ * measured the text already.
  *
- * A `__proto__` member becomes an ordinary own property, as `JSON.parse`
- * defines it; it changes no prototype.
+ * A `__proto__` member becomes an ordinary own property, as in `JSON.parse`; it does not change the prototype.
  */
 export function parseJson(
   text: string,
   limits: JsonLimits = defaultJsonLimits,
-  shape: JsonShape | undefined = shapeOfLong(text, limits),
+  shape: JsonShape | undefined = measureLongText(text, limits),
 ): ParsedJson {
-  const excess = shape && excessOfShape(shape, limits);
-  if (excess !== undefined) return { ok: false, reason: excess };
+  const exceeded = shape && findExceededShapeLimit(shape, limits);
+  if (exceeded !== undefined) return { ok: false, reason: exceeded };
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
   } catch {
     return { ok: false, reason: "not valid JSON" };
   }
-  const reason = shape === undefined ? excessOf(value, limits, text.length) : undefined;
+  const reason = shape === undefined ? findExceededLimit(value, limits, text.length) : undefined;
   return reason === undefined ? { ok: true, value } : { ok: false, reason, value };
 }
 
-function excessOfShape({ depth, nodes }: JsonShape, { maxJsonDepth, maxJsonNodes }: JsonLimits): string | undefined {
+function findExceededShapeLimit(
+  { depth, nodes }: JsonShape,
+  { maxJsonDepth, maxJsonNodes }: JsonLimits,
+): string | undefined {
   if (maxJsonDepth > 0 && depth > maxJsonDepth) return tooDeep(maxJsonDepth);
   return maxJsonNodes > 0 && nodes > maxJsonNodes ? tooMany(maxJsonNodes) : undefined;
 }
@@ -55,23 +58,23 @@ function tooMany(max: number): string {
   return `more than ${max} values (maxJsonNodes)`;
 }
 
-/** The limit that `value` breaks, if any. The length of its text rules most of them out without a look. */
-export function excessOf(
+/** The limit that `value` exceeds, if any. With the `length` of its JSON text, most values need not be walked. */
+export function findExceededLimit(
   value: Json,
   { maxJsonDepth, maxJsonNodes }: JsonLimits,
   length: number = Number.POSITIVE_INFINITY,
 ): string | undefined {
   // A text of n characters nests at most n/2 deep, and has at most n/2 + 1 values.
-  const deep = maxJsonDepth > 0 && length > 2 * maxJsonDepth;
-  const wide = maxJsonNodes > 0 && length > 2 * (maxJsonNodes - 1);
-  if (!isContainer(value) || (!deep && !wide)) return undefined;
-  if (deep && isDeeper(value, maxJsonDepth)) return tooDeep(maxJsonDepth);
-  return wide && hasMore(value, maxJsonNodes) ? tooMany(maxJsonNodes) : undefined;
+  const mayBeTooDeep = maxJsonDepth > 0 && length > 2 * maxJsonDepth;
+  const mayHaveTooMany = maxJsonNodes > 0 && length > 2 * (maxJsonNodes - 1);
+  if (!isContainer(value) || (!mayBeTooDeep && !mayHaveTooMany)) return undefined;
+  if (mayBeTooDeep && isDeeper(value, maxJsonDepth)) return tooDeep(maxJsonDepth);
+  return mayHaveTooMany && hasMore(value, maxJsonNodes) ? tooMany(maxJsonNodes) : undefined;
 }
 
 type Container = JsonObject | readonly Json[];
 
-/** Recursion is the fastest walk, and this deep it cannot exhaust the stack. */
+/** Levels that are walked recursively, which is the fastest way. So few cannot exhaust the stack. */
 const MAX_RECURSION = 512;
 
 function isDeeper(root: Container, maxDepth: number): boolean {
@@ -90,7 +93,7 @@ function nestsBeyond(container: Container, levels: number): boolean {
   return false;
 }
 
-/** Counts level by level, and not much further than asked. */
+/** The depth of a value, counted level by level. Stops at `maxDepth + 1`. */
 function levelsOf(root: Container, maxDepth: number): number {
   let level: readonly Container[] = [root];
   let depth = 0;
@@ -106,7 +109,7 @@ function containersIn(level: readonly Container[]): readonly Container[] {
   return found;
 }
 
-/** Counts not much further than asked. */
+/** Whether a value holds more than `maxNodes` values. Stops counting soon after the limit. */
 function hasMore(root: Container, maxNodes: number): boolean {
   const open: Container[] = [root];
   let nodes = 1;

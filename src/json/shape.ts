@@ -1,37 +1,37 @@
-/** Bounds on one JSON text. 0 and `Infinity` switch a bound off. */
+/** Limits on one JSON text. 0 and `Infinity` disable a limit. */
 export interface JsonLimits {
-  /** Nesting of containers. */
+  /** Nesting depth of objects and arrays. */
   readonly maxJsonDepth: number;
-  /** Values in all: members of objects, elements of arrays, and the containers themselves. */
+  /** Number of values in total: members of objects, elements of arrays, and the containers themselves. */
   readonly maxJsonNodes: number;
 }
 
 export const defaultJsonLimits: JsonLimits = { maxJsonDepth: 64, maxJsonNodes: 262_144 };
 
-/** Of who waits for responses: lists come in pages of any length. */
+/** Limits for responses. They allow more values than requests do, because the server chooses the length of a list page. */
 export const replyJsonLimits: JsonLimits = { maxJsonDepth: 64, maxJsonNodes: 1_048_576 };
 
-/** How deep a JSON text is nested, and how many values it holds. */
+/** The nesting depth of a JSON text and the number of its values. */
 export interface JsonShape {
   readonly depth: number;
   readonly nodes: number;
 }
 
 /**
- * Measures a JSON text without building its values, in one pass. Stops soon after a limit is passed: what is returned is
- * beyond the limit then, and not the whole. Of a text that is not JSON it measures something.
+ * Measures a JSON text in one pass, without building its values. Stops soon after a limit is exceeded: the returned
+ * number is then above the limit but not the total. The result for a text that is not valid JSON is unspecified.
  */
 export function measureJson(text: string, { maxJsonDepth, maxJsonNodes }: JsonLimits): JsonShape {
-  const deepest = maxJsonDepth || Number.POSITIVE_INFINITY;
-  const most = maxJsonNodes || Number.POSITIVE_INFINITY;
+  const depthLimit = maxJsonDepth || Number.POSITIVE_INFINITY;
+  const nodeLimit = maxJsonNodes || Number.POSITIVE_INFINITY;
   let level = 0;
   let depth = 0;
   let nodes = 1;
 
-  for (let at = 0; at < text.length && nodes <= most && depth <= deepest; at++) {
-    switch (text.charCodeAt(at)) {
+  for (let index = 0; index < text.length && nodes <= nodeLimit && depth <= depthLimit; index++) {
+    switch (text.charCodeAt(index)) {
       case QUOTE:
-        at = endOfString(text, at);
+        index = endOfString(text, index);
         break;
       case COMMA:
         nodes++;
@@ -39,7 +39,7 @@ export function measureJson(text: string, { maxJsonDepth, maxJsonNodes }: JsonLi
       case OPEN_BRACE:
       case OPEN_BRACKET:
         if (++level > depth) depth = level;
-        if (!isClosing(text, at + 1)) nodes++;
+        if (!isClosing(text, index + 1)) nodes++;
         break;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
@@ -50,7 +50,7 @@ export function measureJson(text: string, { maxJsonDepth, maxJsonNodes }: JsonLi
   return { depth, nodes };
 }
 
-/** The place of the quote that ends the string which begins at `start`. */
+/** Index of the quote that closes the string opened at `start`, or the length of the text when it is not closed. */
 function endOfString(text: string, start: number): number {
   let end = start;
   do {
@@ -60,16 +60,16 @@ function endOfString(text: string, start: number): number {
   return end;
 }
 
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
+function isEscaped(text: string, index: number): boolean {
+  let first = index;
   while (text.charCodeAt(first - 1) === BACKSLASH) first--;
-  return (at - first) % 2 === 1;
+  return (index - first) % 2 === 1;
 }
 
-/** Whether a container ends here before it holds anything. */
+/** Whether the container opened before `start` is empty. */
 function isClosing(text: string, start: number): boolean {
-  for (let at = start; at < text.length; at++) {
-    const code = text.charCodeAt(at);
+  for (let index = start; index < text.length; index++) {
+    const code = text.charCodeAt(index);
     if (code > SPACE) return code === CLOSE_BRACE || code === CLOSE_BRACKET;
   }
   return true;

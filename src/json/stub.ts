@@ -1,16 +1,16 @@
 import { isObject, type Json, type JsonObject } from "./json.ts";
 
-/** A symbol, for the wire cannot bring one, and copies of the stub keep it. */
-const reason: unique symbol = Symbol("reason");
+/** A symbol, so that no JSON text can forge a stub; object spread copies it along. */
+const stubReasonKey: unique symbol = Symbol("reason");
 
-/** Stands for an object that breaks a limit: its members that are no containers, and why the others are missing. */
-export function stubOf(value: Json, why: string): JsonObject {
+/** Replaces an object that exceeds a limit: keeps its scalar members, and records why the others are missing. */
+export function toStub(value: Json, reason: string): JsonObject {
   const entries = isObject(value) ? Object.entries(value) : [];
   const plain = entries.filter(([, member]) => typeof member !== "object" || member === null);
-  return Object.assign(Object.fromEntries(plain), { [reason]: why });
+  return Object.assign(Object.fromEntries(plain), { [stubReasonKey]: reason });
 }
 
-/** Why a value is only a stub. Undefined for every other value. */
+/** The reason given to {@link toStub}. Undefined for a value that is not a stub. */
 export function stubReason(value: Json | undefined): string | undefined {
-  return isObject(value) ? (value as { readonly [reason]?: string })[reason] : undefined;
+  return isObject(value) ? (value as { readonly [stubReasonKey]?: string })[stubReasonKey] : undefined;
 }

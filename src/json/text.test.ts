@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { keepText, toText, toTextWithMeta } from "./text.ts";
+import { cacheText, toText, toTextWithMeta } from "./text.ts";
 
 describe("toText", () => {
   it("is JSON.stringify for a value nobody kept", () => {
@@ -16,21 +16,21 @@ describe("toText", () => {
   });
 });
 
-describe("keepText", () => {
+describe("cacheText", () => {
   it("returns the value itself", () => {
     const value = { a: 1 };
-    expect(keepText(value)).toBe(value);
+    expect(cacheText(value)).toBe(value);
   });
 
   it("turns the value into text once", () => {
     let times = 0;
-    const value = keepText({ toJSON: () => ({ times: ++times }) });
-    keepText(value);
+    const value = cacheText({ toJSON: () => ({ times: ++times }) });
+    cacheText(value);
     expect([toText(value), toText(value)]).toEqual(['{"times":1}', '{"times":1}']);
   });
 
   it("goes by identity, not by what the value looks like", () => {
-    const kept = keepText({ a: 1 });
+    const kept = cacheText({ a: 1 });
     kept.a = 2;
     expect(toText(kept)).toBe('{"a":1}');
     expect(toText({ a: 2 })).toBe('{"a":2}');
@@ -41,7 +41,7 @@ describe("toTextWithMeta", () => {
   it("says the same, whether or not the text of `_meta` was kept", () => {
     fc.assert(
       fc.property(fc.object(), fc.object(), fc.boolean(), (meta, members, kept) => {
-        const value = { _meta: kept ? keepText(meta) : meta, ...members };
+        const value = { _meta: kept ? cacheText(meta) : meta, ...members };
         expect(JSON.parse(toTextWithMeta(value))).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
@@ -49,7 +49,7 @@ describe("toTextWithMeta", () => {
 
   it("does not turn a kept `_meta` into text again", () => {
     let times = 0;
-    const meta = keepText({ toJSON: () => ({ times: ++times }) });
+    const meta = cacheText({ toJSON: () => ({ times: ++times }) });
     expect([toTextWithMeta({ _meta: meta, a: 1 }), toTextWithMeta({ _meta: meta })]).toEqual([
       '{"_meta":{"times":1},"a":1}',
       '{"_meta":{"times":1}}',
@@ -65,7 +65,7 @@ describe("toTextWithMeta", () => {
   });
 
   it("uses the text of the whole where that was kept", () => {
-    const value = keepText({ a: 1 });
+    const value = cacheText({ a: 1 });
     value.a = 2;
     expect(toTextWithMeta(value)).toBe('{"a":1}');
   });

@@ -1,24 +1,24 @@
 import { isObject, type Json } from "./json.ts";
 
-/** About how many bytes a value takes in memory. A long text costs no more to weigh than a short one. */
+/** Estimates the memory that a value takes, in bytes. The cost does not depend on the length of its strings. */
 export function weightOf(value: Json): number {
   let weight = 0;
-  const rest: Json[] = [value];
-  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+  const pending: Json[] = [value];
+  for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
     weight += VALUE_BYTES;
-    if (typeof next === "string") {
-      weight += next.length;
-    } else if (Array.isArray(next)) {
-      for (const item of next) rest.push(item);
-    } else if (isObject(next)) {
-      for (const name in next) {
+    if (typeof current === "string") {
+      weight += current.length;
+    } else if (Array.isArray(current)) {
+      for (const item of current) pending.push(item);
+    } else if (isObject(current)) {
+      for (const name in current) {
         weight += name.length;
-        rest.push(next[name] as Json);
+        pending.push(current[name] as Json);
       }
     }
   }
   return weight;
 }
 
-/** Of an object without members, or of a number and the place it stands in. */
+/** Bytes for an empty object, or for a number together with the slot that holds it. */
 const VALUE_BYTES = 24;

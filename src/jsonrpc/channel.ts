@@ -1,46 +1,50 @@
 import type { HttpRequestInfo } from "../std/http-facts.ts";
 import type { ErrorObject, Id, Incoming, Message } from "./message.ts";
 
-/** Where messages can be sent. */
+/** A destination for messages: a channel, or one HTTP response. */
 export interface Sender {
   /**
-   * Writes one message. A promise means that the peer is slow: await it before
-   * sending more. It never rejects; what a broken channel cannot write is lost.
-   * Throws, having written nothing, when the message is no JSON.
+   * Writes one message. A returned promise is backpressure: await it before sending more. It never rejects; a broken
+   * channel drops the message. Throws, without writing anything, when the message cannot be encoded as JSON.
    */
   send(message: Message): Promise<void> | undefined;
   /**
-   * Calls `write`, which sends a response, when the peer is likely to have read the progress before it: some clients drop
-   * progress that they read together with the response. Absent where that does not happen.
+   * Calls `write`, which sends a response, once the peer has probably read the progress notifications sent before it:
+   * some clients drop progress that they read together with the response. Absent where no delay is needed.
    */
-  readonly sendApart?: ((write: () => void) => void) | undefined;
-  /** The requests that could not be written: the peer has not seen them. Absent where nobody can tell. */
+  readonly sendAfterProgress?: ((write: () => void) => void) | undefined;
+  /** Ids of the requests that were never written, so that the peer has not seen them. Absent when the channel cannot know. */
   unsent?(): Iterable<Id>;
-  /** Hears that a request that came this way will get no answer. */
+  /** Reports that the request with this id, received through this sender, will get no response. */
   drop?(id: Id): void;
-  /** Ends the connection the peer waits on, if it can come back for the rest; it should after `retryMs`. */
+  /**
+   * Closes the connection of a response stream that the client can resume, after `retryMs` milliseconds. A no-op where it
+   * cannot be resumed.
+   */
   closeStream?(retryMs?: number): void;
-  /** Counts what came this way as held until `release`, also when it is answered: it is worked on. */
+  /** Keeps the memory of the received message reserved until `release`, even after the response: it is still in use. */
   hold?(): void;
   release?(): void;
-  /** What brought the messages that came this way. */
+  /** The HTTP request that carried the received messages. Absent on other transports. */
   readonly http?: HttpRequestInfo | undefined;
 }
 
 /**
- * A two-way flow of messages.
+ * A bidirectional stream of messages.
  *
- * Reading ends when the peer is gone; a broken channel throws from the loop.
- * There is one reader at a time, and a second one goes on where the first
- * stopped: with the next array, for an array is handed over whole.
+ * Iteration ends when the peer closes its end, and throws when the channel breaks. There is one reader at a time; a
+ * second reader continues with the next array after the one that the first reader took.
  */
 export interface Channel extends Sender {
-  /** What arrived, in order. Messages that came together are yielded together. */
+  /** Received messages, in order. Messages that arrived in one chunk are yielded as one array. */
   readonly incoming: AsyncIterable<readonly Incoming[]>;
-  /** Resolves when the peer has had a turn to read what was sent. Absent where it reads in the same turn, or nobody can tell. */
+  /**
+   * Resolves when the peer has had a turn of the event loop to read the messages sent so far. Absent where the peer reads
+   * in the same turn, or where the channel cannot know.
+   */
   readonly nextTurn?: (() => Promise<void>) | undefined;
-  /** Hides secrets that the peer was given and may repeat in its errors. */
+  /** Replaces secrets that were passed to the peer, such as tokens in its environment, in the errors that it returns. */
   readonly mask?: ((error: ErrorObject) => ErrorObject) | undefined;
-  /** Ends both directions, after what was sent is written. Idempotent, never rejects. */
+  /** Closes both directions after all sent messages are written. Idempotent; never rejects. */
   close(): Promise<void>;
 }

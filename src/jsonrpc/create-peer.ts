@@ -9,14 +9,18 @@ import {
   type RpcPeer,
 } from "./peer.ts";
 
+/** Creates a peer that can send requests as well as answer them. */
 export function createPeer(channel: Channel, handlers: PeerHandlers, options: PeerOptions & PeerParts = {}): RpcPeer {
   const peer = createAnsweringPeer(channel, handlers, options);
-  // Who takes over from another peer drops what is told about the requests of that one.
+  // A peer that continues another one must recognize, and drop, late notifications for the requests of that peer.
   if (options.firstId !== undefined) peer.outbound(createOutbound);
   return withRequests(peer);
 }
 
-/** The same peer, with what sends requests. */
+/** Adds `request` to an answering peer. Its outbound half is created with the first request. */
 export function withRequests(peer: AnsweringPeer): RpcPeer {
-  return { ...peer, request: (method, params, how) => peer.outbound(createOutbound).request(method, params, how) };
+  return {
+    ...peer,
+    request: (method, params, options) => peer.outbound(createOutbound).request(method, params, options),
+  };
 }

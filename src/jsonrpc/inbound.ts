@@ -4,45 +4,45 @@ import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Sender } from "./channel.ts";
 import { type ErrorObject, type Failure, type Id, type Request, type Response, rpcCodes } from "./message.ts";
 
-/** One request of the peer, from its arrival to its answer. */
+/** One request of the peer, from its arrival to its response. */
 export interface IncomingRequest {
   readonly request: Request;
   /** Aborted when the peer cancels or the connection ends. */
   readonly abort: LazyAbort;
-  /** Answers. Only the first answer is written, and none after the peer cancelled. */
+  /** Sends the result. Only the first response is written, and none after the peer cancelled the request. */
   succeed(result: JsonObject): Promise<void> | undefined;
   fail(error: ErrorObject): Promise<void> | undefined;
-  /** Answers that the request is not understood: nothing was done about it. */
+  /** Sends an error for a request that was rejected before it had any effect. */
   refuse(error: ErrorObject): Promise<void> | undefined;
-  /** Sends a notification while the request is open. A no-op after it. */
+  /** Sends a notification while the request is open. A no-op afterwards. */
   notify(method: string, params: JsonObject): Promise<void> | undefined;
-  /** Ends the exchange without an answer. */
+  /** Ends the request without a response. */
   drop(): void;
-  /** Where its answer goes, and what else concerns it. */
+  /** Where its response and its notifications are sent. */
   readonly via: Sender;
 }
 
-/** The requests of the peer that are not answered yet. */
+/** The requests of the peer that are not answered yet, by id. */
 export interface Inbound {
-  /** Takes a request in, or says what to answer because its id is in use or too many are open. */
+  /** Adds a request, or returns the error response when its id is in use or too many requests are open. */
   open(request: Request, via: Sender): IncomingRequest | Failure;
-  /** Aborts the request with this id, if it is open. The peer gets no answer to it. */
+  /** Aborts the request with this id, if it is open. The peer gets no response to it. */
   cancel(id: Id, reason: unknown): void;
-  /** Aborts everything that is open, and answers with an error what did not answer to that at once. */
+  /** Aborts every open request, then answers with `error` those whose handlers did not respond synchronously. */
   endAll(error: ErrorObject): void;
   /** Resolves when no request is open. */
   drained(): Promise<void>;
   readonly size: number;
 }
 
-/** `maxOpen` of 0 is off. */
+/** Creates the table of open requests of a connection. It holds at most `maxOpen` requests; 0 disables the limit. */
 export function createInbound(maxOpen: number): Inbound {
   return new OpenRequests(maxOpen);
 }
 
 class OpenRequests implements Inbound {
   readonly #maxOpen: number;
-  readonly #open = new IdTable<LiveExchange>();
+  readonly #open = new IdTable<OpenRequest>();
   #waiting: (() => void)[] | undefined;
 
   constructor(maxOpen: number) {
@@ -51,26 +51,26 @@ class OpenRequests implements Inbound {
 
   open(request: Request, via: Sender): IncomingRequest | Failure {
     const { id } = request;
-    if (this.#open.get(id) !== undefined) return refuse(id, `request id ${JSON.stringify(id)} is in use`);
-    // A ping is answered at once: it never adds to them, and who asks whether we are there should hear it.
+    if (this.#open.get(id) !== undefined) return invalidRequest(id, `request id ${JSON.stringify(id)} is in use`);
+    // `ping` is exempt: it is answered synchronously, and a peer at the limit must still be able to check the connection.
     if (this.#maxOpen > 0 && this.size >= this.#maxOpen && request.method !== "ping")
       return { kind: "failure", id, error: tooManyOpen(this.#maxOpen) };
-    const exchange = new LiveExchange(request, via, this);
-    this.#open.add(id, exchange);
-    return exchange;
+    const opened = new OpenRequest(request, via, this);
+    this.#open.add(id, opened);
+    return opened;
   }
 
   cancel(id: Id, reason: unknown): void {
-    const exchange = this.#open.get(id);
-    if (exchange === undefined) return;
-    exchange.drop();
-    exchange.abort.abort(reason);
+    const request = this.#open.get(id);
+    if (request === undefined) return;
+    request.drop();
+    request.abort.abort(reason);
   }
 
   endAll(error: ErrorObject): void {
-    const exchanges = this.#open.values();
-    for (const { abort } of exchanges) abort.abort(error.message);
-    for (const exchange of exchanges) exchange.fail(error);
+    const requests = this.#open.values();
+    for (const { abort } of requests) abort.abort(error.message);
+    for (const request of requests) request.fail(error);
   }
 
   drained(): Promise<void> {
@@ -85,38 +85,38 @@ class OpenRequests implements Inbound {
     return this.#open.size;
   }
 
-  /** A request is over. */
+  /** Removes a request that has ended. */
   release(id: Id): void {
     this.#open.take(id);
     if (this.size > 0 || this.#waiting === undefined) return;
-    const wake = this.#waiting;
+    const waiting = this.#waiting;
     this.#waiting = undefined;
-    for (const resolve of wake) resolve();
+    for (const resolve of waiting) resolve();
   }
 }
 
-function refuse(id: Id, message: string): Failure {
+function invalidRequest(id: Id, message: string): Failure {
   return { kind: "failure", id, error: { code: rpcCodes.invalidRequest, message } };
 }
 
-/** The error of requests that are more than may be open. */
+/** The error for a request beyond the limit of open requests. */
 export function tooManyOpen(max: number): ErrorObject {
   const data = { reason: "limit-reached", limit: "maxOpenRequests", max, scope: "connection", retryAfterMs: 1_000 };
   return { code: rpcCodes.internal, message: `more than ${max} requests are open`, data };
 }
 
-class LiveExchange implements IncomingRequest {
+class OpenRequest implements IncomingRequest {
   readonly request: Request;
   readonly abort = new LazyAbort();
   readonly via: Sender;
-  readonly #among: OpenRequests;
+  readonly #table: OpenRequests;
   #open = true;
   #hasProgress = false;
 
-  constructor(request: Request, via: Sender, among: OpenRequests) {
+  constructor(request: Request, via: Sender, table: OpenRequests) {
     this.request = request;
     this.via = via;
-    this.#among = among;
+    this.#table = table;
   }
 
   succeed(result: JsonObject): Promise<void> | undefined {
@@ -143,8 +143,8 @@ class LiveExchange implements IncomingRequest {
 
   #answer(response: Response): Promise<void> | undefined {
     if (!this.#end()) return undefined;
-    if (!this.#hasProgress || this.via.sendApart === undefined) return this.#send(response);
-    this.via.sendApart(() => void this.#send(response));
+    if (!this.#hasProgress || this.via.sendAfterProgress === undefined) return this.#send(response);
+    this.via.sendAfterProgress(() => void this.#send(response));
     return undefined;
   }
 
@@ -152,16 +152,16 @@ class LiveExchange implements IncomingRequest {
     try {
       return this.via.send(response);
     } catch {
-      return this.via.send({ kind: "failure", id: this.request.id, error: noJson });
+      return this.via.send({ kind: "failure", id: this.request.id, error: unencodableResult });
     }
   }
 
   #end(): boolean {
     if (!this.#open) return false;
     this.#open = false;
-    this.#among.release(this.request.id);
+    this.#table.release(this.request.id);
     return true;
   }
 }
 
-const noJson: ErrorObject = { code: rpcCodes.internal, message: "the result cannot be encoded as JSON" };
+const unencodableResult: ErrorObject = { code: rpcCodes.internal, message: "the result cannot be encoded as JSON" };

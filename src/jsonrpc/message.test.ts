@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../json/json.ts";
-import { keepText } from "../json/text.ts";
+import { cacheText } from "../json/text.ts";
 import {
   encodeMessage,
   type Id,
@@ -10,7 +10,7 @@ import {
   parseMessage,
   parseText,
   rpcCodes,
-  unreadable,
+  unreadableText,
 } from "./message.ts";
 
 describe("parseText", () => {
@@ -52,7 +52,7 @@ describe("parseText", () => {
     ["", { id: null, answerable: true }],
   ])("tells whose a text was that begins with %j", (head, known) => {
     const error = { code: rpcCodes.parseError, message: "parse error: too long" };
-    expect(unreadable("too long", head)).toEqual({ kind: "malformed", error, ...known });
+    expect(unreadableText("too long", head)).toEqual({ kind: "malformed", error, ...known });
   });
 
   it("does not repeat the text in what it answers", () => {
@@ -232,7 +232,7 @@ describe("encodeMessage", () => {
   });
 
   it("writes a remembered result as it stands", () => {
-    const result = keepText({ tools: ["a"] });
+    const result = cacheText({ tools: ["a"] });
     result.tools.push("b");
     expect(encodeMessage({ kind: "success", id: 1, result })).toBe('{"jsonrpc":"2.0","id":1,"result":{"tools":["a"]}}');
   });

@@ -11,9 +11,9 @@ export interface Request {
   readonly id: Id;
   readonly method: string;
   readonly params: JsonObject;
-  /** Headers to send it with, where it is sent on its own. Not in the message itself. */
+  /** HTTP headers to send it with, on channels that send each message in a request of its own. Not part of the message. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The most that its response may have, where that is less than the channel allows. Not on the wire. */
+  /** Maximum size of the response in bytes, where that is less than the limit of the channel. Not on the wire. */
   readonly maxBytes?: number;
 }
 
@@ -21,9 +21,9 @@ export interface Notification {
   readonly kind: "notification";
   readonly method: string;
   readonly params: JsonObject;
-  /** The request it was sent for, where the channel can tell. Not on the wire. */
-  readonly about?: Id;
-  /** Like those of a request. */
+  /** Id of the request on whose response stream it arrived, where the channel knows it. Not on the wire. */
+  readonly relatedRequestId?: Id;
+  /** See {@link Request.headers}. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -31,7 +31,7 @@ export interface Success {
   readonly kind: "success";
   readonly id: Id;
   readonly result: JsonObject;
-  /** How long its text was, where it was long. Not on the wire. */
+  /** Length of its text in characters, set for long texts only. Not on the wire. */
   readonly size?: number;
 }
 
@@ -40,9 +40,9 @@ export interface Failure {
   /** `null` when the id of the request could not be read. */
   readonly id: Id | null;
   readonly error: ErrorObject;
-  /** What could be read of a result that breaks a limit, with stubs for the rest. Not on the wire. */
+  /** A result that exceeds a limit, with a stub for each oversized list element. Not on the wire. */
   readonly partial?: JsonObject;
-  /** How long its text was, where it was long. Not on the wire. */
+  /** Length of its text in characters, set for long texts only. Not on the wire. */
   readonly size?: number;
 }
 
@@ -55,36 +55,39 @@ export interface ErrorObject {
 export type Response = Success | Failure;
 export type Message = Request | Notification | Response;
 
-/** Something that arrived and is no message. */
+/** Received data that is not a valid message. */
 export interface Malformed {
   readonly kind: "malformed";
-  /** Of the request, where it could be read. */
+  /** Id of the message, or `null` where it could not be read. */
   readonly id: Id | null;
   readonly error: ErrorObject;
-  /** False for a broken response: an answer to an answer would never end. */
+  /** False for an invalid response: answering a response with an error could loop forever. */
   readonly answerable: boolean;
 }
 
-/** Several messages in one array. Only revision 2025-03-26 allows it. */
+/** A JSON-RPC batch. Only revision 2025-03-26 allows it. */
 export interface Batch {
   readonly kind: "batch";
   readonly items: readonly (Message | Malformed)[];
 }
 
-/** News that a request of ours will get no answer. Not on the wire: a channel that sends each on its own says it. */
+/**
+ * Reports that a request sent by this side will get no response. Not on the wire: created by channels that send each
+ * message in an HTTP request of its own.
+ */
 export interface Undelivered {
   readonly kind: "undelivered";
   readonly id: Id;
   readonly cause: unknown;
 }
 
-/** Whatever one line or body held. */
+/** The contents of one line or HTTP body. */
 export type Parsed = Message | Malformed | Batch;
 
-/** Whatever a channel has to tell. */
+/** An item of {@link Channel.incoming}. */
 export type Incoming = Parsed | Undelivered;
 
-/** The codes of JSON-RPC itself, and the one that MCP implementations use for a connection that is gone. */
+/** The error codes of JSON-RPC, and the code that MCP implementations use for a closed connection. */
 export const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -94,35 +97,39 @@ export const rpcCodes = {
   connectionClosed: -32000,
 } as const;
 
-/** Reads one text off the wire. Never throws. `shape` is that of a long text, where it is known already. */
+/** Parses one text received from the wire. Never throws. `shape` is as for {@link parseJson}. */
 export function parseText(text: string, limits?: JsonLimits, shape?: JsonShape): Parsed {
   const parsed = parseJson(text, limits, shape);
   if (parsed.ok) return parseMessage(parsed.value);
-  if (parsed.value === undefined) return unreadable(parsed.reason, text.slice(0, HEAD), text.slice(-HEAD));
+  if (parsed.value === undefined)
+    return unreadableText(parsed.reason, text.slice(0, PROBE_CHARS), text.slice(-PROBE_CHARS));
   const { id, method } = isObject(parsed.value) ? parsed.value : {};
-  return unread(parsed.reason, isId(id) ? { id, isRequest: typeof method === "string" } : undefined);
+  return parseError(parsed.reason, isId(id) ? { id, isRequest: typeof method === "string" } : undefined);
 }
 
-/** What a text that cannot be read was, as far as that is known. */
+/** The message that an unparsable text was, as far as its id and kind are known. */
 interface Origin {
   readonly id: Id;
   readonly isRequest: boolean;
 }
 
-/** A text that holds no message. Where it was a response, only its waiter is told. */
-function unread(reason: string, origin?: Origin): Malformed {
+/** A parse error. For a response it is not answerable: it is reported to the pending request only. */
+function parseError(reason: string, origin?: Origin): Malformed {
   const problem = malformed(rpcCodes.parseError, `parse error: ${reason}`, origin?.id);
   return origin?.isRequest === false ? { ...problem, answerable: false } : problem;
 }
 
-const HEAD = 256;
+const PROBE_CHARS = 256;
 const beginning = /^\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}"),"(method|result|error)"/;
 const ending = /,"id":(\d{1,15}|"[^"\\]{0,100}")(?:,"jsonrpc":"2\.0")?\}$/;
 
-/** A text that was not read at all. How it begins, or ends, tells whose it was, if it was written in one of the usual ways. */
-export function unreadable(reason: string, head = "", tail = ""): Malformed {
+/**
+ * A parse error for a text that was not parsed. The id and kind are taken from its first or last characters, which suffices
+ * for the member orders that implementations commonly write.
+ */
+export function unreadableText(reason: string, head = "", tail = ""): Malformed {
   const [, id, member = "method"] = beginning.exec(head) ?? ending.exec(tail) ?? [];
-  return unread(reason, id === undefined ? undefined : { id: JSON.parse(id), isRequest: member === "method" });
+  return parseError(reason, id === undefined ? undefined : { id: JSON.parse(id), isRequest: member === "method" });
 }
 
 /** Classifies one JSON value. Never throws. */
@@ -135,8 +142,8 @@ export function parseMessage(value: Json): Parsed {
 function parseOne(value: Json): Message | Malformed {
   if (!isObject(value)) return malformed(rpcCodes.invalidRequest, "a message must be an object");
   if (typeof value.method === "string") {
-    if (value.result === undefined && value.error === undefined) return parseCall(value, oneText(value.method));
-    return malformed(rpcCodes.invalidRequest, twoKinds, isId(value.id) ? value.id : null);
+    if (value.result === undefined && value.error === undefined) return parseCall(value, internMethod(value.method));
+    return malformed(rpcCodes.invalidRequest, methodAndResult, isId(value.id) ? value.id : null);
   }
   if ("result" in value || "error" in value) return parseResponse(value);
   return malformed(rpcCodes.invalidRequest, '"method" must be a string', isId(value.id) ? value.id : null);
@@ -144,43 +151,43 @@ function parseOne(value: Json): Message | Malformed {
 
 const methods = new Map<string, string>();
 
-/** Names of methods come again and again: as one and the same text they are found sooner wherever they are looked up. */
-function oneText(method: string): string {
-  const known = methods.get(method);
-  if (known !== undefined) return known;
+/** Returns the same string object for equal method names, which makes lookups by method faster. */
+function internMethod(method: string): string {
+  const validId = methods.get(method);
+  if (validId !== undefined) return validId;
   if (methods.size < 100 && method.length <= 64) methods.set(method, method);
   return method;
 }
 
 function parseCall(value: JsonObject, method: string): Message | Malformed {
   const { id, params = {} } = value;
-  const known = isId(id) ? id : null;
-  if (value.jsonrpc !== "2.0") return malformed(rpcCodes.invalidRequest, '"jsonrpc" must be "2.0"', known);
-  if (id !== undefined && known === null) {
+  const validId = isId(id) ? id : null;
+  if (value.jsonrpc !== "2.0") return malformed(rpcCodes.invalidRequest, '"jsonrpc" must be "2.0"', validId);
+  if (id !== undefined && validId === null) {
     return malformed(rpcCodes.invalidRequest, '"id" must be a string or an integer');
   }
   if (!isObject(params)) {
-    const problem = malformed(rpcCodes.invalidParams, '"params" must be an object', known);
-    return known === null ? { ...problem, answerable: false } : problem;
+    const problem = malformed(rpcCodes.invalidParams, '"params" must be an object', validId);
+    return validId === null ? { ...problem, answerable: false } : problem;
   }
-  return known === null ? { kind: "notification", method, params } : { kind: "request", id: known, method, params };
+  return validId === null ? { kind: "notification", method, params } : { kind: "request", id: validId, method, params };
 }
 
 function parseResponse({ jsonrpc, id, result, error }: JsonObject): Message | Malformed {
-  const known = isId(id) ? id : null;
-  if (jsonrpc === "2.0" && error === undefined && isObject(result) && known !== null) {
-    return { kind: "success", id: known, result };
+  const validId = isId(id) ? id : null;
+  if (jsonrpc === "2.0" && error === undefined && isObject(result) && validId !== null) {
+    return { kind: "success", id: validId, result };
   }
-  if (jsonrpc === "2.0" && result === undefined && isErrorObject(error)) return { kind: "failure", id: known, error };
-  const problem = result !== undefined && error !== undefined ? bothMembers : "not a valid response";
-  return { ...malformed(rpcCodes.invalidRequest, problem, known), answerable: false };
+  if (jsonrpc === "2.0" && result === undefined && isErrorObject(error)) return { kind: "failure", id: validId, error };
+  const problem = result !== undefined && error !== undefined ? resultAndError : "not a valid response";
+  return { ...malformed(rpcCodes.invalidRequest, problem, validId), answerable: false };
 }
 
-/** One reader would take it for a request, another for a response. */
-const twoKinds = '"method" excludes "result" and "error"';
-const bothMembers = '"result" and "error" exclude each other';
+/** Rejected, since one parser would read such a message as a request and another as a response. */
+const methodAndResult = '"method" excludes "result" and "error"';
+const resultAndError = '"result" and "error" exclude each other';
 
-/** The text of a message, assembled so that what is remembered of it is not written again. */
+/** The JSON text of a message. Cached texts of its result or `_meta` are reused. */
 export function encodeMessage(message: Message): string {
   switch (message.kind) {
     case "success":
@@ -198,7 +205,7 @@ function encodeId(id: Id | null): string {
   return typeof id === "number" ? String(id) : JSON.stringify(id);
 }
 
-/** Integers beyond 2^53 would come back as another number, so they are no ids. */
+/** Whether a value is a request id. Integers beyond 2^53 are rejected, because parsing would round them. */
 export function isId(value: unknown): value is Id {
   return typeof value === "string" || Number.isSafeInteger(value);
 }

@@ -5,58 +5,57 @@ import type { Channel, Sender } from "./channel.ts";
 import type { Id, Notification, Request, Response } from "./message.ts";
 
 /**
- * Why no response came. `full` and `unsent` wrote nothing; the cause of `unsent`
- * says what cannot be written, that of `undelivered` what the channel knows, that
- * of `malformed` what is wrong with the response that came.
+ * Why a request got no response. For `full` and `unsent` nothing was written. The `cause` of `unsent` is the encoding
+ * error, the cause of `undelivered` is the error of the channel, and the cause of `malformed` is the parse error.
  */
 export type LostReason = "cancelled" | "timeout" | "closed" | "full" | "unsent" | "undelivered" | "malformed";
 
-/** A request that will never be answered. */
+/** The outcome of a request that gets no response. */
 export interface Lost {
   readonly kind: "lost";
   readonly reason: LostReason;
   readonly cause?: unknown;
   /** True when the peer has not seen the request. */
   readonly isUnsent?: boolean;
-  /** How long it took until the time was up. */
+  /** The idle timeout that passed, in milliseconds. */
   readonly ms?: number;
 }
 
-/** How a request ended: expected failures are values. */
+/** The outcome of a request. Expected failures are values, not exceptions. */
 export type Reply = Response | Lost;
 
 export interface RequestOptions {
-  /** Hears the notifications that name this request, until it is settled. */
+  /** Called with each notification for this request until it is settled. */
   onNotification?(notification: Notification): void;
-  /** Subscribes to the caller's abort; returns how to unsubscribe. */
+  /** Subscribes to the caller's abort; returns the function that unsubscribes. */
   onAbort?(listener: () => void): () => void;
-  /** What to tell the peer on abort. */
+  /** The `reason` of `notifications/cancelled` after an abort. */
   abortReason?(): string | undefined;
   readonly limits?: DeadlineLimits;
   /** False for requests the protocol forbids to cancel. */
   readonly cancellable?: boolean;
-  /** Where to send it, when not over the channel at large. */
+  /** Where to send it. Default: the channel. */
   readonly via?: Sender | undefined;
-  /** Sent with it, and with its cancellation, by channels that send each message on its own. */
+  /** HTTP headers for the request and its cancellation, on channels that send each message in a request of its own. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The most that the response may have, where that is less than the channel allows. */
+  /** Maximum size of the response in bytes, where that is less than the limit of the channel. */
   readonly maxBytes?: number | undefined;
 }
 
-/** The requests this side has sent. Each is settled exactly once. */
+/** The requests that this side has sent. Each is settled exactly once. */
 export interface Outbound {
-  /** Sends a request. `params` gets the id, which serves as its progress token. Never rejects. */
+  /** Sends a request. `params` receives the id, which is also the progress token. Never rejects. */
   request(method: string, params: (id: Id) => JsonObject, options?: RequestOptions): Promise<Reply>;
-  /** Settles a request that will get no response. False when there is none. */
+  /** Settles a request that will get no response. False when no such request is pending. */
   lose(id: Id, reason: "undelivered" | "malformed", cause: unknown): boolean;
-  /** Settles the request a response names. False when there is none: the response came late, or from nowhere. */
+  /** Settles the request with the id of the response. False when no such request is pending. */
   settle(response: Response): boolean;
   /**
-   * Hands a notification to the request it names. One that comes too late is
-   * dropped. False when there never was such a request.
+   * Passes a notification to the request with this id. A notification for a settled request is dropped. False when no
+   * such request was ever sent.
    */
   notify(id: Id, notification: Notification): boolean;
-  /** Settles every request as lost, and every later one at once. */
+  /** Settles all pending requests as lost, and each later request immediately. */
   close(cause?: unknown): void;
   /** The number of the next request. */
   nextId(): number;
@@ -66,13 +65,13 @@ export interface Outbound {
 export interface OutboundOptions {
   readonly channel: Sender;
   readonly deadlines: Deadlines;
-  /** More than this many unanswered requests fail at once. 0 is off. */
+  /** Maximum number of pending requests. Further requests fail immediately. 0 disables the limit. */
   readonly maxOpenRequests: number;
   /** The id of the first request. Default 1. */
   readonly firstId?: number | undefined;
-  /** Begins every id, where numbers alone would not tell peers of the same client apart. */
+  /** Prefix of every id, where several peers serve the same client and numbers alone would collide. */
   readonly idPrefix?: string | undefined;
-  /** Hides secrets in the errors of the peer. */
+  /** See {@link Channel.mask}. */
   readonly mask?: Channel["mask"];
 }
 
@@ -87,30 +86,30 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const { channel, deadlines, maxOpenRequests, firstId = 1, idPrefix, mask } = options;
   const pending = new IdTable<Pending>();
   let nextId = firstId;
-  /** How requests end that were open when the channel was closed. */
+  /** Set when the channel is closed: the outcome of all pending and later requests. */
   let closed: Lost | undefined;
 
-  /** The first to take the entry wins; whoever comes later finds nothing. */
-  const take = (id: Id): Pending | undefined => {
+  /** Removes a pending request. Only the first call for an id returns it, so that it is settled exactly once. */
+  const takePending = (id: Id): Pending | undefined => {
     const entry = pending.take(id);
     if (entry !== undefined) release(entry);
     return entry;
   };
 
   const lose = (id: Id, reason: "cancelled" | "timeout"): void => {
-    const entry = take(id);
+    const entry = takePending(id);
     if (entry === undefined) return;
     const ms = entry.options.limits?.idleMs;
     entry.resolve(reason === "timeout" && ms !== undefined ? { kind: "lost", reason, ms } : { kind: "lost", reason });
     if (entry.options.cancellable === false) return;
-    const why = reason === "timeout" ? "timeout" : entry.options.abortReason?.();
-    const params = why === undefined ? { requestId: id } : { requestId: id, reason: why };
+    const abortReason = reason === "timeout" ? "timeout" : entry.options.abortReason?.();
+    const params = abortReason === undefined ? { requestId: id } : { requestId: id, reason: abortReason };
     const { via = channel, headers } = entry.options;
     const notification: Notification = { kind: "notification", method: "notifications/cancelled", params };
     via.send(headers === undefined ? notification : { ...notification, headers });
   };
 
-  const wasUsed = (id: Id): boolean => {
+  const wasIssued = (id: Id): boolean => {
     if (idPrefix !== undefined) return typeof id === "string" && id.startsWith(idPrefix);
     return typeof id === "number" && id > 0 && id < nextId;
   };
@@ -136,18 +135,18 @@ export function createOutbound(options: OutboundOptions): Outbound {
           const isPlain = headers === undefined && maxBytes === undefined;
           via.send(isPlain ? request : { ...request, ...(headers && { headers }), ...(maxBytes && { maxBytes }) });
         } catch (cause) {
-          take(id)?.resolve({ kind: "lost", reason: "unsent", cause });
+          takePending(id)?.resolve({ kind: "lost", reason: "unsent", cause });
         }
         if (pending.get(id) !== undefined) watch(id, entry);
       });
     },
     lose(id, reason, cause) {
-      const entry = take(id);
+      const entry = takePending(id);
       entry?.resolve({ kind: "lost", reason, cause });
       return entry !== undefined;
     },
     settle(response) {
-      const entry = response.id === null ? undefined : take(response.id);
+      const entry = response.id === null ? undefined : takePending(response.id);
       if (response.kind === "failure" && mask !== undefined)
         entry?.resolve({ ...response, error: mask(response.error) });
       else entry?.resolve(response);
@@ -155,14 +154,14 @@ export function createOutbound(options: OutboundOptions): Outbound {
     },
     notify(id, notification) {
       const entry = pending.get(id);
-      if (entry === undefined) return wasUsed(id);
+      if (entry === undefined) return wasIssued(id);
       entry.deadline?.touch();
       entry.options.onNotification?.(notification);
       return true;
     },
     close(cause) {
       closed ??= cause === undefined ? { kind: "lost", reason: "closed" } : { kind: "lost", reason: "closed", cause };
-      for (const id of channel.unsent?.() ?? []) take(id)?.resolve({ ...closed, isUnsent: true });
+      for (const id of channel.unsent?.() ?? []) takePending(id)?.resolve({ ...closed, isUnsent: true });
       for (const entry of pending.clear()) {
         release(entry);
         entry.resolve(closed);
@@ -175,7 +174,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** Nobody has to watch a request that is settled. */
+/** Stops the deadline of a settled request, and its listening for aborts. */
 function release({ deadline, unsubscribe }: Pending): void {
   deadline?.stop();
   unsubscribe?.();

@@ -78,7 +78,7 @@ describe("requests of ours", () => {
   });
 
   it("live on progress, but not beyond their total", async () => {
-    const { peer, receive, clock } = setUp({ correlate: progressToken });
+    const { peer, receive, clock } = setUp({ findRequestId: progressToken });
     const heard: unknown[] = [];
     const reply = peer.request("slow", () => ({}), {
       limits: { idleMs: 500, totalMs: 2_000 },
@@ -99,7 +99,7 @@ describe("requests of ours", () => {
     ["a handler throws", ({ receive }) => receive(notification("throw")), new Error("broken handler")],
   ])("C10: are all lost when %s", async (_how, end, cause) => {
     const connection = setUp({
-      notification() {
+      onNotification() {
         throw new Error("broken handler");
       },
     });
@@ -137,7 +137,7 @@ describe("losing requests of ours", () => {
   it.each(["close", "drain"] as const)(
     "C10: needs no reader: a handler that is stuck does not stop %s",
     async (end) => {
-      const { peer, receive, clock } = setUp({ request: () => new Promise<void>(() => {}) });
+      const { peer, receive, clock } = setUp({ onRequest: () => new Promise<void>(() => {}) });
       await receive(request(1));
       const reply = peer.request("a", () => ({}));
       const done = peer[end]();
@@ -150,7 +150,7 @@ describe("losing requests of ours", () => {
 
 describe("notifications", () => {
   it("C19: reach the request they name, nobody when it is over, and the handler otherwise", async () => {
-    const { peer, receive, heard } = setUp({ correlate: progressToken });
+    const { peer, receive, heard } = setUp({ findRequestId: progressToken });
     const progress: unknown[] = [];
     peer.request("slow", () => ({}), { onNotification: ({ params }) => progress.push(params.progress) });
     await receive(progressText(1, 1), progressText(2, 2), progressText("1", 3), notification("other"));
@@ -177,7 +177,7 @@ describe("notifications", () => {
   });
 
   it("50,000 at once do not keep a request from its answer", async () => {
-    const { receive, received, heard } = setUp({ request: (exchange) => exchange.succeed({}) });
+    const { receive, received, heard } = setUp({ onRequest: (exchange) => exchange.succeed({}) });
     await receive(...Array.from({ length: 50_000 }, () => notification("flood")), request(1));
     expect(heard).toHaveLength(50_000);
     expect(received).toMatchObject([{ kind: "success", id: 1 }]);
@@ -197,7 +197,7 @@ describe("requests of the peer", () => {
     const gates: (() => void)[] = [];
     const { far, settled, received } = setUp({
       maxUnread: 3,
-      request: async (exchange) => {
+      onRequest: async (exchange) => {
         await new Promise<void>((resolve) => gates.push(resolve));
         exchange.succeed({});
       },
@@ -247,7 +247,7 @@ describe("requests of the peer", () => {
 
   it("C38: a cancel aborts the signal, and nothing is written even if the handler is done in the same tick", async () => {
     const { receive, received, exchanges, heard } = setUp({
-      request(exchange) {
+      onRequest(exchange) {
         exchanges.push(exchange);
         exchange.abort.signal.addEventListener("abort", () => exchange.succeed({}));
         return undefined;
@@ -263,7 +263,7 @@ describe("requests of the peer", () => {
   it("C39: a handler that ignores the signal runs on, and its result is discarded", async () => {
     const done: Id[] = [];
     const { receive, received, clock } = setUp({
-      request(exchange) {
+      onRequest(exchange) {
         clock.after(100, () => {
           done.push(exchange.request.id);
           exchange.succeed({});
@@ -398,7 +398,7 @@ describe("batches, where they are allowed", () => {
     const gates: (() => void)[] = [];
     const { receive, settled } = setUp({
       acceptsBatches,
-      request: () => new Promise<void>((resolve) => gates.push(resolve)),
+      onRequest: () => new Promise<void>((resolve) => gates.push(resolve)),
     });
     await receive(`[${request(1)},${request(2)}]`, request(3));
     for (const open of [1, 2, 3]) {
@@ -431,7 +431,7 @@ describe("close", () => {
 
   it("C153: may be called from inside a handler", async () => {
     const { peer, receive, ended, received } = setUp({
-      request: async (exchange) => {
+      onRequest: async (exchange) => {
         await peer.close("from inside");
         exchange.succeed({ too: "late" });
       },
@@ -443,14 +443,14 @@ describe("close", () => {
 
   it("C153: may be called before run", async () => {
     const [near] = createMemoryChannels();
-    const peer = createPeer(near, { request: () => undefined, notification() {} });
+    const peer = createPeer(near, { onRequest: () => undefined, onNotification() {} });
     await peer.close();
     expect(await peer.run()).toBeUndefined();
   });
 
   it("takes no request any more, not even one that has arrived", async () => {
     const { peer, far, exchanges, ended } = setUp({
-      request: async (exchange) => {
+      onRequest: async (exchange) => {
         exchanges.push(exchange);
         peer.close();
       },
@@ -533,7 +533,7 @@ describe("drain", () => {
 
 describe("hanging up", () => {
   it("is told once, while what is open may still be answered", async () => {
-    const { incoming, exchanges, ended, log, settled } = setUpHalfOpen({ hungUp: () => log.push("hung up") });
+    const { incoming, exchanges, ended, log, settled } = setUpHalfOpen({ onEnd: () => log.push("hung up") });
     incoming.push([requestMessage(1)]);
     incoming.end();
     await settled();
@@ -543,7 +543,7 @@ describe("hanging up", () => {
   });
 
   it("is told when the channel breaks, too", async () => {
-    const { incoming, ended, log } = setUpHalfOpen({ hungUp: () => log.push("hung up") });
+    const { incoming, ended, log } = setUpHalfOpen({ onEnd: () => log.push("hung up") });
     incoming.fail(new Error("broken pipe"));
     await ended;
     expect(log).toEqual(["hung up", "close"]);
@@ -575,7 +575,7 @@ describe("two peers", () => {
         const { client, clock, toClient, toServer, ended } = setUpPair({
           maxOpenRequests: plans.length,
           maxOpen: plans.length,
-          request(exchange) {
+          onRequest(exchange) {
             const { answerAfter } = plans[Number(exchange.request.params.plan)] ?? unplanned;
             if (answerAfter < never) clock.after(answerAfter, () => exchange.succeed({}));
             return undefined;
@@ -754,7 +754,7 @@ function setUpPair(options: PeerOptions & Partial<PeerHandlers> = {}): Pair {
   return { ...running, server, client, toServer, toClient, ended: Promise.all([client.run(), running.ended]) };
 }
 
-const silent: PeerHandlers = { request: () => undefined, notification() {} };
+const silent: PeerHandlers = { onRequest: () => undefined, onNotification() {} };
 
 function tap(channel: Channel, seen: Message[]): Channel {
   return {
@@ -780,11 +780,11 @@ function startPeer(channel: Channel, options: PeerOptions & Partial<PeerHandlers
   const exchanges: IncomingRequest[] = [];
   const heard: Notification[] = [];
   const handlers: PeerHandlers = {
-    request(exchange) {
+    onRequest(exchange) {
       exchanges.push(exchange);
       return undefined;
     },
-    notification: (notification) => heard.push(notification),
+    onNotification: (notification) => heard.push(notification),
     ...options,
   };
   const peer = createPeer(channel, handlers, { clock, ...options });
@@ -801,10 +801,10 @@ describe("messages that do not come over the channel", () => {
     const aside: Message[] = [];
     const via = { send: (message: Message) => void aside.push(message) };
     const { peer, exchanges, received } = setUp();
-    peer.take({ kind: "request", id: 1, method: "order", params: {} }, via);
+    peer.receive({ kind: "request", id: 1, method: "order", params: {} }, via);
     const reply = peer.request("confirm", () => ({}), { via: exchanges[0]?.via });
     expect(aside).toMatchObject([{ kind: "request", method: "confirm" }]);
-    peer.take({ kind: "success", id: 1, result: { ok: true } }, via);
+    peer.receive({ kind: "success", id: 1, result: { ok: true } }, via);
     expect(await reply).toMatchObject({ result: { ok: true } });
     exchanges[0]?.succeed({ done: true });
     expect(aside).toMatchObject([{ method: "confirm" }, { kind: "success", id: 1, result: { done: true } }]);
@@ -815,10 +815,10 @@ describe("messages that do not come over the channel", () => {
     const dropped: Id[] = [];
     const via = { send: () => undefined, drop: (id: Id) => void dropped.push(id) };
     const { peer } = setUp();
-    peer.take({ kind: "request", id: "a", method: "order", params: {} }, via);
+    peer.receive({ kind: "request", id: "a", method: "order", params: {} }, via);
     const cancel = { kind: "notification", method: "notifications/cancelled", params: { requestId: "a" } } as const;
-    peer.take(cancel, via);
-    peer.take(cancel, via);
+    peer.receive(cancel, via);
+    peer.receive(cancel, via);
     expect(dropped).toEqual(["a"]);
   });
 
@@ -835,7 +835,7 @@ describe("messages that do not come over the channel", () => {
     const heard: Notification[] = [];
     const { peer, incoming, settled } = setUpHalfOpen();
     void peer.request("order", () => ({}), { onNotification: (notification) => heard.push(notification) });
-    incoming.push([{ kind: "notification", method: "notifications/message", params: {}, about: 1 }]);
+    incoming.push([{ kind: "notification", method: "notifications/message", params: {}, relatedRequestId: 1 }]);
     await settled();
     expect(heard).toHaveLength(1);
   });
@@ -852,8 +852,8 @@ describe("a peer that takes over", () => {
       async close() {},
     };
     const handlers: PeerHandlers = {
-      request: (exchange) => void exchanges.push(exchange),
-      notification: (notification) => heard.push(notification),
+      onRequest: (exchange) => void exchanges.push(exchange),
+      onNotification: (notification) => heard.push(notification),
     };
     return { peer: createPeer(channel, handlers, parts), channel, sent, heard, exchanges };
   };
@@ -872,22 +872,22 @@ describe("a peer that takes over", () => {
 
   it("knows what came late for the one before it", () => {
     const { peer, channel, heard } = create({ firstId: 3 });
-    peer.take({ kind: "notification", method: "notifications/progress", params: {}, about: 2 }, channel);
-    peer.take({ kind: "notification", method: "notifications/progress", params: {}, about: 3 }, channel);
-    expect(heard).toMatchObject([{ about: 3 }]);
-    peer.take({ kind: "success", id: 2, result: {} }, channel);
+    peer.receive({ kind: "notification", method: "notifications/progress", params: {}, relatedRequestId: 2 }, channel);
+    peer.receive({ kind: "notification", method: "notifications/progress", params: {}, relatedRequestId: 3 }, channel);
+    expect(heard).toMatchObject([{ relatedRequestId: 3 }]);
+    peer.receive({ kind: "success", id: 2, result: {} }, channel);
     expect(peer.counters.strayReplies).toBe(1);
   });
 
   it("can do so when neither side waits for an answer", () => {
     const { peer, channel, exchanges } = create();
     expect(peer.isBusy()).toBe(false);
-    peer.take({ kind: "request", id: 1, method: "order", params: {} }, channel);
+    peer.receive({ kind: "request", id: 1, method: "order", params: {} }, channel);
     expect(peer.isBusy()).toBe(true);
     void peer.request("confirm", () => ({}));
     exchanges[0]?.succeed({});
     expect(peer.isBusy()).toBe(true);
-    peer.take({ kind: "success", id: 1, result: {} }, channel);
+    peer.receive({ kind: "success", id: 1, result: {} }, channel);
     expect(peer.isBusy()).toBe(false);
   });
 });

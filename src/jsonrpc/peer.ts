@@ -16,75 +16,75 @@ import {
 import type { Outbound, OutboundOptions } from "./outbound.ts";
 
 export interface PeerHandlers {
-  /** Answers a request of the peer. A promise holds back the reading of more. */
-  request(exchange: IncomingRequest): Promise<void> | undefined;
-  /** Hears a notification that belongs to no open request of ours. What is said about it goes out by `via`. */
-  notification(notification: Notification, via: Sender): void;
-  /** The request a notification belongs to, by the id we gave it. */
-  correlate?(notification: Notification): Id | undefined;
-  /** True while arrays of messages are allowed. Absent means never. */
+  /** Answers a request of the peer. A returned promise is backpressure: no more is read until it resolves. */
+  onRequest(incoming: IncomingRequest): Promise<void> | undefined;
+  /** Called with a notification that belongs to none of our requests. Messages that it causes are sent to `via`. */
+  onNotification(notification: Notification, via: Sender): void;
+  /** The id of our request that a notification belongs to, for example by its progress token. */
+  findRequestId?(notification: Notification): Id | undefined;
+  /** Whether batches are allowed at present. Absent means never. */
   acceptsBatches?(): boolean;
-  /** The peer sends no more, for the error of a broken channel if there is one. What is open may still be answered. */
-  hungUp?(error: unknown): void;
+  /** Called when the peer sends no more, with the error of a broken channel. Open requests may still be answered. */
+  onEnd?(error: unknown): void;
 }
 
 export interface PeerOptions {
-  /** Requests of ours that may be unanswered. Default 1024; 0 is off. */
+  /** Maximum number of unanswered requests sent by this side. Default 1024; 0 disables the limit. */
   readonly maxOpenRequests?: number | undefined;
-  /** Requests of the peer that may be unanswered. Default 1024; 0 is off. */
+  /** Maximum number of unanswered requests of the peer. Default 1024; 0 disables the limit. */
   readonly maxOpen?: number | undefined;
-  /** How long open requests may go on after the peer has hung up. Default 5 s. */
+  /** How long requests may stay open after the peer has closed its end, in milliseconds. Default 5000. */
   readonly drainMs?: number | undefined;
-  /** Whether what has no readable id is answered, with the id `null`. Default true. */
+  /** Whether malformed messages without a readable id get an error response with the id `null`. Default true. */
   readonly answerUnreadable?: boolean;
   readonly clock?: Clock | undefined;
 }
 
-/** What a peer may share with others, or take over from one before it. */
+/** Parts that a peer shares with other peers, or continues from a previous one. */
 export interface PeerParts {
-  /** Default: its own, on the clock. */
+  /** Default: a new instance on `clock`. */
   readonly deadlines?: Deadlines;
-  /** The id of our first request. Default 1. */
+  /** Id of the first request sent by this side. Default 1. */
   readonly firstId?: number | undefined;
-  /** Begins the ids of our requests, where numbers alone would not tell peers of the same client apart. */
+  /** Prefix of the ids of our requests, where several peers serve the same client and numbers alone would collide. */
   readonly idPrefix?: string | undefined;
 }
 
-/** Makes what sends the requests of this side. */
+/** Creates the outbound half of a peer. */
 export type CreateOutbound = (options: OutboundOptions) => Outbound;
 
-/** What was dropped, for whoever wants to know. */
+/** Counts of dropped messages. */
 export interface PeerCounters {
-  /** Responses to requests that are over or never were. */
+  /** Responses without a pending request. */
   readonly strayReplies: number;
   readonly malformed: number;
 }
 
-/** One end of a connection: requests in both directions, matched with their responses. */
+/** One end of a JSON-RPC connection: matches requests and responses in both directions. */
 export interface RpcPeer {
   readonly request: Outbound["request"];
   notify(method: string, params: JsonObject): Promise<void> | undefined;
   /**
-   * Takes one message that did not come over the channel; what answers it goes
-   * out by `via`. A promise means that no more should be read for now.
+   * Handles one message that did not arrive over the channel; its responses are sent to `via`. A returned promise is
+   * backpressure: read no more until it resolves.
    */
-  take(message: Incoming, via: Sender): Promise<void> | undefined;
-  /** Reads until the peer hangs up; answers what is open; closes. Resolves with the error of a broken channel. */
+  receive(message: Incoming, via: Sender): Promise<void> | undefined;
+  /** Reads until the peer closes its end, finishes open requests, then closes. Resolves with the error of a broken channel. */
   run(): Promise<unknown>;
-  /** Aborts what is open, answers the rest with an error, then closes. Idempotent, never rejects. */
+  /** Aborts open requests, answers the unanswered ones with an error, then closes. Idempotent; never rejects. */
   close(reason?: unknown): Promise<void>;
-  /** Stops taking requests, answers what is open, then closes. */
+  /** Rejects new requests, waits for open ones for up to `drainMs`, then closes. */
   drain(): Promise<void>;
-  /** True while a request is open, whoever sent it. */
+  /** Whether a request of either side is open. */
   isBusy(): boolean;
-  /** The id of our next request, for a peer that takes over. */
+  /** Number of our next request: the `firstId` of a peer that continues this one. */
   nextId(): number;
   readonly counters: PeerCounters;
 }
 
-/** A peer that answers, and leaves it to others to load what sends requests: many peers of a server send none. */
+/** A peer without the code that sends requests, which many servers never need. `outbound` adds it. */
 export interface AnsweringPeer extends Omit<RpcPeer, "request"> {
-  /** The requests of this side. Made when somebody first needs it. */
+  /** The outbound half of this peer, made with `create` on the first call. */
   outbound(create: CreateOutbound): Outbound;
 }
 
@@ -101,128 +101,128 @@ export function createAnsweringPeer(
     clock = systemClock,
   } = options;
   const { deadlines = createDeadlines(clock), firstId = 1, idPrefix } = options;
-  const ours = createOurs({ channel, deadlines, maxOpenRequests, firstId, idPrefix, mask: channel.mask });
+  const outgoing = createLazyOutbound({ channel, deadlines, maxOpenRequests, firstId, idPrefix, mask: channel.mask });
   const inbound = createInbound(maxOpen);
   const counters = { strayReplies: 0, malformed: 0 };
   let draining = false;
   let closing: Promise<void> | undefined;
 
-  const refuse = (malformed: Malformed, via: Sender): Promise<void> | undefined => {
+  const rejectMalformed = (malformed: Malformed, via: Sender): Promise<void> | undefined => {
     const { id, error, answerable } = malformed;
     counters.malformed++;
-    if (!answerable) endWaiting(malformed, ours.made);
+    if (!answerable) settleWithMalformed(malformed, outgoing.current);
     const silent = !answerable || (id === null && !answerUnreadable);
     return silent ? undefined : via.send({ kind: "failure", id, error });
   };
 
-  const hear = (notification: Notification, via: Sender): undefined => {
-    if (notification.method === "notifications/cancelled") {
-      const { requestId, reason } = notification.params;
+  const receiveNotification = (message: Notification, via: Sender): undefined => {
+    if (message.method === "notifications/cancelled") {
+      const { requestId, reason } = message.params;
       if (isId(requestId)) inbound.cancel(requestId, reason);
     }
-    const id = notification.about ?? handlers.correlate?.(notification);
-    if (id === undefined || ours.made?.notify(id, notification) !== true) handlers.notification(notification, via);
+    const id = message.relatedRequestId ?? handlers.findRequestId?.(message);
+    if (id === undefined || outgoing.current?.notify(id, message) !== true) handlers.onNotification(message, via);
   };
 
-  const takeOne = (message: Exclude<Incoming, Batch>, via: Sender): Promise<void> | undefined => {
+  const receiveOne = (message: Exclude<Incoming, Batch>, via: Sender): Promise<void> | undefined => {
     switch (message.kind) {
       case "request": {
         const opened = inbound.open(message, via);
         if ("kind" in opened) return via.send(opened);
-        return draining ? opened.fail(closingError) : handlers.request(opened);
+        return draining ? opened.fail(closingError) : handlers.onRequest(opened);
       }
       case "notification":
-        return hear(message, via);
+        return receiveNotification(message, via);
       case "malformed":
-        return refuse(message, via);
+        return rejectMalformed(message, via);
       case "undelivered":
-        return void ours.made?.lose(message.id, "undelivered", message.cause);
+        return void outgoing.current?.lose(message.id, "undelivered", message.cause);
       default:
-        if (ours.made?.settle(message) !== true) counters.strayReplies++;
+        if (outgoing.current?.settle(message) !== true) counters.strayReplies++;
         return undefined;
     }
   };
 
-  const takeBatch = async (batch: Batch, via: Sender): Promise<void> => {
-    const fault = faultOf(batch, handlers, maxOpen);
-    if (fault !== undefined) return refuse(fault, via);
-    for (const item of batch.items) await takeOne(item, via);
+  const receiveBatch = async (batch: Batch, via: Sender): Promise<void> => {
+    const problem = findBatchProblem(batch, handlers, maxOpen);
+    if (problem !== undefined) return rejectMalformed(problem, via);
+    for (const item of batch.items) await receiveOne(item, via);
   };
 
-  const take = (message: Incoming, via: Sender): Promise<void> | undefined =>
-    message.kind === "batch" ? takeBatch(message, via) : takeOne(message, via);
+  const receive = (message: Incoming, via: Sender): Promise<void> | undefined =>
+    message.kind === "batch" ? receiveBatch(message, via) : receiveOne(message, via);
 
-  const shut = (reason?: unknown): Promise<void> => {
-    ours.close(reason);
+  const closeChannel = (reason?: unknown): Promise<void> => {
+    outgoing.close(reason);
     closing ??= channel.close();
     return closing;
   };
 
   return {
-    outbound: ours.get,
+    outbound: outgoing.get,
     notify: (method, params) => channel.send({ kind: "notification", method, params }),
-    take,
+    receive,
     async run() {
-      const error = await readAll(channel, (message) => take(message, channel));
-      ours.close(error);
-      handlers.hungUp?.(error);
-      if (error === undefined) await settle(inbound, clock, drainMs);
+      const error = await readAll(channel, (message) => receive(message, channel));
+      outgoing.close(error);
+      handlers.onEnd?.(error);
+      if (error === undefined) await drainInbound(inbound, clock, drainMs);
       else inbound.endAll(closingError);
-      await shut(error);
+      await closeChannel(error);
       return error;
     },
     close(reason) {
       draining = true;
-      ours.close(reason);
+      outgoing.close(reason);
       inbound.endAll(closingError);
-      return shut(reason);
+      return closeChannel(reason);
     },
     async drain() {
       draining = true;
-      await settle(inbound, clock, drainMs);
-      await shut();
+      await drainInbound(inbound, clock, drainMs);
+      await closeChannel();
     },
-    isBusy: () => inbound.size > 0 || (ours.made?.size ?? 0) > 0,
-    nextId: () => ours.made?.nextId() ?? firstId,
+    isBusy: () => inbound.size > 0 || (outgoing.current?.size ?? 0) > 0,
+    nextId: () => outgoing.current?.nextId() ?? firstId,
     counters,
   };
 }
 
-/** The requests of this side, where there are any. */
-interface Ours extends Pick<Outbound, "close"> {
-  readonly made: Outbound | undefined;
+/** The outbound half of a peer, created on demand. */
+interface LazyOutbound extends Pick<Outbound, "close"> {
+  readonly current: Outbound | undefined;
   get(create: CreateOutbound): Outbound;
 }
 
-function createOurs(options: OutboundOptions): Ours {
-  let made: Outbound | undefined;
+function createLazyOutbound(options: OutboundOptions): LazyOutbound {
+  let current: Outbound | undefined;
   let closed: { readonly cause: unknown } | undefined;
 
   const get = (create: CreateOutbound): Outbound => {
-    if (made !== undefined) return made;
-    made = create(options);
-    if (closed !== undefined) made.close(closed.cause);
-    return made;
+    if (current !== undefined) return current;
+    current = create(options);
+    if (closed !== undefined) current.close(closed.cause);
+    return current;
   };
 
   return {
-    get made() {
-      return made;
+    get current() {
+      return current;
     },
     get,
     close(cause) {
       closed ??= { cause };
-      made?.close(cause);
+      current?.close(cause);
     },
   };
 }
 
-/** Hands on what arrives, waiting whenever the taker is busy. Resolves with the error that ended it, if one did. */
-async function readAll(channel: Channel, take: (message: Incoming) => Promise<void> | undefined): Promise<unknown> {
+/** Passes received messages to `receive`, one at a time while it is busy. Resolves with the error of a broken channel. */
+async function readAll(channel: Channel, receive: (message: Incoming) => Promise<void> | undefined): Promise<unknown> {
   try {
     for await (const batch of channel.incoming) {
       for (const message of batch) {
-        const busy = take(message);
+        const busy = receive(message);
         if (busy !== undefined) await busy;
       }
     }
@@ -232,15 +232,15 @@ async function readAll(channel: Channel, take: (message: Incoming) => Promise<vo
   }
 }
 
-/** Whoever waits for a response that is malformed gets no other. */
-function endWaiting({ id, error }: Malformed, outbound: Outbound | undefined): void {
+/** Settles the request whose response was malformed: no other response will come. */
+function settleWithMalformed({ id, error }: Malformed, outbound: Outbound | undefined): void {
   if (id === null) return;
   if (error.code === rpcCodes.parseError) outbound?.settle({ kind: "failure", id, error });
   else outbound?.lose(id, "malformed", error.message);
 }
 
-/** Lets open requests finish for a while, then ends them. */
-async function settle(inbound: Inbound, clock: Clock, drainMs: number): Promise<void> {
+/** Waits for open requests for up to `drainMs`, then ends them. */
+async function drainInbound(inbound: Inbound, clock: Clock, drainMs: number): Promise<void> {
   const stop = clock.after(drainMs, () => inbound.endAll(closingError));
   await inbound.drained();
   stop();
@@ -248,18 +248,18 @@ async function settle(inbound: Inbound, clock: Clock, drainMs: number): Promise<
 
 const closingError: ErrorObject = { code: rpcCodes.internal, message: "the connection is closing" };
 
-function isGreeting(item: Batch["items"][number]): boolean {
+function isInitialize(item: Batch["items"][number]): boolean {
   return item.kind === "request" && item.method === "initialize";
 }
 
-/** Why a batch is refused before anything is done about its messages. */
-function faultOf({ items }: Batch, handlers: PeerHandlers, maxOpen: number): Malformed | undefined {
-  if (handlers.acceptsBatches?.() !== true) return noBatch("batches are not supported");
-  if (items.some(isGreeting)) return noBatch("initialize must not be part of a batch");
-  return maxOpen > 0 && items.length > maxOpen ? noBatch(tooManyOpen(maxOpen)) : undefined;
+/** Why a batch is rejected as a whole, before any of its messages is handled. */
+function findBatchProblem({ items }: Batch, handlers: PeerHandlers, maxOpen: number): Malformed | undefined {
+  if (handlers.acceptsBatches?.() !== true) return toRejectedBatch("batches are not supported");
+  if (items.some(isInitialize)) return toRejectedBatch("initialize must not be part of a batch");
+  return maxOpen > 0 && items.length > maxOpen ? toRejectedBatch(tooManyOpen(maxOpen)) : undefined;
 }
 
-function noBatch(error: string | ErrorObject): Malformed {
-  const told = typeof error === "string" ? { code: rpcCodes.invalidRequest, message: error } : error;
-  return { kind: "malformed", id: null, error: told, answerable: true };
+function toRejectedBatch(error: string | ErrorObject): Malformed {
+  const errorObject = typeof error === "string" ? { code: rpcCodes.invalidRequest, message: error } : error;
+  return { kind: "malformed", id: null, error: errorObject, answerable: true };
 }

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
-import { excessOf, parseJson } from "../json/parse.ts";
+import { findExceededLimit, parseJson } from "../json/parse.ts";
 import { McpError } from "../protocol/errors.ts";
 
 /** Values and levels of one document. Larger ones are of those who want to be read for a long time. */
@@ -19,7 +19,7 @@ export async function parseDocument(text: string, place: string, maxBytes: numbe
   const value = /^\s*[{[]/.test(bare)
     ? (readJson(bare, place) ?? (await readYaml(bare, place, maxBytes)))
     : await readYaml(bare, place, maxBytes);
-  const excess = excessOf(value, jsonLimits);
+  const excess = findExceededLimit(value, jsonLimits);
   if (excess !== undefined) throw bad(place, `is ${excess}`);
   return value;
 }

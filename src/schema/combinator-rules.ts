@@ -15,7 +15,7 @@ import {
 import type { Issue } from "./validator.ts";
 import { dynamicReference, entries } from "./vocabulary.ts";
 
-/** The keywords that apply further schemas to the same value. */
+/** Rules of the keywords that apply further schemas to the same value. */
 export const combinatorRules: readonly (readonly [string, Rule])[] = [
   ["$ref", referenceRule],
   [dynamicReference, dynamicRule],
@@ -31,7 +31,7 @@ function referenceRule({ name, operand }: KeywordUse, { targets, step }: RuleCon
   return (value, state) => applyHere(target, value, state);
 }
 
-/** Means the schema of the outermost resource that has one, of all the check has come through. */
+/** Rule of a dynamic reference. Applies the schema of the outermost resource in the dynamic scope that defines the anchor. */
 function dynamicRule({ operand }: KeywordUse, { fuel, targets, step }: RuleContext): Step {
   const steps = new Map(
     entries(operand).map(([base, reference]) => [base, step(targets.get(String(reference)) ?? false, "$dynamicRef")]),
@@ -55,7 +55,7 @@ function allOfRule(use: KeywordUse, context: RuleContext): Step {
   return (value, state) => all(steps, state, (step) => applyHere(step, value, state));
 }
 
-/** How many branches accept the value. Those after `enough` are not tried. */
+/** Number of branches that accept the value. Stops counting at `enough`. */
 function accepting(steps: readonly Step[], value: unknown, state: CheckState, enough: number): number {
   let count = 0;
   for (const step of steps) {
@@ -64,7 +64,7 @@ function accepting(steps: readonly Step[], value: unknown, state: CheckState, en
   return count;
 }
 
-/** If the schema asks for what was not looked at, all branches have to be tried. */
+/** Rule of `anyOf`. Tries all branches only if the evaluated names are recorded. */
 function anyOfRule(use: KeywordUse, context: RuleContext): Step {
   const steps = branches(use, context);
   return (value, state) => {
@@ -88,7 +88,7 @@ function oneOfRule(use: KeywordUse, context: RuleContext): Step {
   };
 }
 
-/** How the branches fail that come closest: those that fail deepest in the value, but not by their tag. */
+/** The issues of the closest branches: those that fail deepest in the value. A failed `const` or `enum` counts as depth 0. */
 function hint(steps: readonly Step[], value: unknown, state: CheckState, { fuel }: RuleContext): string {
   if (!state.sink.hints) return "";
   const here = pointerOf(state.path);
@@ -108,7 +108,7 @@ function hint(steps: readonly Step[], value: unknown, state: CheckState, { fuel 
 function notRule({ name, operand }: KeywordUse, context: RuleContext): Step {
   const step = context.step(operand, name);
   return (value, state) => {
-    // What is evaluated below `not` counts only there.
+    // Names evaluated inside `not` do not count outside it.
     const below = state.evaluated === undefined ? state : { ...state, evaluated: new Set<string>() };
     return !accepts(step, value, below) || fail(state, name, () => "must not match the schema in not");
   };

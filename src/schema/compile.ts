@@ -27,8 +27,8 @@ export { createHeaderCheck } from "./param-headers.ts";
 export { lazyFormats } from "./value-rules.ts";
 
 /**
- * Makes the function that checks values. It never throws. A schema with a pattern
- * that is not safe to match refuses every value.
+ * Creates the function that checks values. It never throws. A schema with an
+ * unsafe pattern, or a reference without a target, rejects every value.
  */
 export function compile(inspected: Inspected): (value: unknown) => Checked {
   const proof = proveSchema(inspected);
@@ -46,7 +46,7 @@ export function compile(inspected: Inspected): (value: unknown) => Checked {
   };
 }
 
-/** Brings a schema to the form that is checked, and proves that its patterns are safe. Else says what is wrong. */
+/** Normalizes a schema, and proves that its patterns are safe to match. */
 export function proveSchema(inspected: Inspected): Proof {
   const normal = normalizeSchema(inspected);
   if (!normal.ok) return normal;
@@ -70,12 +70,12 @@ function givenUp(error: unknown): Checked {
 }
 
 /**
- * Checks values against a schema, and tells what is wrong with them.
+ * Creates the function that returns the issues of a value.
  *
- * Most values are valid, so a check first finds out only that, without a note of
- * where it is. What is wrong is told by a second pass on the same fuel. A schema
- * with `unevaluated*` has only the second one, since it needs a note of all that
- * was evaluated.
+ * Most values are valid, so a first pass determines only validity, without paths
+ * or issues. A second pass on the same fuel collects the issues of an invalid
+ * value. A schema with `unevaluated*` skips the first pass, because it has to
+ * record the evaluated properties and items.
  */
 function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Issue[] {
   const made = new Map<Json, Step>();
@@ -99,7 +99,7 @@ function interpret(schema: Proved, fuel: Fuel): (value: unknown) => readonly Iss
       evaluated: schema.unevaluated ? new Set() : undefined,
       scope: undefined,
     });
-    // A value that changes while it is read may be valid by now. It was not.
+    // A getter or proxy may return valid values in the second pass; the value still failed the first.
     return issues.length === 0 && !schema.unevaluated ? [mismatch] : issues;
   };
 }
@@ -129,7 +129,7 @@ function invalidStep(keyword: string, fuel: Fuel): Step {
   };
 }
 
-/** Every schema pays each time it is applied; keywords that take longer than a moment pay for that themselves. */
+/** A schema burns fuel each time it is applied; expensive keywords burn the rest themselves. */
 function schemaStep(schema: JsonObject, context: RuleContext): Step {
   const { fuel } = context;
   const resource = schema[resourceName];
@@ -139,7 +139,7 @@ function schemaStep(schema: JsonObject, context: RuleContext): Step {
     fuel.burn(price.schema + steps.length * price.keyword);
     const state = resource === undefined ? outer : entered(outer, String(resource));
     const valid = applyAll(steps, value, state);
-    // What was evaluated is told to the schema around this one.
+    // The evaluated names are copied to the enclosing schema.
     if (state.evaluated !== undefined) fuel.burn(price.evaluated + priceOfNames(state.evaluated.size));
     return valid;
   };
@@ -166,7 +166,7 @@ function entered(state: CheckState, resource: string): CheckState {
   return { ...state, scope: { parent: state.scope, resource } };
 }
 
-/** In the order in which they are applied. The last two need to know what all others have evaluated. */
+/** Rules in the order in which they are applied. The last two depend on the evaluated names of all others. */
 const ordered: readonly (readonly [string, Rule])[] = [
   ...scalarRules,
   ...arrayRules,

@@ -19,7 +19,7 @@ import {
 import { boundedPattern, isDistinct } from "./value-rules.ts";
 import { entries, isReference, vocabulary } from "./vocabulary.ts";
 
-/** The keywords about objects. */
+/** Rules of the keywords for objects. */
 export const objectRules: readonly (readonly [string, Rule])[] = [
   ["properties", propertiesRule],
   ["required", requiredRule],
@@ -36,7 +36,7 @@ function onObject(step: (object: JsonObject, state: CheckState) => boolean): Ste
   return (value, state) => !isObject(value) || step(value, state);
 }
 
-/** The names of all properties, which takes time for each of them. */
+/** The names of all properties. Burns fuel for each. */
 function namesOf(object: JsonObject, fuel: Fuel): readonly string[] {
   const names = Object.keys(object);
   fuel.burn(priceOfNames(names.length));
@@ -52,7 +52,7 @@ function propertyCountRule(words: string, holds: (size: number, limit: number) =
     );
 }
 
-/** Where nothing is told, `properties` finds out which of its own are missing: looking for them twice takes long. */
+/** In a silent check, `properties` reports its own missing properties, so that they are not looked up twice. */
 function requiredRule({ name, operand, schema }: KeywordUse, { fuel }: RuleContext): Step {
   const required = entries(operand).map(([, property]) => String(property));
   const known = new Set(entries(schema.properties).map(([property]) => property));
@@ -68,7 +68,7 @@ function requiredRule({ name, operand, schema }: KeywordUse, { fuel }: RuleConte
   });
 }
 
-/** Both kinds: arrays of names, and schemas for the object. */
+/** Rule of `dependentRequired` (arrays of names) and `dependentSchemas` (schemas of the object). */
 function dependenciesRule({ name, operand }: KeywordUse, context: RuleContext): Step {
   const { fuel } = context;
   const steps = entries(operand).map(([property, needed]): readonly [string, Step] => {
@@ -98,7 +98,7 @@ function namesRule({ name, operand }: KeywordUse, context: RuleContext): Step {
   );
 }
 
-/** An optional property that is `undefined` counts as absent. */
+/** Rule of `properties`. An optional property whose value is `undefined` counts as absent. */
 function propertiesRule({ name, operand, schema }: KeywordUse, context: RuleContext): Step {
   const required = new Set(entries(schema.required).map(([, property]) => property));
   const properties = flatFirst(operand).map(([property, below]) => {
@@ -160,8 +160,8 @@ function patternsOf(value: Json | undefined, context: RuleContext): readonly (re
 }
 
 /**
- * Properties and their schemas, flat ones first. A branch of a recursive union is
- * then refused by its tag, before its children are looked at.
+ * Properties and their schemas, those without subschemas first. A branch of a
+ * recursive union is then rejected by its tag before its children are checked.
  */
 function flatFirst(properties: Json): readonly (readonly [string, Json])[] {
   return entries(properties).toSorted(([, a], [, b]) => Number(isFlat(b)) - Number(isFlat(a)));
@@ -173,7 +173,7 @@ function isFlat(schema: Json): boolean {
   );
 }
 
-/** The keywords about arrays. */
+/** Rules of the keywords for arrays. */
 export const arrayRules: readonly (readonly [string, Rule])[] = [
   ["minItems", itemCountRule("must have at least", (size, limit) => size >= limit)],
   ["maxItems", itemCountRule("must have at most", (size, limit) => size <= limit)],
@@ -202,7 +202,7 @@ function uniqueRule({ name, operand }: KeywordUse, { fuel }: RuleContext): Step 
 function prefixRule({ name, operand }: KeywordUse, context: RuleContext): Step {
   const steps = listOf(operand).map((schema) => context.step(schema, name));
   return onArray((items, state) =>
-    // Of the two lists the shorter one: items and schemas may both be many.
+    // Iterates over the shorter list, because both may be long.
     items.length < steps.length
       ? all(items, state, (item, index) => applyInside(steps[index] as Step, item, index, state))
       : all(steps, state, (step, index) => applyInside(step, items[index], index, state)),
@@ -217,7 +217,7 @@ function itemsRule({ name, operand, schema }: KeywordUse, context: RuleContext):
   );
 }
 
-/** Looks no further than necessary, unless the schema asks for items that nothing has looked at. */
+/** Rule of `contains`. Stops as soon as the result is known, unless the schema has `unevaluatedItems`. */
 function containsRule({ name, operand, schema }: KeywordUse, context: RuleContext): Step {
   const [min, max] = [Number(schema.minContains ?? 1), Number(schema.maxContains ?? Infinity)];
   const step = context.step(operand, name);

@@ -2,12 +2,12 @@ import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { entries, token } from "./vocabulary.ts";
 
 /**
- * Says why a JSON Schema is no form that can be elicited, if it is none.
+ * The problem that keeps a JSON Schema from being a form for `elicitation/create`, if
+ * there is one.
  *
- * A form is a flat object. Its fields are strings, numbers, integers, booleans,
- * one of several strings (`enum`, or `oneOf` with `const` and `title`), or some of
- * them (an array with such `items`). Nothing is nested: a client must be able to
- * draw it.
+ * A form is a flat object. A field is a string, number, integer, boolean, single
+ * choice (`enum`, or `oneOf` with `const` and `title`) or multiple choice (an array
+ * with such `items`). Fields cannot be nested, because a client has to render them.
  */
 export function checkFormSchema(json: JsonObject): string | undefined {
   if (json.type !== "object") return '# must have the type "object" to be a form';
@@ -19,7 +19,7 @@ export function checkFormSchema(json: JsonObject): string | undefined {
   return undefined;
 }
 
-/** A copy of the answers to a form, with the defaults of its fields where there is no answer. */
+/** A copy of the content of a form, with the defaults of fields that the user left out. */
 export function fillDefaults(json: JsonObject, value: JsonObject): JsonObject {
   const defaults = entries(json.properties).flatMap(([name, field]) =>
     isObject(field) && field.default !== undefined ? [[name, field.default] as const] : [],
@@ -53,7 +53,7 @@ function itemsProblem(items: Json | undefined): string | undefined {
   return problem && `is an array, but not one of choices: ${problem}`;
 }
 
-/** Choices are plain strings, or each has a `const` and a `title`. */
+/** The problem of a list of choices: strings, or schemas with `const` and `title`. */
 function choicesProblem(plain: Json | undefined, titled: Json | undefined): string | undefined {
   const choices = titled ?? plain;
   if (!Array.isArray(choices) || choices.length === 0) return "choices must be a non-empty array";

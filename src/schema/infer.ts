@@ -1,26 +1,25 @@
 /**
- * Everything that is accepted as a schema: a Standard Schema, or a plain JSON
- * Schema 2020-12 with any keywords. What it is, and whether it is a good one, is
- * found out when it is read; a narrower type would cost the compiler more than
- * all the rest of a tool.
+ * A schema: a Standard Schema, or a plain JSON Schema 2020-12 with any keywords. It
+ * is checked when it is read at run time; a narrower type would slow down the
+ * compiler more than all other types of a tool.
  */
 export type AnySchema = object;
 
 /**
- * What a caller passes: the input of a Standard Schema, or what a JSON Schema
- * literal describes. What cannot be told from a JSON Schema is `unknown`.
+ * Type of the values before validation: the input of a Standard Schema, or the type
+ * that a JSON Schema literal describes. `unknown` where a JSON Schema has no such type.
  */
 export type InferIn<S> =
   S extends Zod<{ readonly input: infer T }> ? T : S extends Standard<{ readonly input: infer T }> ? T : Described<S>;
 
-/** What a handler sees: the output of a Standard Schema, or what a JSON Schema literal describes. */
+/** Type of the values after validation: the output of a Standard Schema, or the type that a JSON Schema literal describes. */
 export type InferOut<S> =
   S extends Zod<{ readonly output: infer T }> ? T : S extends Standard<{ readonly output: infer T }> ? T : Described<S>;
 
 /**
- * What a parameter adds to `S` so that only a schema of an object fits: `unknown`
- * for one, else a sentence that the compiler prints. A schema whose type says
- * too little to tell is let through, and checked when it is read.
+ * Restricts a parameter `S & ObjectSchema<S>` to schemas of objects: `unknown` for such
+ * a schema, else a sentence that the compiler prints. A schema with too little type
+ * information is accepted, and checked when it is read.
  */
 export type ObjectSchema<S> =
   S extends Zod<{ readonly input: object }>
@@ -47,7 +46,7 @@ interface Standard<T> {
   readonly "~standard": { readonly types?: T | undefined };
 }
 
-/** Where zod keeps the same types: half the work for the compiler. */
+/** The same types in the property of zod, which halves the work of the compiler. */
 interface Zod<T> {
   readonly _zod: T;
 }
@@ -67,7 +66,7 @@ type Described<S> =
             ? never
             : unknown;
 
-/** The common case comes first, which keeps the compiler fast. */
+/** The common case, a `type` without `const` and `enum`. It is tested first to keep the compiler fast. */
 interface Plain<T> {
   readonly type: T;
   readonly const?: undefined;
@@ -92,7 +91,7 @@ type OfType<S, T> = T extends keyof Scalars
       ? Members<S>
       : unknown;
 
-/** The first items, where they have schemas of their own. They may be missing, so a tuple would say too much. */
+/** Types of the first items by `prefixItems`. These items may be missing, so the type is not a tuple. */
 type Leading<S> = S extends { readonly prefixItems: readonly (infer P)[] } ? Described<P> : never;
 
 type Members<S> = S extends { readonly properties: infer P }

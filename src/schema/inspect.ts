@@ -3,25 +3,25 @@ import { entries, isReference, token, vocabulary } from "./vocabulary.ts";
 
 /** Bounds on one plain JSON Schema. */
 export interface SchemaLimits {
-  /** Nesting of subschemas, and references in a row. */
+  /** Maximum nesting of subschemas, and length of a chain of references. */
   readonly maxDepth: number;
-  /** Subschemas in all, and subschemas applied to one value when references are followed. */
+  /** Maximum number of subschemas in total, and of subschemas applied to one value with references followed. */
   readonly maxSubschemas: number;
 }
 
 export const defaultSchemaLimits: SchemaLimits = { maxDepth: 64, maxSubschemas: 10_000 };
 
-/** A plain JSON Schema that is known to be well-formed and bounded. Where its references lead is not known yet. */
+/** A plain JSON Schema that is well-formed and within the limits. Its references are not resolved yet. */
 export interface Inspected {
   readonly root: JsonObject;
   readonly limits: SchemaLimits;
-  /** Every pattern, and where it is. All are regular expressions; how long matching can take is not known yet. */
+  /** The JSON Pointer of every pattern. All are valid regular expressions, not yet proved safe. */
   readonly patterns: Map<string, string>;
-  /** True if it refers to a schema. */
+  /** Whether the schema has references. */
   readonly refers: boolean;
-  /** True if it names a format. */
+  /** Whether the schema has `format`. */
   readonly formats: boolean;
-  /** Subschemas so far. */
+  /** Number of subschemas inspected so far. */
   readonly count: number;
 }
 
@@ -32,20 +32,19 @@ export type Inspection =
 /**
  * Inspects a plain JSON Schema when it is defined.
  *
- * Keywords must have values of the right shape, patterns must be regular
- * expressions, and nothing may exceed the limits. A problem names the place as `#`
- * and a JSON Pointer.
+ * Keywords must have values of the right type, patterns must be regular expressions,
+ * and the limits must hold. A problem names the location as `#` and a JSON Pointer.
  */
 export function inspectSchema(root: JsonObject, limits: SchemaLimits = defaultSchemaLimits): Inspection {
   const walk: Walk = { root, limits, patterns: new Map(), refers: false, formats: false, count: 0 };
   const problem = visit(walk, { schema: root, at: "#", depth: 0, draft: 2020 });
   if (problem !== undefined) return { ok: false, problem };
-  // References may lead to places that no keyword knows.
+  // References may target schemas below unknown keywords, which the walk does not visit.
   walk.formats ||= walk.refers && JSON.stringify(root).includes('"format"');
   return { ok: true, value: walk };
 }
 
-/** Inspects a part of the same schema that only a reference leads to. Says what is wrong with it. */
+/** Inspects a part of the same schema that is reached only by a reference. Returns its problem, if there is one. */
 export function inspectTarget(inspected: Inspected, schema: Json, at: string, draft: number): string | undefined {
   return visit(inspected, { schema, at, depth: 1, draft });
 }
@@ -82,7 +81,7 @@ const drafts: ReadonlyMap<string, number> = new Map([
   ...[7, 6, 4].map((draft) => [`http://json-schema.org/draft-0${draft}/schema`, draft] as const),
 ]);
 
-/** The draft a schema is written in, by its `$schema`: 4, 6, 7, 2019 or 2020. Undefined if it is another one. */
+/** The draft that `$schema` names: 4, 6, 7, 2019 or 2020; the enclosing draft without `$schema`. Undefined for an unknown dialect. */
 export function draftOf({ $schema }: JsonObject, around: number): number | undefined {
   return $schema === undefined ? around : drafts.get(String($schema).replace(/#$/, ""));
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../json/json.ts";
 
-/** The keys a JSON Pointer leads through. */
+/** The keys of a JSON Pointer, unescaped. */
 export function pointerKeys(pointer: string): readonly string[] {
   return pointer
     .split("/")
@@ -8,7 +8,7 @@ export function pointerKeys(pointer: string): readonly string[] {
     .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** The keys that a reference into the same document leads through: `#/$defs/a%20b`. */
+/** The keys of a reference into the same document, such as `#/$defs/a%20b`, decoded. */
 export function referenceKeys(reference: string): readonly string[] {
   try {
     return pointerKeys(decodeURIComponent(reference));
@@ -17,7 +17,7 @@ export function referenceKeys(reference: string): readonly string[] {
   }
 }
 
-/** A member of an object, or an item of an array, that is its own: everything has a member `constructor`. */
+/** An own member of an object, or an item of an array. Inherited members such as `constructor` are ignored. */
 export function own(value: Json | undefined, key: string): Json | undefined {
   return typeof value === "object" && value !== null && Object.hasOwn(value, key)
     ? (value as JsonObject)[key]

@@ -4,15 +4,15 @@ import { type Resolved, referenceKey, resolveSchema } from "./resolve.ts";
 import { dynamicReference, entries, resourceName, vocabulary } from "./vocabulary.ts";
 
 /**
- * A schema in the words of 2020-12, whatever its draft: one document without ids
- * and anchors, in which every reference leads to a member of the `$defs` of its
- * root. Annotations are left out.
+ * A schema translated to JSON Schema 2020-12 from any draft: one document without
+ * ids and anchors, in which every reference has the form `#/$defs/…`. Annotations
+ * are omitted.
  */
 export interface NormalSchema {
   readonly root: JsonObject;
-  /** What every reference leads to. */
+  /** The schemas of all references, by reference. */
   readonly targets: ReadonlyMap<string, Json>;
-  /** True if it asks for what no other keyword has looked at. */
+  /** Whether the schema has `unevaluatedItems` or `unevaluatedProperties`. */
   readonly unevaluated: boolean;
 }
 
@@ -21,9 +21,9 @@ export type Normalized =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Brings a schema to its normal form. The problem is a reference that leads nowhere,
- * or a schema that applies itself, or too many others, to one value. The same schema
- * is brought to it once.
+ * Normalizes a schema. Fails for a reference without a target, and for a schema that
+ * applies itself, or too many others, to one value. The result is cached by the
+ * inspected schema.
  */
 export function normalizeSchema(inspected: Inspected): Normalized {
   const known = normalForms.get(inspected) ?? resolveThenNormalize(inspected);
@@ -58,13 +58,13 @@ function normalize(resolved: Resolved): Normalized {
 }
 
 interface Context extends Resolved {
-  /** The names of the schemas that references lead to. */
+  /** The names in `$defs` of the schemas that are targets of references. */
   readonly names: ReadonlyMap<JsonObject, string>;
-  /** The dynamic anchors that several resources have: by anchor, the schema of each resource. */
+  /** The dynamic anchors that several resources define: anchor -> base URI of the resource -> schema. */
   readonly dynamic: ReadonlyMap<string, ReadonlyMap<string, JsonObject>>;
-  /** The normal schemas, and where the schema is that each was made from. Filled on the way. */
+  /** The JSON Pointers of the original schemas, by normal schema. Filled during normalization. */
   readonly places: Map<JsonObject, string>;
-  /** Found out on the way. */
+  /** Set during normalization. */
   unevaluated: boolean;
 }
 
@@ -79,7 +79,7 @@ function dynamicAnchors({ schemas }: Resolved): Context["dynamic"] {
   return new Map([...found].filter(([, byResource]) => byResource.size > 1));
 }
 
-/** A schema where it stands. One that references lead to is written out only once, in `$defs`. */
+/** The normal form of a subschema: a `$ref` for the target of a reference, which is written out only in `$defs`. */
 function normalForm(context: Context, schema: Json): Json {
   if (!isObject(schema)) return schema;
   return context.names.has(schema) ? { $ref: referenceTo(context, schema) } : keywordsOf(context, schema);
@@ -89,7 +89,7 @@ function referenceTo({ names }: Context, target: Json): string {
   return `#/$defs/${isObject(target) ? names.get(target) : target}`;
 }
 
-/** The drafts that brought keywords. Older ones ignore them. */
+/** The draft that introduced a keyword. Older drafts ignore it. */
 const since: ReadonlyMap<string, number> = new Map([
   ...["prefixItems", "$dynamicRef"].map((keyword) => [keyword, 2020] as const),
   ...["unevaluatedItems", "unevaluatedProperties", "dependentRequired", "dependentSchemas"].map(
@@ -107,7 +107,7 @@ function keywordsOf(context: Context, schema: JsonObject): JsonObject {
   const allOf: Json[] = [];
   const others: Record<string, Json> = context.dynamic.size > 0 ? { [resourceName]: resource.base } : {};
   for (const [name, value] of entries(schema)) {
-    // Up to draft 7 a reference stands alone, whatever is written beside it.
+    // Up to draft 7, `$ref` overrides all keywords beside it.
     if ((since.get(name) ?? 0) > draft || (draft <= 7 && schema.$ref !== undefined && name !== "$ref")) continue;
     context.unevaluated ||= name.startsWith("unevaluated");
     add((translations.get(name) ?? unchanged)({ context, schema, name, value }), others, allOf);
@@ -131,7 +131,7 @@ interface Use {
   readonly value: Json;
 }
 
-/** The keywords that stand for one keyword of a schema. What they have in `allOf` is joined. */
+/** Translates one keyword to keywords of 2020-12. The `allOf` lists of all translations are concatenated. */
 type Translation = (use: Use) => JsonObject;
 
 const dropped: Translation = () => ({});
@@ -168,7 +168,7 @@ function normalMembers(context: Context, members: readonly (readonly [string, Js
   return Object.fromEntries(members.map(([key, schema]) => [key, normalForm(context, schema)]));
 }
 
-/** Several references of one schema are joined by `allOf`. */
+/** Translates a reference. `$dynamicRef` and `$recursiveRef` may stand beside `$ref`, so they go to `allOf`. */
 function reference({ context, schema, name, value }: Use): JsonObject {
   const { root, schemas, targets, dynamic } = context;
   const location = schemas.get(schema);
@@ -185,7 +185,7 @@ function reference({ context, schema, name, value }: Use): JsonObject {
   return { [dynamicReference]: Object.fromEntries([["", referenceTo(context, target)], ...byResource]) };
 }
 
-/** Before 2020-12 tuples are in `items`, and the schema of further items in `additionalItems`. */
+/** Translates `items`. Before 2020-12 it may be a tuple, with the schema of further items in `additionalItems`. */
 function items({ context, schema, value }: Use): JsonObject {
   if (!Array.isArray(value)) return { items: normalForm(context, value) };
   return {
@@ -194,7 +194,7 @@ function items({ context, schema, value }: Use): JsonObject {
   };
 }
 
-/** Up to draft 7 both kinds of dependencies are in one keyword. */
+/** Translates `dependencies`, which up to draft 7 stands for both `dependentRequired` and `dependentSchemas`. */
 function dependencies({ context, value }: Use): JsonObject {
   const lists = entries(value).filter(([, dependency]) => Array.isArray(dependency));
   const schemas = entries(value).filter(([, dependency]) => !Array.isArray(dependency));
@@ -203,7 +203,7 @@ function dependencies({ context, value }: Use): JsonObject {
   };
 }
 
-/** In draft 4 a boolean says that the limit beside it is exclusive. */
+/** Translates an exclusive limit. In draft 4 it is a boolean that makes the limit beside it exclusive. */
 function exclusive(keyword: string, value: Json, limit: Json | undefined): JsonObject {
   if (typeof value === "number") return { [keyword]: value };
   return value === true && limit !== undefined ? { [keyword]: limit } : {};
@@ -213,22 +213,21 @@ function asObject(schema: Json): JsonObject {
   return isObject(schema) ? schema : {};
 }
 
-/** What {@link compositionProblem} needs to know about a schema in normal form. */
+/** Input of {@link compositionProblem}. */
 interface Composition {
-  /** Every schema, and where it comes from. */
+  /** The JSON Pointer of every schema. */
   readonly schemas: ReadonlyMap<JsonObject, string>;
-  /** What every reference leads to. */
+  /** The schemas of all references, by reference. */
   readonly targets: ReadonlyMap<string, Json>;
   readonly maxDepth: number;
   readonly maxSubschemas: number;
 }
 
 /**
- * Says which schema applies too many subschemas to one and the same value.
+ * The problem of the first schema that applies too many subschemas to the same value.
  *
- * Thirty pairs of `anyOf`, each referring to the next, are small to write down
- * and a thousand million checks to carry out. A schema that applies itself never
- * ends.
+ * Thirty nested pairs of `anyOf`, each referring to the next, make a small schema
+ * with a thousand million checks. A schema that applies itself would never end.
  */
 function compositionProblem(composition: Composition): string | undefined {
   const { schemas, targets, maxDepth, maxSubschemas } = composition;
@@ -239,7 +238,7 @@ function compositionProblem(composition: Composition): string | undefined {
     const counted = known.get(schema);
     if (counted !== undefined) return counted;
     if (depth > maxDepth) return Infinity;
-    // Counts as endless until it is known, so meeting it again means that it applies itself.
+    // Infinite until the total is known: a schema found again before that applies itself.
     known.set(schema, Infinity);
     const total = applied(schema, targets).reduce<number>((sum, subschema) => sum + count(subschema, depth + 1), 1);
     known.set(schema, total);

@@ -1,11 +1,11 @@
 import { isObject, type Json, type JsonObject } from "../json/json.ts";
 import { decodeHeaderValue, encodeHeaderValue, type HeaderLookup, isHeaderFor } from "../std/header-value.ts";
 
-/** An argument of a tool that a header repeats. */
+/** An argument of a tool that is mirrored in an HTTP header. */
 export interface ParamHeader {
-  /** In lower case: `mcp-param-region`. */
+  /** Name of the header in lower case, such as `mcp-param-region`. */
   readonly header: string;
-  /** The names that lead from the arguments to the value. */
+  /** Names of the nested properties that lead from the arguments to the value. */
   readonly path: readonly string[];
   readonly type: "integer" | "string" | "boolean";
 }
@@ -15,12 +15,12 @@ export type ParamHeaders =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * The `x-mcp-header` annotations of an input schema, or what is wrong with one.
+ * The `x-mcp-header` annotations of an input schema, or the first problem.
  *
- * An annotation names its header with a token, which no other one uses in any
- * case. It stands on an integer, a string or a boolean that `properties` alone
- * lead to; anywhere else it makes the schema invalid. So does a schema that is
- * too large to look through.
+ * The value of an annotation is an HTTP token, unique without regard to case. The
+ * annotated schema has the type integer, string or boolean, and is reached through
+ * `properties` only; an annotation anywhere else is a problem. So is a schema that
+ * exceeds 128 levels or 100,000 objects and arrays.
  */
 export function readParamHeaders(inputSchema: JsonObject): ParamHeaders {
   const search: Search = { found: new Map(), left: MAX_CONTAINERS };
@@ -30,12 +30,11 @@ export function readParamHeaders(inputSchema: JsonObject): ParamHeaders {
 }
 
 /**
- * The headers that repeat these arguments, for a client to send.
+ * The headers that a client sends for these arguments.
  *
- * An argument that is absent or null has none, and neither has one that no
- * header can carry: an integer beyond what a double holds exactly, a fraction,
- * an array, an object. What the schema wants does not matter, so that a server
- * can say what is wrong with an argument of another type.
+ * An argument gets no header if it is absent or null, or if a header cannot carry
+ * it: an unsafe integer, a fraction, an array or an object. The type in the schema
+ * is ignored, so that the server can report an argument of the wrong type.
  */
 export function paramHeaderValues(
   headers: readonly ParamHeader[],
@@ -48,12 +47,12 @@ export function paramHeaderValues(
 }
 
 /**
- * Why the headers of a call do not repeat its arguments, if so. Tells the name
- * of the header and never a value.
+ * The mismatch between the headers and the arguments of a call, if there is one. It
+ * names the header, and never a value.
  *
- * A header for an argument that is absent or null is a mismatch: whoever looked
- * at the header saw another call than the tool would. So is an argument that no
- * header can carry.
+ * A header for an argument that is absent or null is a mismatch: an intermediary that
+ * reads the header would see another call than the tool. So is an argument that a
+ * header cannot carry.
  */
 export function paramHeaderProblem(
   headers: readonly ParamHeader[],
@@ -67,9 +66,9 @@ export function paramHeaderProblem(
   return undefined;
 }
 
-/** Compares calls of one tool with their headers. */
+/** Compares the arguments of calls of one tool with their headers. */
 export interface HeaderCheck {
-  /** What is wrong with an annotation: then no call is compared. */
+  /** The problem of an annotation. If there is one, calls are not compared. */
   readonly problem: string | undefined;
   mismatch(args: JsonObject | undefined, header: HeaderLookup): string | undefined;
 }
@@ -88,7 +87,7 @@ const MAX_CONTAINERS = 100_000;
 const MAX_PROBLEM = 200;
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Keywords whose operand has schemas by names. */
+/** Keywords whose value is an object of schemas by name. */
 const maps: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
@@ -97,22 +96,22 @@ const maps: ReadonlySet<string> = new Set([
   "$defs",
   "definitions",
 ]);
-/** Keywords whose operand is data: what looks like an annotation there is none. */
+/** Keywords whose value is data, in which {@link ANNOTATION} has no meaning. */
 const data: ReadonlySet<string> = new Set(["const", "default", "enum", "examples", ANNOTATION]);
 
 interface Search {
   readonly found: Map<string, ParamHeader>;
-  /** Objects and arrays that may still be looked at. */
+  /** Remaining number of objects and arrays to search. */
   left: number;
 }
 
 interface Place {
-  /** Undefined where it is not `properties` alone that lead there. */
+  /** Undefined if other keywords than `properties` lead to the schema. */
   readonly path: readonly string[] | undefined;
   readonly depth: number;
 }
 
-/** Looks at a schema, or at a list of them. A problem is worded to follow the name of what has it. */
+/** Searches a schema, or a list of schemas, for annotations. A problem begins with the rest of its path, such as `.items must …`. */
 function problemIn(schema: Json | undefined, place: Place, search: Search): string | undefined {
   if (typeof schema !== "object" || schema === null) return undefined;
   if (place.depth > MAX_DEPTH || search.left-- === 0) return " is too large to look through";
@@ -164,7 +163,7 @@ function isHeaderType(type: Json | undefined): type is ParamHeader["type"] {
   return type === "integer" || type === "string" || type === "boolean";
 }
 
-/** The names in a schema may be as long as they like. */
+/** Keeps the end of a problem, because the names in its path have no maximum length. */
 function tail(problem: string): string {
   return problem.length > MAX_PROBLEM ? `…${problem.slice(-MAX_PROBLEM)}` : problem;
 }
@@ -178,7 +177,7 @@ function valueAt(args: JsonObject | undefined, path: readonly string[]): Json | 
   return value;
 }
 
-/** The text that a header carries for a value, if one can. */
+/** The text of a value in a header, or undefined if a header cannot carry it. */
 function textOf(value: Json | undefined): string | undefined {
   if (typeof value === "string") return value;
   return typeof value === "boolean" || Number.isSafeInteger(value) ? String(value) : undefined;
@@ -193,7 +192,7 @@ function mismatch(value: Json | undefined, stated: string | undefined): string |
   return same ? undefined : "does not match the argument";
 }
 
-/** Compared as text, `42.0` would not be 42. What is not an integer must not be rounded to one. */
+/** The integer in a header value. Accepts `42.0` as 42, but no fraction that would be rounded. */
 function integerIn(stated: string): number | undefined {
   const decoded = decodeHeaderValue(stated);
   return decoded.ok && /^-?[0-9]+(?:\.0+)?$/.test(decoded.value) ? Number(decoded.value) : undefined;

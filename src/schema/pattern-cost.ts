@@ -11,24 +11,24 @@ import {
   parsePattern,
 } from "./pattern-syntax.ts";
 
-/** Worst case of matching a text of length n: about `2 ** bits * n ** degree` steps. */
+/** Worst-case cost of matching a text of length n: about `2 ** bits * n ** degree` steps. */
 export interface PatternCost {
   readonly bits: number;
   readonly degree: number;
 }
 
-/** How much work proofs may still take, in comparisons. Below 0 they end without a result. */
+/** Remaining budget of proofs, in comparisons. A proof that exceeds it fails. */
 export interface Effort {
   left: number;
 }
 
 /**
- * Bounds the number of ways in which a backtracking matcher can match the
- * prefixes of a text, or says why there is no bound.
+ * An upper bound for the number of ways in which a backtracking matcher can match the
+ * prefixes of a text, or the reason why there is none.
  *
- * The number is exponential if and only if some loop can take the same text from
- * a position to itself in two ways. It is a power of the length if a loop can
- * hand over to a later one anywhere in a run of the same text.
+ * The number is exponential if and only if some loop can match the same text from a
+ * position back to itself in two ways. It is polynomial if one loop can hand over to
+ * a later one anywhere in a run of text that both match.
  */
 function patternCost(node: PatternNode, anchored: boolean, effort: Effort): PatternCost | string {
   const built = buildGraph(node, anchored);
@@ -42,7 +42,7 @@ function patternCost(node: PatternNode, anchored: boolean, effort: Effort): Patt
   return effort.left < 0 ? "it is too complex to be proved safe" : cost;
 }
 
-/** Adds what looking around costs: once if it happens at the very start, otherwise again and again. */
+/** Adds the cost of lookarounds. One at the very start is matched once, any other at every position. */
 function withLooks(outer: PatternCost, inner: Iterable<Look>, effort: Effort): PatternCost | string {
   let { bits, degree } = outer;
   for (const { body, once } of inner) {
@@ -77,13 +77,12 @@ function isAmbiguous({ positions }: Loop, effort: Effort): boolean {
 }
 
 /**
- * Pairs of different positions that two runs over the same text can be at, when
- * both come from one position and can come together again without leaving
- * `positions`.
+ * Pairs of different positions that two runs over the same text can reach from one
+ * position, and from which they can meet again without leaving `positions`.
  */
 function rivals(positions: readonly Position[], effort: Effort): ReadonlySet<number> {
   const { before, meeting } = explore(positions, effort);
-  // Grows while it is read: what leads to a pair that can meet can meet, too.
+  // The set grows during iteration: the predecessors of a pair that can meet can meet, too.
   for (const pair of meeting) {
     for (const earlier of before.get(pair) ?? []) if (before.has(earlier)) meeting.add(earlier);
   }
@@ -93,9 +92,9 @@ function rivals(positions: readonly Position[], effort: Effort): ReadonlySet<num
 type Pair = readonly [Position, Position];
 
 interface Explored {
-  /** The pairs that two runs can reach, each with the pairs they can come from. */
+  /** The predecessors of every pair that two runs can reach. */
   readonly before: ReadonlyMap<number, readonly number[]>;
-  /** The pairs from which both can go to the same position. */
+  /** The pairs from which both runs can step to the same position. */
   readonly meeting: Set<number>;
 }
 
@@ -120,7 +119,7 @@ function explore(positions: readonly Position[], effort: Effort): Explored {
   return { before, meeting };
 }
 
-/** Where two runs can go with the same character. Runs that are at one position have to part. */
+/** The pairs that two runs can reach with the same character. Runs at the same position have to diverge. */
 function steps([a, b]: Pair, inside: ReadonlySet<Position>, effort: Effort): readonly Pair[] {
   effort.left -= a.next.size * b.next.size;
   const found: Pair[] = [];
@@ -133,12 +132,12 @@ function steps([a, b]: Pair, inside: ReadonlySet<Position>, effort: Effort): rea
   return found;
 }
 
-/** The same for both orders. */
+/** A key that does not depend on the order of the pair. */
 function pairKey([a, b]: Pair): number {
   return Math.min(a.index, b.index) * maxPositions + Math.max(a.index, b.index);
 }
 
-/** How many times, in bits, the runs over one text can split and come together again outside of loops. */
+/** Binary logarithm of the number of ways that runs over one text can split and meet again outside loops. */
 function choiceBits({ positions }: PatternGraph, effort: Effort): number {
   const pairs = rivals(positions, effort);
   const bits = new Map<Position, number>();
@@ -153,7 +152,7 @@ function choiceBits({ positions }: PatternGraph, effort: Effort): number {
   return Math.max(0, ...bits.values());
 }
 
-/** One for the first loop, and one for every loop that can take over from an earlier one. */
+/** Longest chain of loops that can hand over to each other: the degree of the polynomial. */
 function loopDegree({ positions, loops }: PatternGraph, effort: Effort): number {
   const handovers = new Map<Position, number>();
   for (const position of positions) {
@@ -166,7 +165,7 @@ function loopDegree({ positions, loops }: PatternGraph, effort: Effort): number 
   return loops.length === 0 ? 0 : 1 + Math.max(0, ...handovers.values());
 }
 
-/** The entries of the loops that the loop which starts here can hand over to. */
+/** The first positions of the later loops that the loop starting at this position can hand over to. */
 function successors({ index, loop }: Position, loops: readonly Loop[], effort: Effort): readonly Position[] {
   const [first] = loop?.positions ?? [];
   if (loop === undefined || first?.index !== index) return [];
@@ -174,7 +173,7 @@ function successors({ index, loop }: Position, loops: readonly Loop[], effort: E
   return later.flatMap(({ positions }) => positions.slice(0, 1));
 }
 
-/** True if a text that both loops can take may lead from one to the other. Wrong only on the safe side. */
+/** Whether a text that both loops match may lead from one to the other. May be true without need, never false wrongly. */
 function handsOver(from: Loop, to: Loop, effort: Effort): boolean {
   effort.left -= from.positions.length + to.positions.length;
   if (effort.left < 0) return false;
@@ -195,7 +194,7 @@ function alphabet(loop: Loop): CharSet {
   return charSet(loop.positions.flatMap(({ set }) => set));
 }
 
-/** One position for all of a loop, the position itself elsewhere. */
+/** The first position of the loop of a position; outside loops the position itself. */
 function entry(position: Position): Position {
   return position.loop?.positions[0] ?? position;
 }
@@ -204,11 +203,11 @@ function raise(values: Map<Position, number>, key: Position, value: number): voi
   values.set(key, Math.max(value, values.get(key) ?? 0));
 }
 
-/** The worst case of a pattern, or why it has no acceptable one. */
+/** The worst-case cost of a pattern, or the reason why the pattern is rejected. */
 type SafePattern = { readonly ok: true; readonly cost: PatternCost } | { readonly ok: false; readonly problem: string };
 
 interface PatternFlags {
-  /** True to match as the flag `i` does, for ASCII. */
+  /** Whether ASCII letters match both cases, as with the flag `i`. Default false. */
   readonly foldsCase?: boolean;
 }
 
@@ -216,12 +215,12 @@ const maxDegree = 3;
 const maxBits = 10;
 
 /**
- * Proves that the time a well-formed regular expression (flag `u`) takes is
- * bounded by a small power of the length of the text.
+ * Proves that the time to match a valid regular expression (flag `u`) is bounded by a
+ * small power of the length of the text.
  *
- * Patterns whose worst case is exponential, such as `(a+)+$`, are refused, and so
- * is what cannot be analysed. Nearly all others are linear; a quadratic one like
- * `\d+\d+` is accepted, and {@link patternSteps} tells what a text can cost.
+ * Rejects patterns with an exponential worst case, such as `(a+)+$`, and patterns that
+ * cannot be analysed. Nearly all others are linear; a quadratic pattern such as
+ * `\d+\d+` is accepted, and {@link patternSteps} gives the cost for a text.
  */
 export function safePattern(
   source: string,
@@ -239,7 +238,7 @@ export function safePattern(
   return unsafe("too many of its parts can match the same text");
 }
 
-/** Steps that matching a text of this length takes at most; a step is about a nanosecond. */
+/** Maximum number of steps to match a text of this length. A step takes about a nanosecond. */
 export function patternSteps({ bits, degree }: PatternCost, length: number): number {
   return 2 ** bits * length ** Math.max(1, degree);
 }
@@ -248,7 +247,7 @@ function unsafe(problem: string): SafePattern {
   return { ok: false, problem };
 }
 
-/** The pattern with letters of either case wherever it has one of them. */
+/** The pattern with both cases of every ASCII letter. */
 function folded(node: PatternNode): PatternNode {
   switch (node.kind) {
     case "chars":
@@ -265,7 +264,7 @@ function folded(node: PatternNode): PatternNode {
   }
 }
 
-/** True if the pattern can match only at the start of the text. */
+/** Whether the pattern can match only at the start of the text. */
 function isAnchored(node: PatternNode): boolean {
   switch (node.kind) {
     case "edge":
@@ -284,7 +283,7 @@ function isAnchored(node: PatternNode): boolean {
   }
 }
 
-/** The pattern without optional characters at its end: once there, it has matched and nothing is tried again. */
+/** The pattern without optional characters at its end: a match that gets there succeeds without backtracking. */
 function withoutTail(node: PatternNode): PatternNode {
   switch (node.kind) {
     case "choice":
@@ -300,12 +299,12 @@ function withoutTail(node: PatternNode): PatternNode {
   }
 }
 
-/** The worst case of every pattern of a schema, or which of them has no acceptable one. */
+/** The costs of all patterns of a schema, or the problem of the first rejected pattern. */
 type PatternProof =
   | { readonly ok: true; readonly costs: ReadonlyMap<string, PatternCost> }
   | { readonly ok: false; readonly problem: string };
 
-/** A schema that may be applied to any value: matching its patterns takes bounded time. */
+/** A normalized schema whose patterns are all proved to match in bounded time. */
 export interface Proved extends NormalSchema {
   readonly costs: ReadonlyMap<string, PatternCost>;
 }
@@ -313,9 +312,8 @@ export interface Proved extends NormalSchema {
 const proofs = new WeakMap<Inspected["patterns"], PatternProof>();
 
 /**
- * Proves that the patterns of a schema are safe to match, all of them with one
- * bounded effort. Large, so it is loaded only where there are patterns. The same
- * patterns are proved once.
+ * Proves that the patterns of a schema are safe to match, all within one budget. The
+ * result is cached by the map of patterns.
  */
 export function provePatterns(patterns: Inspected["patterns"]): PatternProof {
   const proof = proofs.get(patterns) ?? prove(patterns);

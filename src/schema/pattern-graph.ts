@@ -2,14 +2,14 @@ import { unreachable } from "../std/unreachable.ts";
 import { anyChar, type CharSet, type PatternNode, type Repeat } from "./pattern-syntax.ts";
 
 /**
- * The places of a pattern where a character is matched, and which can come after
- * which: a position automaton.
+ * The position automaton (Glushkov automaton) of a pattern: one position for each
+ * character of the pattern, with edges to the positions that can follow.
  *
- * Inside a loop every position can be reached from every other; all other edges
- * lead to a position with a higher index.
+ * Inside a loop every position can be reached from every other; all other edges lead
+ * to a position with a higher index.
  */
 export interface PatternGraph {
-  /** By index. The first one is the start. */
+  /** Positions by index. The first is the start. */
   readonly positions: readonly Position[];
   /** The outermost loops, in the order of their positions. */
   readonly loops: readonly Loop[];
@@ -20,7 +20,7 @@ export interface Position {
   readonly set: CharSet;
   /** The outermost loop this position is in. */
   readonly loop: Loop | undefined;
-  /** Where the next character can be matched, and in how many ways one gets there. */
+  /** The positions that can follow, each with the number of ways to reach it. */
   readonly next: Map<Position, number>;
 }
 
@@ -33,7 +33,7 @@ export type BuiltGraph =
   | { readonly ok: true; readonly value: PatternGraph }
   | { readonly ok: false; readonly problem: string };
 
-/** Builds the graph of a pattern. Unless anchored, matching may start at every character of the text. */
+/** Builds the graph of a pattern. An unanchored pattern can match from every character of the text. */
 export function buildGraph(node: PatternNode, anchored: boolean): BuiltGraph {
   const builder: Builder = { positions: [], loops: [], loop: undefined, steps: 0, problem: undefined };
   const any: PatternNode = { kind: "chars", set: anyChar };
@@ -45,13 +45,13 @@ export function buildGraph(node: PatternNode, anchored: boolean): BuiltGraph {
 interface Builder extends PatternGraph {
   readonly positions: Position[];
   readonly loops: Loop[];
-  /** The outermost loop that is being built. */
+  /** The outermost loop under construction. */
   loop: Loop | undefined;
   steps: number;
   problem: string | undefined;
 }
 
-/** How a part of the pattern is entered, left, or passed without a character; each with the number of ways. */
+/** The numbers of ways to enter and leave a part of the pattern by position, and to match it with the empty text. */
 interface Part {
   readonly first: Ways;
   readonly last: Ways;
@@ -62,7 +62,7 @@ type Ways = ReadonlyMap<Position, number>;
 
 const nothing: Part = { first: new Map(), last: new Map(), empty: 1 };
 
-/** More are not built. */
+/** Maximum number of positions of a graph. */
 export const maxPositions = 4096;
 
 function build(builder: Builder, node: PatternNode): Part {
@@ -105,7 +105,7 @@ function join(builder: Builder, a: Part, b: Part): Part {
   };
 }
 
-/** Up to this many copies are written out, which is exact. More are taken for a loop, which is never too kind. */
+/** Up to this many repetitions are expanded, which is exact. More are treated as a loop, which overestimates the cost. */
 const maxCopies = 8;
 
 function repeat(builder: Builder, node: Repeat): Part {
@@ -128,11 +128,11 @@ function loop(builder: Builder, { body, min, max, source }: Repeat): Part {
   builder.loop = outer;
   if (empty > 0 && (min > 1 || max < Infinity)) builder.problem ??= `${source} counts something that may be empty`;
   connect(builder, last, first);
-  // The first round of a "+" may be empty, which is another way into the second.
+  // The first iteration of a "+" may match the empty text, which is another way to enter the second.
   return min === 0 ? { first, last, empty: 1 } : { first: merge(first, first, empty), last, empty };
 }
 
-/** Counts towards the size of the graph. False once it is too large, or something else is wrong. */
+/** Adds to the size of the graph. Returns false once the graph is too large, or the pattern has another problem. */
 function canAfford(builder: Builder, steps: number): boolean {
   builder.steps += steps;
   if (builder.steps > maxPositions) builder.problem ??= "it is too large to be proved safe";

@@ -1,4 +1,4 @@
-/** A regular expression, reduced to what decides how long matching can take. */
+/** The syntax tree of a regular expression, reduced to the parts that determine the cost of matching. */
 export type PatternNode =
   | { readonly kind: "chars"; readonly set: CharSet }
   | { readonly kind: "sequence"; readonly items: readonly PatternNode[] }
@@ -23,9 +23,9 @@ type ParsedPattern =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Parses a pattern that `new RegExp(source, "u")` accepts; what that refuses
- * need not be noticed here. Back references and inline modifiers are a problem:
- * no bound can be given for them.
+ * Parses a pattern that `new RegExp(source, "u")` accepts; other patterns are not
+ * reliably rejected. Back references and inline modifiers are a problem, because
+ * their cost cannot be bounded.
  */
 export function parsePattern(source: string): ParsedPattern {
   const cursor: Cursor = { source, at: 0, nesting: 0, problem: undefined };
@@ -37,7 +37,7 @@ interface Cursor {
   readonly source: string;
   at: number;
   nesting: number;
-  /** The first one; reading goes on, so that no caller has to look. */
+  /** The first problem. Parsing continues, so that callers need no error handling. */
   problem: string | undefined;
 }
 
@@ -107,7 +107,7 @@ function readClass(cursor: Cursor): CharSet {
   return negated ? complement(charSet(ranges)) : charSet(ranges);
 }
 
-/** One character, or the characters of `\d`, `\p{…}` and their like. */
+/** The set of one character, or of a class escape such as `\d` or `\p{…}`. */
 function readCharacter(cursor: Cursor): CharSet {
   const [property] = take(cursor, /\\p\{[^}]*\}/iy) ?? [];
   if (property !== undefined) return propertySet(property);
@@ -131,7 +131,7 @@ function readCodePoint(cursor: Cursor): number {
   return escaped ? (controlEscapes.get(char) ?? code) : code;
 }
 
-/** `\b` is here for classes, where it is the backspace. */
+/** Control characters by escape. `\b` is the backspace in a character class. */
 const controlEscapes: ReadonlyMap<string, number> = new Map([
   ["0", 0],
   ["b", 8],
@@ -152,7 +152,7 @@ function eat(cursor: Cursor, text: string): boolean {
   return found;
 }
 
-/** Matches a sticky expression at the cursor and moves behind it. */
+/** Matches a sticky expression at the cursor and moves the cursor behind the match. */
 function take(cursor: Cursor, expression: RegExp): RegExpExecArray | undefined {
   expression.lastIndex = cursor.at;
   const found = expression.exec(cursor.source) ?? undefined;
@@ -195,14 +195,14 @@ export function intersection(a: CharSet, b: CharSet): CharSet {
   return complement(charSet([...complement(a), ...complement(b)]));
 }
 
-/** The set with the letters A to Z and a to z of either case, where it has one of them. */
+/** The set with both cases of its ASCII letters. */
 export function foldCase(set: CharSet): CharSet {
   const upper = intersection(set, [[0x41, 0x5a]]).map(([from, to]): Range => [from + 32, to + 32]);
   const lower = intersection(set, [[0x61, 0x7a]]).map(([from, to]): Range => [from - 32, to - 32]);
   return upper.length + lower.length === 0 ? set : charSet([...set, ...upper, ...lower]);
 }
 
-/** True if some code point is in both sets. */
+/** Whether some code point is in both sets. */
 export function overlap(a: CharSet, b: CharSet): boolean {
   for (let i = 0, j = 0; i < a.length && j < b.length; ) {
     const [left, right] = [a[i], b[j]];
@@ -229,7 +229,7 @@ const spaces: readonly Range[] = [
   [0xfeff, 0xfeff],
 ];
 
-/** What `\d`, `\D`, `\w`, `\W`, `\s` and `\S` match in a regular expression with the `u` flag. */
+/** The sets of `\d`, `\D`, `\w`, `\W`, `\s` and `\S` in a regular expression with the `u` flag. */
 export const classEscapes: ReadonlyMap<string, CharSet> = new Map([
   ["d", charSet(digits)],
   ["D", complement(charSet(digits))],
@@ -239,7 +239,7 @@ export const classEscapes: ReadonlyMap<string, CharSet> = new Map([
   ["S", complement(charSet(spaces))],
 ]);
 
-/** What `.` matches: everything but the line terminators. */
+/** The set of `.`: all characters except line terminators. */
 export const dot: CharSet = complement([
   [0x0a, 0x0a],
   [0x0d, 0x0d],
@@ -247,8 +247,8 @@ export const dot: CharSet = complement([
 ]);
 
 /**
- * What a property escape such as `\p{L}` may match: exact for ASCII, and every
- * other code point, since the tables of Unicode are not worth carrying for this.
+ * A superset of a property escape such as `\p{L}`: exact for ASCII, and all other code
+ * points, to avoid the tables of Unicode.
  */
 export function propertySet(source: string): CharSet {
   const property = new RegExp(`^${source}$`, "u");

@@ -3,30 +3,30 @@ import { draftOf, type Inspected, inspectTarget } from "./inspect.ts";
 import { own, referenceKeys } from "./json-pointer.ts";
 import { entries, token, vocabulary } from "./vocabulary.ts";
 
-/** A plain JSON Schema whose references all lead somewhere in it. */
+/** A plain JSON Schema in which every reference has a target. */
 export interface Resolved extends Inspected {
-  /** Every schema that is an object, and where it is. */
+  /** The location of every schema that is an object. */
   readonly schemas: ReadonlyMap<JsonObject, SchemaLocation>;
-  /** What every reference leads to, by {@link referenceKey}. */
+  /** The target of every reference, by {@link referenceKey}. */
   readonly targets: ReadonlyMap<string, Json>;
 }
 
-/** Where a schema is. */
+/** The location of a schema in its document. */
 export interface SchemaLocation {
   /** `#` and a JSON Pointer. */
   readonly at: string;
   readonly resource: Resource;
-  /** The draft of JSON Schema it is written in: 4, 6, 7, 2019 or 2020. */
+  /** The draft of JSON Schema: 4, 6, 7, 2019 or 2020. */
   readonly draft: number;
 }
 
-/** The whole schema, or a part that has an `$id` and so is a document of its own. */
+/** A schema resource: the whole schema, or a subschema with an `$id`, which is a document of its own. */
 export interface Resource {
-  /** Its URI, which references in it are relative to. */
+  /** The base URI of its references. */
   readonly base: string;
   readonly root: JsonObject;
   readonly anchors: Map<string, Json>;
-  /** The anchors that `$dynamicRef` looks for. The one of `$recursiveAnchor` has no name. */
+  /** The schemas with `$dynamicAnchor`, by anchor, and with `$recursiveAnchor`, under the empty name. */
   readonly dynamic: Map<string, JsonObject>;
 }
 
@@ -35,8 +35,8 @@ export type Resolution =
   | { readonly ok: false; readonly problem: string };
 
 /**
- * Finds what the references of a schema lead to. Nothing is fetched: a reference to
- * a document that is no part of the schema is a problem.
+ * Resolves the references of a schema. Nothing is fetched: a reference to a document
+ * outside the schema is a problem.
  */
 export function resolveSchema(inspected: Inspected): Resolution {
   const walk: Walk = {
@@ -53,11 +53,11 @@ export function resolveSchema(inspected: Inspected): Resolution {
 }
 
 interface Walk extends Resolved {
-  /** Everything below is filled on the way. */
+  /** All members below are filled during the walk. */
   readonly schemas: Map<JsonObject, SchemaLocation>;
   /** By URI. */
   readonly resources: Map<string, Resource>;
-  /** Where each reference was first met. */
+  /** The first use of each reference, by {@link referenceKey}. */
   readonly references: Map<string, Use>;
   readonly targets: Map<string, Json>;
 }
@@ -94,7 +94,7 @@ function visitBelow(walk: Walk, location: SchemaLocation, name: string, value: J
   return undefined;
 }
 
-/** The resource of a schema: the one around it, or a new one if the schema has an `$id`. Else what is wrong. */
+/** The resource of a schema: the enclosing one, or a new one if the schema has an `$id`. A string is a problem. */
 function resourceOf(walk: Walk, schema: JsonObject, { at, draft, resource }: SchemaLocation): Resource | string {
   const id = idOf(schema, draft);
   if (id === "" && walk.resources.size > 0) return resource;
@@ -108,7 +108,7 @@ function resourceOf(walk: Walk, schema: JsonObject, { at, draft, resource }: Sch
   return own;
 }
 
-/** The id of a schema. Up to draft 7 it has no meaning beside `$ref`. */
+/** The id of a schema, or `""`. Up to draft 7 an id beside `$ref` is ignored. */
 function idOf(schema: JsonObject, draft: number): string {
   const id = draft > 7 || schema.$ref === undefined ? schema[draft === 4 ? "id" : "$id"] : undefined;
   return typeof id === "string" ? id : "";
@@ -129,13 +129,13 @@ function absolute(reference: string, base: string): string | undefined {
   }
 }
 
-/** Names what a reference leads to: the reference itself, if it leads from the whole schema into it. */
+/** The key of the target of a reference: an absolute URI, or the fragment alone for a target in the root resource. */
 export function referenceKey(reference: string, { base, root }: Resource, whole: JsonObject): string {
   if (!reference.startsWith("#")) return absolute(reference, base) ?? reference;
   return root === whole ? reference : base + reference;
 }
 
-/** Notes what a keyword gives a name to, or refers to. */
+/** Records the anchor or reference that a keyword declares. Returns a problem, if there is one. */
 type Rule = (walk: Walk, use: Use) => string | undefined;
 
 const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
@@ -149,7 +149,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["$recursiveAnchor", recursiveAnchorRule],
 ]);
 
-/** Up to draft 7 an anchor is written as the fragment of an id. */
+/** Rule of an id. Up to draft 7 its fragment is an anchor. */
 function idRule(_: Walk, use: Use): string | undefined {
   const [, anchor] = splitUri(idOf(use.schema, use.draft));
   return anchor === "" ? undefined : addAnchor(use, anchor);
@@ -175,7 +175,7 @@ function referenceRule(walk: Walk, use: Use): undefined {
   if (!walk.references.has(key)) walk.references.set(key, use);
 }
 
-/** Finds what the references lead to. That may be a place no keyword knows, so it is inspected now. */
+/** Resolves all references. A target may lie under an unknown keyword, so it is inspected and visited now. */
 function follow(walk: Walk): string | undefined {
   for (const [key, use] of walk.references) {
     const [document, fragment] = splitUri(key);
@@ -196,7 +196,7 @@ function follow(walk: Walk): string | undefined {
   return undefined;
 }
 
-/** What a fragment of a resource means, and the schema around that. */
+/** The target of a fragment in a resource, and the location of its nearest enclosing schema. */
 function find(
   walk: Walk,
   { root, anchors }: Resource,

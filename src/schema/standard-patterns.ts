@@ -5,18 +5,17 @@ import { Fuel, maxSteps, OutOfFuel } from "./rule.ts";
 import { type Checked, refused, type Validator } from "./validator.ts";
 import { entries, token, vocabulary } from "./vocabulary.ts";
 
-/** A check that tries no pattern that could take too long. */
+/** A check that does not match a pattern against a text if that could take too long. */
 export interface GuardedCheck extends Pick<Validator, "check"> {
-  /** What is wrong with a pattern: then every value is refused. */
+  /** The problem of a pattern. If there is one, every value is rejected. */
   readonly problem: string | undefined;
 }
 
 /**
- * Proves that the patterns in the JSON Schema of a Standard Schema are safe to
- * match. The library matches them itself, on texts of any length: where a
- * pattern takes longer than the text is long, values are looked at before.
- * Flags are not published; that there is one for the case is assumed where it
- * makes a pattern unsafe.
+ * Proves that the patterns in the JSON Schema of a Standard Schema are safe to match.
+ * The library matches them itself, on texts of any length, so values are measured
+ * first if the cost of a pattern is more than linear. JSON Schema does not publish
+ * flags, so a pattern that is exponential with the flag `i` is rejected as well.
  */
 export function guardCheck(json: JsonObject, check: Validator["check"]): GuardedCheck {
   const costs = proveAll(json);
@@ -29,7 +28,7 @@ export function guardCheck(json: JsonObject, check: Validator["check"]): Guarded
   return { problem: undefined, check: (value) => guard(value) ?? check(value) };
 }
 
-/** What every pattern costs, or why one of them is not safe. */
+/** The costs of all patterns, or the problem of the first unsafe pattern. */
 function proveAll(json: JsonObject): ReadonlyMap<string, PatternCost> | string {
   const effort = { left: 1_000_000 };
   const costs = new Map<string, PatternCost>();
@@ -43,7 +42,7 @@ function proveAll(json: JsonObject): ReadonlyMap<string, PatternCost> | string {
 
 const remedy = "write the pattern in another way, or set trustPatterns of the server";
 
-/** What a pattern costs, or why it is not safe. */
+/** The cost of a pattern, or the reason why it is unsafe. */
 function costOf(source: string, effort: Effort): PatternCost | string {
   const safe = safePattern(source, effort);
   if (!safe.ok) return safe.problem;
@@ -51,10 +50,10 @@ function costOf(source: string, effort: Effort): PatternCost | string {
   return !folded.ok && folded.problem.includes("exponential") ? folded.problem : safe.cost;
 }
 
-/** A linear pattern may take so many steps for a character without a look at the text. */
+/** A linear pattern of up to 2 ** 3 steps for each character is matched without measuring the value. */
 const maxFreeBits = 3;
 
-/** Every pattern, and where it is. */
+/** The JSON Pointer of every pattern. */
 function patternsIn(root: JsonObject): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const visit = (schema: Json, at: string): void => {
@@ -69,15 +68,16 @@ function patternsIn(root: JsonObject): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The patterns of one keyword, and where they are in its value. */
+/** The patterns of one keyword, each with its JSON Pointer relative to the value of the keyword. */
 function patternsOf(name: string, value: Json): readonly (readonly [source: string, at: string])[] {
   if (name === "pattern" && typeof value === "string") return [[value, ""]];
   return name === "patternProperties" ? entries(value).map(([source]) => [source, token(source)] as const) : [];
 }
 
 /**
- * Looks at every text that a pattern may be tried on, whichever branch of the
- * schema would have it tried, and adds up what that may take.
+ * Creates the function that adds up the worst-case steps of all patterns that may be
+ * matched against a value, in any branch of the schema. It returns a failed check if
+ * the sum exceeds {@link maxSteps}.
  */
 function createGuard(
   root: JsonObject,
@@ -102,7 +102,7 @@ interface Weighing {
   readonly fuel: Fuel;
 }
 
-/** Steps that one look takes. */
+/** Steps for each schema that is applied to a value. */
 const perLook = 100;
 
 function weigh(weighing: Weighing, schema: Json | undefined, value: unknown): void {
@@ -152,7 +152,7 @@ function weighMembers(weighing: Weighing, schema: JsonObject, object: JsonObject
   }
 }
 
-/** What a reference into the same document leads to. Others lead nowhere here, nor do they for the library. */
+/** The target of a reference into the same document. References to other documents are ignored. */
 function targetOf(root: JsonObject, reference: string): Json | undefined {
   return reference.startsWith("#") ? referenceKeys(reference).reduce<Json | undefined>(own, root) : undefined;
 }

@@ -4,9 +4,9 @@ import { type Checked, type Issue, maxIssues, type ReadSchema, refused, type Val
 import { token } from "./vocabulary.ts";
 
 /**
- * A schema of any library that follows https://standardschema.dev: zod, valibot,
- * arktype and others. Copied from version 1.1 of the specification, so that
- * nothing has to be installed for it.
+ * A schema of any library that implements https://standardschema.dev: zod, valibot,
+ * arktype and others. The types repeat version 1.1 of the specification, so that
+ * no package has to be installed.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly "~standard": {
@@ -14,7 +14,7 @@ export interface StandardSchema<Input = unknown, Output = Input> {
     readonly vendor: string;
     readonly types?: { readonly input: Input; readonly output: Output } | undefined;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
-    /** Standard JSON Schema. Libraries without it need a converter. */
+    /** Standard JSON Schema. A schema without it cannot be published and needs a converter. */
     readonly jsonSchema?: StandardConverter | undefined;
   };
 }
@@ -28,13 +28,13 @@ export interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Both may throw for a type that JSON Schema cannot describe. */
+/** Converts a schema to JSON Schema. Both functions may throw for a type that JSON Schema cannot describe. */
 export interface StandardConverter {
   readonly input: (options: { readonly target: string }) => Readonly<Record<string, unknown>>;
   readonly output: (options: { readonly target: string }) => Readonly<Record<string, unknown>>;
 }
 
-/** True for anything with a `~standard` property that can validate; some libraries make their schemas functions. */
+/** Whether a value is an object or function with a `~standard` property that can validate. */
 export function isStandardSchema(schema: unknown): schema is StandardSchema {
   if ((typeof schema !== "object" && typeof schema !== "function") || schema === null) return false;
   if (!("~standard" in schema)) return false;
@@ -47,13 +47,13 @@ export function isStandardSchema(schema: unknown): schema is StandardSchema {
   );
 }
 
-/** Which side of a schema: what a caller passes, or what validation makes of it. */
+/** Side of a schema: the type before validation (`input`), or the type after it (`output`). */
 export type Direction = "input" | "output";
 
 /**
- * Reads a Standard Schema. It is converted to JSON Schema now, and validates by
- * itself. It is not given a value before the patterns of its JSON Schema were
- * proved safe, unless they are trusted.
+ * Reads a Standard Schema. It is converted to JSON Schema now, and its own library
+ * validates. Unless `trustPatterns` is true, the library gets no value before the
+ * patterns of the JSON Schema are proved safe.
  */
 export function readStandardSchema(schema: StandardSchema, direction: Direction, trustPatterns = false): ReadSchema {
   const converted = toJsonSchema(schema, direction);
@@ -64,7 +64,7 @@ export function readStandardSchema(schema: StandardSchema, direction: Direction,
   return { ok: true, value: isProved ? { json, check } : guarded(json, check) };
 }
 
-/** A validator that proves the patterns of its schema first. What proves them is loaded only where there are some. */
+/** A validator that first proves the patterns of its schema. The code of the proof is loaded on demand. */
 function guarded(json: JsonObject, check: Validator["check"]): Validator {
   const guard = lazy(
     () => import("./standard-patterns.ts"),
@@ -106,7 +106,7 @@ function howToConvert(schema: StandardSchema): string {
   return `the ${vendor} schema cannot convert itself: pass one that implements Standard JSON Schema, or a JSON Schema`;
 }
 
-/** Lets a Standard Schema check a value. Never throws, never rejects. */
+/** Validates a value with a Standard Schema. Never throws, never rejects. */
 export function checkStandard(schema: StandardSchema, value: unknown): Checked | Promise<Checked> {
   try {
     const result = schema["~standard"].validate(value);
@@ -116,7 +116,7 @@ export function checkStandard(schema: StandardSchema, value: unknown): Checked |
   }
 }
 
-/** What a schema throws may hold more than the peer should see. */
+/** Hides the error that a schema throws, because it may contain data that the peer must not see. */
 function failed(): Checked {
   return refused("schema", "cannot be checked: the schema threw an error");
 }
@@ -132,22 +132,23 @@ function toIssue(issue: StandardIssue): Issue {
   return { path, keyword: kindOf(issue), message: String(issue.message) };
 }
 
-/** Not standard, but what zod and arktype call `code` and valibot `type` is good to know. */
+/** The kind of an issue: `code` of zod and arktype, `type` of valibot. Neither is part of Standard Schema. */
 function kindOf(issue: StandardIssue & { readonly code?: unknown; readonly type?: unknown }): string {
   const kind = issue.code ?? issue.type;
   return typeof kind === "string" ? kind : "schema";
 }
 
-/** A copy of a JSON value, or the first place where it is not JSON. */
+/** A copy of a JSON value, or the first location that is not JSON. */
 type CopiedJson = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problem: string };
 
 const maxDepth = 256;
 const maxValues = 200_000;
 
 /**
- * Copies a JSON value that somebody else may still change.
+ * Copies a JSON value that its owner may still change.
  *
- * Members that are `undefined` are left out. Cycles end at the limit of depth.
+ * Members that are `undefined` are omitted. Fails for more than 256 levels, and so
+ * for cycles, and for more than 200,000 objects and arrays.
  */
 export function copyJson(value: unknown): CopiedJson {
   let values = 0;

@@ -6,22 +6,22 @@ import { copyJson, type Direction, isStandardSchema, readStandardSchema, ZOD_3 }
 import { type Checked, type ReadSchema, refused, type Validator } from "./validator.ts";
 
 export interface ToValidatorOptions {
-  /** Which side of a Standard Schema is published: what goes in (default), or what comes out. */
+  /** Side of a Standard Schema that is published: its input type or its output type. Default `input`. */
   readonly direction?: Direction;
-  /** Bounds on a plain JSON Schema. */
+  /** Bounds on a plain JSON Schema. Default {@link defaultSchemaLimits}. */
   readonly limits?: SchemaLimits;
-  /** True lets a Standard Schema match patterns that nobody has proved safe. Plain ones are proved always. Default false. */
+  /** Whether a Standard Schema may match patterns without a proof that they are safe. Patterns of plain JSON Schemas are always proved. Default false. */
   readonly trustPatterns?: boolean;
 }
 
 /**
- * Reads a schema when it is defined, so that a bad one is noticed then and not at
- * the first call. Whether its patterns are safe to match is found out later, by
- * {@link Validator.prove} or the first check.
+ * Reads a schema when it is defined, so that an invalid schema is reported then and
+ * not at the first call. References and the safety of patterns are checked later,
+ * by {@link Validator.prove} or the first check.
  *
- * Takes a Standard Schema that can convert itself to JSON Schema, or a plain JSON
- * Schema 2020-12 or draft 7. A schema is read once: later changes to it are not
- * seen, and reading it again with the same options gives the same validator.
+ * Accepts a Standard Schema that can convert itself to JSON Schema, or a plain JSON
+ * Schema. A schema that is read with default limits is read once: later changes to
+ * it have no effect, and reading it again returns the same validator.
  */
 export function toValidator(schema: AnySchema, options: ToValidatorOptions = {}): ReadSchema {
   const { direction = "input", limits, trustPatterns = false } = options;
@@ -36,8 +36,8 @@ export function toValidator(schema: AnySchema, options: ToValidatorOptions = {})
 }
 
 /**
- * Reads a schema to the end: its patterns are proved safe as well, which
- * {@link toValidator} puts off. For schemas that are met while running.
+ * Reads a schema like {@link toValidator}, and also runs {@link Validator.prove}. For
+ * schemas that arrive while the program runs.
  */
 export async function toProvedValidator(schema: AnySchema, options?: ToValidatorOptions): Promise<ReadSchema> {
   const read = toValidator(schema, options);
@@ -51,7 +51,7 @@ const validators: Readonly<Record<Direction | "plain", WeakMap<object, Validator
   output: new WeakMap(),
 };
 
-/** Reads a plain JSON Schema. It is inspected now and made ready at the first check, which its patterns must be safe for. */
+/** Reads a plain JSON Schema. It is inspected now; the first check proves its patterns and compiles it. */
 function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSchema {
   const mistake = mistakeIn(schema);
   if (mistake !== undefined) return { ok: false, problem: mistake };
@@ -86,19 +86,19 @@ function readJsonSchema(schema: unknown, limits?: SchemaLimits): ReadSchema {
   };
 }
 
-/** What checks plain JSON Schemas. */
+/** The module that checks plain JSON Schemas. */
 export type Compiler = typeof import("./compile.ts");
 
-/** It is too large to load before it is needed. */
+/** Loads the compiler at its first use, because it is large. */
 export const lazyCompiler: Lazy<Compiler> = lazy(() => import("./compile.ts"));
 
-/** The compiler for plain JSON Schema, if all is loaded that a schema needs of it. */
+/** The compiler for plain JSON Schemas, or undefined until it is loaded. With `formats`, also until the formats are loaded. */
 export function loadedCompiler(formats = false): Compiler | undefined {
   const compiler = lazyCompiler.loaded;
   return formats && compiler?.lazyFormats.loaded === undefined ? undefined : compiler;
 }
 
-/** Loads the compiler, and formats where a schema names some. Calling it when a server starts spares the first call the wait. */
+/** Loads the compiler, and with `formats` the formats too. A server that calls it at its start does not delay its first call. */
 export async function loadCompiler(formats = false): Promise<Compiler> {
   const compiler = await lazyCompiler.load();
   if (formats) await compiler.lazyFormats.load();
@@ -107,7 +107,7 @@ export async function loadCompiler(formats = false): Promise<Compiler> {
 
 const NOT_LOADED = "cannot be checked: the code for that could not be loaded";
 
-/** What was given in place of a JSON Schema, and what to do. */
+/** Recognizes values that are often passed in place of a schema, and returns the correction. */
 function mistakeIn(schema: unknown): string | undefined {
   if (isZod3(schema)) return ZOD_3;
   const isShape =
@@ -115,12 +115,12 @@ function mistakeIn(schema: unknown): string | undefined {
   return isShape ? "these are the members of a schema, not a schema: wrap them in z.object({ … })" : undefined;
 }
 
-/** True for a schema of zod before it followed Standard Schema. */
+/** True for a schema of zod 3, which does not implement Standard Schema. */
 function isZod3(schema: unknown): boolean {
   return typeof schema === "object" && schema !== null && "_def" in schema && "safeParse" in schema;
 }
 
-/** What is wrong with the references or the patterns of a schema. */
+/** The problem of the references or patterns of a schema, if there is one. */
 async function problemOf(inspected: Inspected): Promise<string | undefined> {
   const loaded = await lazyCompiler.load().catch(() => undefined);
   if (loaded === undefined) return `it ${NOT_LOADED}`;

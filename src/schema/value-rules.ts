@@ -15,7 +15,7 @@ import {
 } from "./rule.ts";
 import { entries } from "./vocabulary.ts";
 
-/** The keywords about a value as a whole. */
+/** Rules of the keywords for scalars, and of `const`, `enum` and `type`. */
 export const scalarRules: readonly (readonly [string, Rule])[] = [
   ["const", constRule],
   ["enum", enumRule],
@@ -58,7 +58,7 @@ function listed(values: readonly Json[]): string {
 
 const maxListed = 300;
 
-/** The JSON of a value, or so much of it as is shown. */
+/** The JSON text of a value, cut soon after {@link maxListed} characters. */
 function beginning(value: Json): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, maxListed + 1));
   if (typeof value !== "object" || value === null) return String(value);
@@ -127,7 +127,7 @@ function patternRule({ name, operand }: KeywordUse, context: RuleContext): Step 
   );
 }
 
-/** Exact for integers; otherwise as exact as binary fractions are, so that 0.07 is a multiple of 0.01. */
+/** Exact for integers. Fractions are compared within a relative error of 1e-15, so that 0.07 is a multiple of 0.01. */
 export function isMultipleOf(value: number, divisor: number): boolean {
   if (value % divisor === 0) return true;
   if (Number.isInteger(value) && Number.isInteger(divisor)) return false;
@@ -135,7 +135,7 @@ export function isMultipleOf(value: number, divisor: number): boolean {
   return Math.abs(quotient - Math.round(quotient)) <= Math.abs(quotient) * 1e-15;
 }
 
-/** True if no two items are equal as JSON. Linear in the size of the items. */
+/** Whether no two items are equal as JSON. Takes time linear in the size of the items. */
 export function isDistinct(items: readonly unknown[], fuel: Fuel): boolean {
   fuel.burn(items.length * 50);
   const containers = items.filter((item) => typeof item === "object" && item !== null) as Json[];
@@ -149,7 +149,7 @@ export function isDistinct(items: readonly unknown[], fuel: Fuel): boolean {
   return texts.size === containers.length;
 }
 
-/** Pays for a look at every part of a value. */
+/** Burns fuel for a traversal of the whole value. */
 function payForSize(value: unknown, fuel: Fuel): void {
   fuel.burn(typeof value === "string" ? 130 + value.length * 4 : 130);
   if (Array.isArray(value)) for (const item of value) payForSize(item, fuel);
@@ -161,13 +161,13 @@ function payForSize(value: unknown, fuel: Fuel): void {
   }
 }
 
-/** What patterns cost, and what there is to pay with. */
+/** Proved costs of the patterns of a schema, and the fuel of the check. */
 interface Bounds {
   readonly costs: ReadonlyMap<string, PatternCost>;
   readonly fuel: Fuel;
 }
 
-/** Makes the test whether a text matches a pattern. What it may take at most is paid before it is tried. */
+/** Creates the test whether a text matches a pattern. It burns the worst-case steps before the pattern is tried. */
 export function boundedPattern(source: string, bounds: Bounds): (text: string) => boolean {
   const { fuel } = bounds;
   const cost = costOf(source, bounds);
@@ -178,25 +178,25 @@ export function boundedPattern(source: string, bounds: Bounds): (text: string) =
     if (steps > maxSteps)
       throw new OutOfFuel(`a text of ${text.length} characters is too long for the pattern ${source}`);
     fuel.burn(perMatch + steps);
-    // The engine compiles a pattern when it is used, first to something slow, then to something fast.
+    // The engine compiles a pattern at its first use, and again, to native code, at its second.
     if (matches++ < 2) fuel.burn(perCompilation + source.length * perSourceChar + steps * 6);
     return pattern.test(text);
   };
 }
 
-/** Steps that trying a pattern takes, besides those for the text. */
+/** Fixed steps of one match, besides the steps that depend on the text. */
 export const perMatch = 150;
 const perCompilation = 6_000;
 const perSourceChar = 200;
 
-/** What a pattern costs. Throws when nobody has proved it, so that it is never tried. */
+/** The proved cost of a pattern. Throws for a pattern without a proof, so that it is never matched. */
 export function costOf(source: string, { costs }: Pick<Bounds, "costs">): PatternCost {
   const cost = costs.get(source);
   if (cost === undefined) throw new Error(`the pattern ${source} was not proved safe`);
   return cost;
 }
 
-/** True if a text has so many characters (code points) at least. They are counted only if their number is in doubt. */
+/** Whether a text has at least `least` code points. They are counted only if the number of code units does not decide it. */
 export function hasLength(text: string, least: number, fuel: Fuel): boolean {
   if (text.length < least) return false;
   if (text.length >= 2 * least) return true;
@@ -206,22 +206,22 @@ export function hasLength(text: string, least: number, fuel: Fuel): boolean {
   return count >= least;
 }
 
-/** Tells whether a text has a format. Formats that nobody knows only annotate. */
+/** Whether a text has a format. True for an unknown format, which is an annotation only. */
 type TestFormat = (format: string, text: string) => boolean;
 
-/** The formats that are known, for the first schema that names one. */
+/** The supported formats, loaded for the first schema with `format`. */
 export const lazyFormats: Lazy<TestFormat> = lazy(
   () => import("typebox/format"),
   ({ Format }) => Format.Test,
 );
 
-/** True if a text has a format, or nobody knows the format. Formats are loaded before a schema that names one is compiled. */
+/** Whether a text has a format, or the format is unknown. Formats are loaded before a schema with `format` is compiled. */
 export function hasFormat(text: string, format: string, fuel: Fuel): boolean {
   fuel.burn(500 + text.length * 20);
   return lazyFormats.loaded?.(format, text) === true;
 }
 
-/** Makes the test whether a value is one of several. */
+/** Creates the test whether a value is one of the options of `enum`. */
 export function isAmong(options: readonly Json[], fuel: Fuel): (value: unknown) => boolean {
   const scalars = new Set<unknown>(options.filter((option) => !isContainer(option)));
   const containers = options.filter(isContainer);
@@ -233,7 +233,7 @@ function isContainer(value: unknown): boolean {
   return typeof value === "object" && value !== null;
 }
 
-/** True if both are the same JSON value. */
+/** Whether both are the same JSON value. */
 function isSameJson(a: unknown, b: unknown, fuel: Fuel): boolean {
   fuel.burn(typeof a === "string" ? 20 + a.length / 8 : 20);
   if (Array.isArray(a))

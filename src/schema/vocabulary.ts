@@ -1,12 +1,12 @@
 import { isObject, type Json } from "../json/json.ts";
 
-/** A keyword that takes part in checking. All others are annotations and may hold anything. */
+/** A keyword that takes part in checking. All others are annotations and may have any value. */
 interface Keyword {
-  /** What its value must be, in words. */
+  /** The requirement on the value of the keyword, for messages. */
   readonly expected: string;
-  /** Whether its value is that. Subschemas in it are looked at on their own. */
+  /** Whether a value meets the requirement. Subschemas are inspected separately. */
   fits(value: Json, draft: number): boolean;
-  /** The subschemas in its value, and where they are in it. */
+  /** The subschemas in the value of the keyword, each with its JSON Pointer relative to the value. */
   subschemas(value: Json): readonly Subschema[];
   /** True if the subschemas apply to the value that the schema applies to, not to a part of it. */
   readonly inPlace: boolean;
@@ -27,7 +27,7 @@ const several = (value: Json): readonly Subschema[] => entries(value).map(([key,
 const isNumber = (value: Json): boolean => typeof value === "number";
 
 const number = plain("a number", isNumber);
-/** A number; in draft 4 a boolean, which says how the limit beside it is meant. */
+/** A number; in draft 4 a boolean that makes `minimum` or `maximum` exclusive. */
 const exclusive = plain("a number", (value, draft) => (draft === 4 ? typeof value === "boolean" : isNumber(value)));
 const count = plain("a non-negative integer", isCount);
 const boolean = plain("a boolean", (value) => typeof value === "boolean");
@@ -107,15 +107,15 @@ export const vocabulary: ReadonlyMap<string, Keyword> = new Map<string, Keyword>
 ]);
 
 /**
- * In normal form: stands for a `$dynamicRef` that can mean different schemas. Holds the reference for each resource
- * that has such a schema, and under the empty name the one that is meant if none of them is found.
+ * Keyword of the normal form for a `$dynamicRef` with several possible targets. Its value maps the base URI of each
+ * resource that defines the anchor to a reference, and `""` to the reference for a scope without such a resource.
  */
 export const dynamicReference = "~dynamicRef";
 
-/** In normal form: the resource that a schema belongs to, where a dynamic reference may ask for it. */
+/** Keyword of the normal form for the base URI of the resource of a schema. Present only with dynamic references. */
 export const resourceName = "~resource";
 
-/** True for the keywords that apply a schema from elsewhere in the document. */
+/** True for the keywords whose value is a reference to a schema. */
 export function isReference(keyword: string): boolean {
   return keyword === "$ref" || keyword === "$dynamicRef" || keyword === "$recursiveRef";
 }
@@ -136,11 +136,11 @@ function every(value: Json, test: (member: Json) => boolean): boolean {
   return isObject(value) && entries(value).every(([, member]) => test(member));
 }
 
-/** The members of a JSON object, or the items of an array by their index. Nothing for a scalar. */
+/** The members of a JSON object, or the items of an array by index, without `undefined` values. Empty for a scalar. */
 export function entries(value: Json | undefined): readonly (readonly [string, Json])[] {
   if (typeof value !== "object" || value === null) return [];
   const found = Object.entries<Json | undefined>(value);
-  // Nearly always there is none to leave out, and schemas have many objects.
+  // Members are rarely undefined, so the copy by `filter` is usually avoided.
   return (found.some(isAbsent) ? found.filter((entry) => !isAbsent(entry)) : found) as [string, Json][];
 }
 

@@ -1,8 +1,8 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Sender } from "../jsonrpc/channel.ts";
 import type { IncomingRequest } from "../jsonrpc/inbound.ts";
+import { IncomingNotification } from "../jsonrpc/incoming-notification.ts";
 import type { Notification } from "../jsonrpc/message.ts";
-import { Unanswered } from "../jsonrpc/unanswered.ts";
 import type { ServerCodec, WireCall } from "../protocol/codec/codec.ts";
 import { dropInside, readEnvelope } from "../protocol/codec/envelope.ts";
 import { metaKeys, metaOf, withMeta } from "../protocol/meta.ts";
@@ -129,7 +129,7 @@ export function createNotificationQueue(maxOpen: number): NotificationQueue {
   return {
     add({ gate, notification, via, source }, answer) {
       if (!isHeard(notification.method) || open >= maxOpen) return;
-      const exchange = new Unanswered(notification, via);
+      const exchange = new IncomingNotification(notification, via);
       const work = async (): Promise<void> => {
         await answer(exchange, toCall(notification, source));
         open--;

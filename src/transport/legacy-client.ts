@@ -36,7 +36,7 @@ export interface ChannelClient {
 
 /** What takes the messages that a server sends by itself. */
 export type ServerMessageHandlers = Required<
-  Pick<PeerHandlers, "request" | "notification" | "correlate" | "acceptsBatches">
+  Pick<PeerHandlers, "onRequest" | "onNotification" | "findRequestId" | "acceptsBatches">
 >;
 
 /** What a channel does about sessions, where it does more than carry them. */

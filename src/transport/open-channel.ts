@@ -10,7 +10,7 @@ import type { Call, Outcome, Service } from "../protocol/service.ts";
 import { type ChannelClient, legacyClient, type ServerMessageHandlers, type SessionHooks } from "./legacy-client.ts";
 import { createModernTell, discoverCall, modernPeer, warnOfRequest } from "./modern-connection.ts";
 import { type NegotiateOptions, type Negotiation, negotiate } from "./negotiate.ts";
-import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "./send-call.ts";
+import { closedFailure, findRequestId, findRequestIdModern, sendCall, sendOpenCall } from "./send-call.ts";
 
 /** Opens a connection over a channel: finds out what the server speaks, then speaks that. */
 export function openChannel(
@@ -58,13 +58,13 @@ function discover({ rpc, opening }: ChannelClient): ReturnType<Negotiation["disc
 /** Speaks modern with a server that does. */
 function connectModern({ rpc, opening, use }: ChannelClient, server: DiscoverResult): OpenConnection {
   use({
-    request(exchange) {
+    onRequest(exchange) {
       exchange.drop();
       warnOfRequest(exchange.request.method, opening);
       return undefined;
     },
-    notification: ({ method, params }) => opening.notified(method, params),
-    correlate: correlateModern,
+    onNotification: ({ method, params }) => opening.notified(method, params),
+    findRequestId: findRequestIdModern,
     acceptsBatches: () => false,
   });
   const peer = modernPeer(opening);
@@ -89,20 +89,20 @@ export function createChannelClient(
     end = resolve;
   });
   let handlers: ServerMessageHandlers = {
-    request: (exchange) => void early.push(exchange),
-    notification: ({ method, params }) => opening.notified(method, params),
-    correlate,
+    onRequest: (exchange) => void early.push(exchange),
+    onNotification: ({ method, params }) => opening.notified(method, params),
+    findRequestId: findRequestId,
     acceptsBatches: () => false,
   };
   const rpc = createPeer(
     unhurried(channel),
     {
-      request: (exchange) => handlers.request(exchange),
-      notification: (notification, via) => handlers.notification(notification, via),
-      correlate: (notification) => handlers.correlate(notification),
+      onRequest: (exchange) => handlers.onRequest(exchange),
+      onNotification: (notification, via) => handlers.onNotification(notification, via),
+      findRequestId: (notification) => handlers.findRequestId(notification),
       acceptsBatches: () => handlers.acceptsBatches(),
       // Not when all is closed: a program that is gone may have left others behind that take a while to end.
-      hungUp: (error) => end(closedHere ? undefined : closedFailure(error)),
+      onEnd: (error) => end(closedHere ? undefined : closedFailure(error)),
     },
     { clock: opening.clock, maxOpenRequests: 0, drainMs: 0, answerUnreadable: false, firstId },
   );
@@ -115,7 +115,7 @@ export function createChannelClient(
       ended,
       use(next) {
         handlers = next;
-        for (const exchange of early.splice(0)) void next.request(exchange);
+        for (const exchange of early.splice(0)) void next.onRequest(exchange);
       },
     },
     close() {

@@ -8,7 +8,7 @@ import { McpError } from "../protocol/errors.ts";
 import { metaKeys } from "../protocol/meta.ts";
 import { createCall } from "../protocol/service.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import { closedFailure, correlate, correlateModern, sendCall, sendOpenCall } from "./send-call.ts";
+import { closedFailure, findRequestId, findRequestIdModern, sendCall, sendOpenCall } from "./send-call.ts";
 
 const codec = codecFor("2026-07-28");
 
@@ -174,7 +174,7 @@ describe("the request a notification belongs to", () => {
     ["notifications/cancelled", { requestId: 4 }, undefined, 4],
     ["notifications/cancelled", { requestId: {} }, undefined],
   ])("%s %j is %j", (method, params, id, modernId = id) => {
-    expect(correlate(of(method, params))).toBe(id);
-    expect(correlateModern(of(method, params))).toBe(modernId);
+    expect(findRequestId(of(method, params))).toBe(id);
+    expect(findRequestIdModern(of(method, params))).toBe(modernId);
   });
 });

@@ -160,15 +160,15 @@ export function closedFailure(cause: unknown): Failure {
 }
 
 /** The request of a client that a notification belongs to: by its progress token, or by its subscription. */
-export function correlate({ method, params }: Notification): Id | undefined {
+export function findRequestId({ method, params }: Notification): Id | undefined {
   if (method === "notifications/progress") return asId(params.progressToken);
   return isObject(params._meta) ? asId(metaOf(params)[metaKeys.subscriptionId]) : undefined;
 }
 
-/** Like {@link correlate}, on a connection where the server has no requests of its own to cancel. */
-export function correlateModern(notification: Notification): Id | undefined {
+/** Like {@link findRequestId}, on a connection where the server has no requests of its own to cancel. */
+export function findRequestIdModern(notification: Notification): Id | undefined {
   if (notification.method === CANCELLED) return asId(notification.params.requestId);
-  return correlate(notification);
+  return findRequestId(notification);
 }
 
 function asId(value: unknown): Id | undefined {

@@ -144,16 +144,16 @@ export function serveChannel(channel: Channel, service: Service, options: Channe
   const rpc: AnsweringPeer = createAnsweringPeer(
     output,
     {
-      request: (exchange) =>
+      onRequest: (exchange) =>
         output.caughtUp === undefined || runsHandler(exchange.request.method)
           ? handle(exchange)
           : handleInTime(exchange),
-      notification: (notification, via) =>
+      onNotification: (notification, via) =>
         session.greeted && !isModern(notification, session)
           ? session.notification(notification, via)
           : dispatcher.notification(notification, via, caller.gate),
       acceptsBatches: () => session.acceptsBatches(),
-      hungUp: endListening,
+      onEnd: endListening,
     },
     { ...options, maxOpen, maxOpenRequests: maxOpen },
   );
@@ -169,7 +169,7 @@ export function serveChannel(channel: Channel, service: Service, options: Channe
     ready,
     ended: rpc.run().then((error) => flaw ?? error),
     take: (message, http, held) =>
-      rpc.take(message, { http, send: output.send, hold: () => held?.hold(), release: () => held?.release() }),
+      rpc.receive(message, { http, send: output.send, hold: () => held?.hold(), release: () => held?.release() }),
     drain,
     close() {
       endListening();
@@ -205,7 +205,7 @@ export function createBackpressuredChannel(channel: Channel): BackpressuredChann
   return {
     incoming: channel.incoming,
     http: channel.http,
-    sendApart: channel.sendApart,
+    sendAfterProgress: channel.sendAfterProgress,
     send(message) {
       const written = channel.send(message);
       if (written !== undefined && written !== slow) void watch(written);

@@ -59,7 +59,7 @@ async function ask(folder: string, socket: WarmSocket, method: string): Promise<
   if (open === undefined) return "nobody";
   const rpc = createPeer(
     lineChannel(open, open, { limits: warmLimits }),
-    { request: () => undefined, notification() {} },
+    { onRequest: () => undefined, onNotification() {} },
     { drainMs: 0, answerUnreadable: false },
   );
   void rpc.run();

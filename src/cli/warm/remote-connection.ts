@@ -47,10 +47,10 @@ export async function openRemote(
   const rpc = createPeer(
     unlessLost(lineChannel(socket, socket, { limits: warmLimits }), () => closedHere),
     {
-      request: (exchange) => void answer(exchange, opening),
-      notification: ({ method, params: told }) => heard[method]?.(told),
-      correlate: ({ method, params: told }) => (method === warmMethods.notify ? (told.call as Id) : undefined),
-      hungUp: (error) => end(closedHere ? undefined : closedFailure(error)),
+      onRequest: (exchange) => void answer(exchange, opening),
+      onNotification: ({ method, params: told }) => heard[method]?.(told),
+      findRequestId: ({ method, params: told }) => (method === warmMethods.notify ? (told.call as Id) : undefined),
+      onEnd: (error) => end(closedHere ? undefined : closedFailure(error)),
     },
     { clock: opening.clock, maxOpenRequests: 0, drainMs: 0, answerUnreadable: false },
   );

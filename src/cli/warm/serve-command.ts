@@ -74,12 +74,12 @@ export function serveCommand(socket: Socket, background: Background): Pick<RpcPe
   const rpc = createPeer(
     lineChannel(socket, socket, { limits: warmLimits }),
     {
-      request: (exchange) => void answer(exchange),
-      notification({ method, params }) {
+      onRequest: (exchange) => void answer(exchange),
+      onNotification({ method, params }) {
         if (method === warmMethods.tell && typeof params.method === "string" && isObject(params.params))
           line?.tell?.(params.method, params.params);
       },
-      hungUp: () => gone.abort(),
+      onEnd: () => gone.abort(),
     },
     { maxOpenRequests: 0, maxOpen: 0, drainMs: 0, answerUnreadable: false },
   );

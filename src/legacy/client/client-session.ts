@@ -11,7 +11,7 @@ import { type DiscoverResult, isDescribed } from "../../protocol/methods.ts";
 import type { ClientInfo } from "../../protocol/peer.ts";
 import type { Call, Notify, Outcome, Service } from "../../protocol/service.ts";
 import { isFinal, type Task } from "../../protocol/task.ts";
-import { correlate, failureOf, sendCall } from "../../transport/send-call.ts";
+import { failureOf, findRequestId, sendCall } from "../../transport/send-call.ts";
 import type { LegacyClientCodec } from "../codec/codec.ts";
 import { sessionMethods } from "../session/session-methods.ts";
 import { createListeners } from "./listeners.ts";
@@ -24,7 +24,7 @@ interface ClientSession {
   request(exchange: IncomingRequest): undefined;
   notification(notification: Notification): void;
   /** The request that a notification belongs to, by its id. Progress of a task belongs to none any more. */
-  correlate(notification: Notification): Id | undefined;
+  findRequestId(notification: Notification): Id | undefined;
   /** Tells a server that has forgotten it what it was told: the log level, and what is subscribed to. */
   restore(): Promise<void>;
   /** The connection is over: ends what does not wait for an answer of the server. */
@@ -109,7 +109,7 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
       // What belongs to no call goes on as it came.
       opening.notified(told.method, told.method === method ? params : told.params);
     },
-    correlate: (notification) => (tasks.owns(notification) ? undefined : correlate(notification)),
+    findRequestId: (notification) => (tasks.owns(notification) ? undefined : findRequestId(notification)),
     async restore() {
       await Promise.all([logLevel === undefined ? undefined : setLogLevel(logLevel), listeners.renew()]);
     },

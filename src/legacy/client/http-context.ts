@@ -182,7 +182,7 @@ export function reporting(id: Id): (outcome: Settlement) => readonly Incoming[] 
  */
 function aboutCall(notification: Notification, about: Id | undefined): Notification {
   return about !== undefined && notification.method === "notifications/message"
-    ? { ...notification, about }
+    ? { ...notification, relatedRequestId: about }
     : notification;
 }
 

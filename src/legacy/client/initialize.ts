@@ -7,7 +7,7 @@ import type { DiscoverResult } from "../../protocol/methods.ts";
 import { isLegacy, isRevision, type LegacyRevision } from "../../protocol/revision.ts";
 import type { ChannelClient, Initialized, SessionHooks } from "../../transport/legacy-client.ts";
 import { newestLegacyOf, unsupported } from "../../transport/negotiate.ts";
-import { closedFailure, correlate, failureOf } from "../../transport/send-call.ts";
+import { closedFailure, failureOf, findRequestId } from "../../transport/send-call.ts";
 import { legacyClient } from "../codec/client-codec.ts";
 import type { LegacyClientCodec } from "../codec/codec.ts";
 import { createClientSession } from "./client-session.ts";
@@ -35,9 +35,9 @@ export async function initialize(
 async function agree(client: ChannelClient, asked: LegacyRevision): Promise<Agreed> {
   const { rpc, opening, use } = client;
   use({
-    request: refuseEarly,
-    notification: ({ method, params }) => opening.notified(method, params),
-    correlate,
+    onRequest: refuseEarly,
+    onNotification: ({ method, params }) => opening.notified(method, params),
+    findRequestId: findRequestId,
     acceptsBatches: () => false,
   });
   const limits = { idleMs: opening.timeoutMs, totalMs: 0 };
@@ -81,9 +81,9 @@ function connect(
   const session = createClientSession({ rpc, codec, server, opening, listening: hooks.listening });
   hooks.onSession?.(session.restore);
   use({
-    request: session.request,
-    notification: session.notification,
-    correlate: session.correlate,
+    onRequest: session.request,
+    onNotification: session.notification,
+    findRequestId: session.findRequestId,
     acceptsBatches: () => codec.revision === "2025-03-26",
   });
   void ended.then((ending) => session.close(ending ?? closedFailure(undefined)));

@@ -81,11 +81,11 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     return this.calls > 0 || this.session.busy || this.rpc.isBusy();
   }
 
-  request(exchange: IncomingRequest): Promise<void> | undefined {
+  onRequest(exchange: IncomingRequest): Promise<void> | undefined {
     return this.session.request(exchange);
   }
 
-  notification(notification: Notification, via: Sender): void {
+  onNotification(notification: Notification, via: Sender): void {
     this.session.notification(notification, via);
   }
 
@@ -114,7 +114,7 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     for (const item of itemsOf(posted)) {
       if (item.kind !== "request") continue;
       const params = { requestId: item.id, reason: "the platform ended the request" };
-      this.rpc.take({ kind: "notification", method: "notifications/cancelled", params }, this);
+      this.rpc.receive({ kind: "notification", method: "notifications/cancelled", params }, this);
     }
   }
 

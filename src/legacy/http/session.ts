@@ -124,7 +124,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
       void promised(() => this.#handOn(message)).catch(() => {});
       return void this.#call(message, posting, active);
     }
-    void active.rpc.take(message, active.asideFor(posting.http, posting.reply));
+    void active.rpc.receive(message, active.asideFor(posting.http, posting.reply));
     this.#accept(message, posting);
   }
 
@@ -138,7 +138,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
       response.refuse(unavailable);
       settled(false);
     };
-    active.rpc.take(initialize, {
+    active.rpc.receive(initialize, {
       http: posting.http,
       send: (message) => {
         if (message.kind === "success") {
@@ -179,7 +179,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     if (event.kind === "cancelled") {
       const { params } = event;
       const cancel: Notification = { kind: "notification", method: "notifications/cancelled", params };
-      if (event.by !== this.rules.node.id) this.#active?.rpc.take(cancel, this.#active);
+      if (event.by !== this.rules.node.id) this.#active?.rpc.receive(cancel, this.#active);
       return;
     }
     if (event.kind === "taken") this.#responses?.taken(event.stream);
@@ -188,7 +188,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
 
   /** An answer to a question that was asked here. */
   answered(text: string): void {
-    if (this.#active !== undefined) this.#active.rpc.take(parseText(text), this.#active);
+    if (this.#active !== undefined) this.#active.rpc.receive(parseText(text), this.#active);
   }
 
   /** Sees what the store has to say. */
@@ -348,7 +348,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     const via = changesSession(message)
       ? new PersistingSender(response, message, (change) => this.#change(change))
       : response;
-    void active.rpc.take(message, via);
+    void active.rpc.receive(message, via);
   }
 
   /** Says that what needs no answer was heard, when others have heard it too. */

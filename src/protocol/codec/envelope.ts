@@ -1,5 +1,5 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { keepText } from "../../json/text.ts";
+import { cacheText } from "../../json/text.ts";
 import { type Id, isId } from "../../jsonrpc/message.ts";
 import { isLogLevel, type LogLevel } from "../logging.ts";
 import { changeKeys, metaKeys } from "../meta.ts";
@@ -62,7 +62,7 @@ export function createEnvelopeWriter(dialect: Dialect, peer: ClientInfo): Envelo
       return writeEnvelope(dialect, call, progressToken);
     }
     if (kept === undefined || kept.logLevel !== call.logLevel) {
-      kept = { logLevel: call.logLevel, meta: keepText(writeEnvelope(dialect, call, undefined)) };
+      kept = { logLevel: call.logLevel, meta: cacheText(writeEnvelope(dialect, call, undefined)) };
     }
     return kept.meta;
   };

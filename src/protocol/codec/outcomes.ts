@@ -1,5 +1,5 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { keepText } from "../../json/text.ts";
+import { cacheText } from "../../json/text.ts";
 import type { Question, QuestionMethod } from "../input.ts";
 import { metaKeys, metaOf, withMeta } from "../meta.ts";
 import { methodRow, type WireMethod } from "../methods.ts";
@@ -185,7 +185,7 @@ export function createMemory(): Remember {
     if (!(Object.isFrozen(result) && isLasting(method))) return encode(method, result, server);
     const before = known.get(result);
     if (before !== undefined && before.method === method && before.server === server) return before.encoded;
-    const encoded = keepText(encode(method, result, server));
+    const encoded = cacheText(encode(method, result, server));
     known.set(result, { method, server, encoded });
     return encoded;
   };

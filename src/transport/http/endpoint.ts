@@ -1,5 +1,5 @@
 import { isObject } from "../../json/json.ts";
-import { shapeOfLong } from "../../json/parse.ts";
+import { measureLongText } from "../../json/parse.ts";
 import { type Malformed, type Notification, type Parsed, parseText, type Request } from "../../jsonrpc/message.ts";
 import { AuthenticatedHttp } from "../../protocol/authenticator.ts";
 import { createLedger, type Ledger, type Shortage } from "../../protocol/budget.ts";
@@ -245,7 +245,7 @@ const VALUE_BYTES = 64;
 
 /** Reads a body, when the values of a long one are counted and have room. Answers what is no message. */
 function readMessage(body: string, limits: AllLimits, reply: HttpReply): Exclude<Parsed, Malformed> | undefined {
-  const shape = shapeOfLong(body, limits);
+  const shape = measureLongText(body, limits);
   const isBuilt = shape !== undefined && shape.nodes <= limits.maxJsonNodes;
   const short = isBuilt ? reply.held.take(shape.nodes * VALUE_BYTES) : undefined;
   if (short !== undefined) return void sendAnswer(reply, limitAnswer(short));

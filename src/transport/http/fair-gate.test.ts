@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { gate } from "../../../test/support/served.ts";
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
-import { Unanswered } from "../../jsonrpc/unanswered.ts";
+import { IncomingNotification } from "../../jsonrpc/incoming-notification.ts";
 import { type Budgets, createLedger } from "../../protocol/budget.ts";
 import { createFairGate, type HttpCaller } from "./fair-gate.ts";
 
@@ -19,7 +19,10 @@ function open() {
   const exchanges = new Map<string, IncomingRequest>();
   const connection = (owner: string): HttpCaller => fair.caller(ledger.connection(owner));
   const run = (caller: HttpCaller, name: string) => {
-    const exchange = new Unanswered({ kind: "notification", method: "m", params: {} }, { send: () => undefined });
+    const exchange = new IncomingNotification(
+      { kind: "notification", method: "m", params: {} },
+      { send: () => undefined },
+    );
     exchanges.set(name, exchange);
     return caller.run(async () => {
       const { opened, open: end } = gate();

@@ -2,7 +2,14 @@
 /** @ts-ignore Without `@types/node` these are `any`. */
 import { finished, type Readable, type Writable } from "node:stream";
 import type { Channel } from "../../jsonrpc/channel.ts";
-import { encodeMessage, type Id, type Incoming, type Message, parseText, unreadable } from "../../jsonrpc/message.ts";
+import {
+  encodeMessage,
+  type Id,
+  type Incoming,
+  type Message,
+  parseText,
+  unreadableText,
+} from "../../jsonrpc/message.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { type MessageLimits, stdioLimits } from "../../protocol/limits.ts";
 import { asyncQueue } from "../../std/async-queue.ts";
@@ -129,8 +136,8 @@ const maxBatches = 2;
 
 function refused(fault: LineFault, maxBytes: number): Incoming {
   return fault.kind === "too-long"
-    ? unreadable(`line longer than ${maxBytes} bytes (maxMessageBytes)`, fault.head)
-    : unreadable("not valid UTF-8");
+    ? unreadableText(`line longer than ${maxBytes} bytes (maxMessageBytes)`, fault.head)
+    : unreadableText("not valid UTF-8");
 }
 
 /** True for the ways a system says that the other end was closed. */

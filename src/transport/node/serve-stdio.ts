@@ -127,7 +127,7 @@ export function openStdio(options: StdioOptions = {}): Channel {
   return {
     incoming: lines.incoming,
     send: output.send,
-    sendApart: output.sendApart,
+    sendAfterProgress: output.sendAfterProgress,
     nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
     close() {
       closing ??= close();
@@ -184,7 +184,7 @@ export function ownStream(stream: Writable, diversion: Writable): OwnedStream {
 
 /** Writes messages, and the responses of calls that have reported progress a little after that. */
 export interface ProgressGap extends Sender {
-  sendApart(write: () => void): void;
+  sendAfterProgress(write: () => void): void;
   /** Writes at once what waits. */
   flush(): void;
 }
@@ -199,7 +199,7 @@ export function createProgressGap(send: Sender["send"], clock: Clock, gapMs: num
       if (message.kind === "notification") lastNotified = clock.now();
       return send(message);
     },
-    sendApart(write) {
+    sendAfterProgress(write) {
       const restMs = lastNotified + gapMs - clock.now();
       if (restMs <= 0) return write();
       const finish = (): void => {

@@ -4,8 +4,8 @@ import type { Sender } from "./channel.ts";
 import type { IncomingRequest } from "./inbound.ts";
 import type { Notification, Request } from "./message.ts";
 
-/** A notification of the peer that is handled like a request: nobody hears how that ends. */
-export class Unanswered implements IncomingRequest {
+/** Presents a notification of the peer as an {@link IncomingRequest}, for handlers of requests. Responses are discarded. */
+export class IncomingNotification implements IncomingRequest {
   readonly request: Request;
   readonly abort: LazyAbort = new LazyAbort();
   readonly via: Sender;
