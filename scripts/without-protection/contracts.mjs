@@ -15,7 +15,7 @@ export const contractProtections = [
     name: "requests that were not written are told from lost ones",
     ids: ["P3"],
     file: "src/jsonrpc/outbound.ts",
-    from: "for (const id of channel.unsent?.() ?? []) take(id)?.resolve({ ...closed, isUnsent: true });",
+    from: "for (const id of channel.unsent?.() ?? []) takePending(id)?.resolve({ ...closed, isUnsent: true });",
     to: "",
     test: "src/jsonrpc/outbound.test.ts",
     only: "(P3)",
