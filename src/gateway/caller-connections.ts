@@ -1,7 +1,8 @@
 import type { ClientConnection } from "../connect/create-connect.ts";
 import { readTarget } from "../connect/target.ts";
-import type { CreateOwnSlot, OwnConnections } from "../host/own-connections.ts";
+import type { CreateOwnSlot, OwnConnections, OwnConnectionsHost } from "../host/own-connections.ts";
 import type { ServerSlot } from "../host/server-slot.ts";
+import type { SendBySlot } from "../host/slot-request.ts";
 import type { JsonObject } from "../json/json.ts";
 import { McpError } from "../protocol/errors.ts";
 import type { Method } from "../protocol/methods.ts";
@@ -10,27 +11,35 @@ import { type CallOf, createCall, type OutcomeOf, signalOf } from "../protocol/s
 import { isFinal, type Task } from "../protocol/task.ts";
 import type { QuestionRun, QuestionRuns } from "../server/question-runs.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
-import { connectionOwnerOf, sessionOwnerKey } from "./connection-owner.ts";
+import { type ConnectionOwner, connectionOwnerOf, sessionOwnerKey } from "./connection-owner.ts";
 import {
+  type ConnectionPool,
   type ConnectionPoolOptions,
   canBeAsked,
   createConnectionPool,
   type HeldConnection,
 } from "./connection-pool.ts";
+import type { GatewayNode, GatewayNodes, NodeHandlers } from "./nodes/gateway-nodes.ts";
 
 /** One connection to a server for all callers, or one for each. */
 export type UpstreamSessions = "auto" | "shared" | "per-caller";
 
-export interface CallerConnectionsOptions extends ConnectionPoolOptions {
+export interface CallerConnectionsOptions extends Omit<ConnectionPoolOptions, "onChange" | "onDrop"> {
   /** What is said of a server. */
   sessionsOf(server: string): UpstreamSessions;
   readonly runs: QuestionRuns;
+  /** Where several processes serve the gateway: how they reach each other. */
+  readonly joinNodes?: ((handlers: NodeHandlers) => GatewayNodes) | undefined;
+  /** False for a server that each process connects to by itself: what it is shown does not leave the process. */
+  isForwarded(server: string): boolean;
 }
 
 /** What a gateway knows of the connections of its callers. */
 export interface CallerConnections extends OwnConnections {
   /** How many there are to each server. */
   counts(): ReadonlyMap<string, number>;
+  /** The processes that serve the gateway; none where it is this one alone. */
+  nodes(): Promise<readonly GatewayNode[]>;
   /** Tells the servers of a caller something that belongs to no call. */
   tell(caller: CallOf, method: string, params: JsonObject): void;
   /** The session of a client is over: so are its connections. */
@@ -40,8 +49,6 @@ export interface CallerConnections extends OwnConnections {
   close(): Promise<void>;
 }
 
-type SendBy<M extends Method> = (slot: ServerSlot, call: CallOf<M>) => Promise<OutcomeOf<M>>;
-
 /**
  * Gives callers of a gateway connections of their own, where a server needs to tell them apart: servers of older revisions,
  * which ask the client of a session and may keep state for it, and servers that each user has credentials for.
@@ -49,57 +56,49 @@ type SendBy<M extends Method> = (slot: ServerSlot, call: CallOf<M>) => Promise<O
  * What such a server asks reaches the caller whose call is running there: at once where the caller can be asked while it
  * waits, else by the outcome of the call.
  */
-export function createCallerConnections(options: CallerConnectionsOptions, create: CreateOwnSlot): CallerConnections {
-  const { sessionsOf, credentialsOf, runs } = options;
-  const pool = createConnectionPool(options, create);
+export function createCallerConnections(
+  options: CallerConnectionsOptions,
+  create: CreateOwnSlot,
+  host: OwnConnectionsHost,
+): CallerConnections {
+  const { sessionsOf, credentialsOf, runs, joinNodes, isForwarded } = options;
+  const pool = createConnectionPool(
+    {
+      ...options,
+      onChange: ({ key: owner }, change) => nodes?.tell({ kind: "changed", owner, change }),
+      onDrop: (server, owner) => nodes?.release(server, owner),
+    },
+    create,
+  );
 
-  const isOwnUse = (shared: ServerSlot, call: CallOf): boolean | Promise<boolean> => {
-    const sessions = sessionsOf(shared.name);
-    if (sessions !== "auto") return sessions === "per-caller";
-    if (credentialsOf(shared, call) !== undefined) return true;
-    const { line } = shared.member;
-    if (line !== undefined) return needsOwn(shared, line, call);
-    // Why it cannot be had is found out again, and told, by who sends the call.
-    return shared.member.open(signalOf(call)).then(
-      (opened) => needsOwn(shared, opened, call),
-      () => false,
-    );
-  };
-
-  /** Sends a call over a connection of its own: as it is to a server that asks by outcomes, else as work that can be asked. */
-  const sendFirst = async <M extends Method>(
-    shared: ServerSlot,
-    call: CallOf<M>,
-    send: SendBy<M>,
-  ): Promise<OutcomeOf<M>> => {
-    const held = pool.hold(shared, connectionOwnerOf(call), call);
-    const { slot } = held.connection;
-    let isRunning = false;
-    try {
-      const { connection } = slot.member.line ?? (await slot.member.open(signalOf(call)));
-      if (eraOf(connection.revision) === "modern") return await send(slot, call);
-      return await runs.run(call, (run) => {
-        isRunning = true;
-        return sendAsked(held, { call, run, send });
-      });
-    } finally {
-      if (!isRunning) held.release();
-    }
-  };
+  const sender = createOwnSender({ pool, runs, nodes: () => nodes });
+  const { isOwnUse } = createOwnUse(options);
+  const nodes = joinNodes?.({
+    async run({ server, owner, request }, call) {
+      const shared = host.slots.get(server);
+      if (shared === undefined) throw new McpError("invalid-params", `unknown server ${server}`);
+      const isBack = call.state !== undefined && (await runs.runOf(call.state)) !== undefined;
+      return sender.send(shared, { call, owner, isBack, send: host.send(shared, call, request) });
+    },
+    onEvent(event) {
+      if (event.kind === "changed") pool.announce(event.owner, event.change);
+      else if (event.kind === "notification") pool.tell(event.owner, event.method, event.params);
+      else void pool.dropAll(({ owner }) => owner.key === event.owner);
+    },
+  });
 
   return {
-    async run(shared, call, send) {
-      const isBack = call.state !== undefined && (await runs.owns(call.state));
-      const decided = isBack || isOwnUse(shared, call);
+    async run(shared, call, request, send) {
+      const run = call.state === undefined ? undefined : await runs.runOf(call.state);
+      const decided = run !== undefined || isOwnUse(shared, call);
       const isOwn = decided instanceof Promise ? await decided : decided;
       if (!isOwn) return send(shared, call);
-      const outcome = isBack
-        ? await runs.run(call, (run) =>
-            sendAsked(pool.hold(shared, connectionOwnerOf(call), call), { call, run, send }),
-          )
-        : await sendFirst(shared, call, send);
-      if (outcome.kind === "failed" && outcome.cause instanceof McpError) throw outcome.cause;
-      return outcome;
+      const owner = connectionOwnerOf(call);
+      if (nodes !== undefined && isForwarded(shared.name)) {
+        const forwarded = await nodes.forward({ server: shared.name, owner, request }, call, run);
+        if (forwarded !== undefined) return forwarded;
+      }
+      return sender.send(shared, { call, owner, isBack: run !== undefined, send });
     },
     listsOf(shared, caller) {
       const owner = connectionOwnerOf(caller);
@@ -117,21 +116,115 @@ export function createCallerConnections(options: CallerConnectionsOptions, creat
     },
     hearChanges: (caller, hear, signal) => pool.hearChanges(connectionOwnerOf(caller), hear, signal),
     counts: pool.counts,
-    tell: (caller, method, params) => pool.tell(connectionOwnerOf(caller), method, params),
-    endSession: (id) => pool.dropAll(({ owner }) => owner.key === sessionOwnerKey(id)),
+    nodes: async () => (await nodes?.list()) ?? [],
+    tell(caller, method, params) {
+      const { key: owner } = connectionOwnerOf(caller);
+      pool.tell(owner, method, params);
+      nodes?.tell({ kind: "notification", owner, method, params });
+    },
+    async endSession(id) {
+      const key = sessionOwnerKey(id);
+      nodes?.tell({ kind: "ended", owner: key });
+      await pool.dropAll(({ owner }) => owner.key === key);
+    },
     reconnect: (server, principal) =>
       pool.dropAll(
         ({ owner, slot }) =>
           slot.name === server && (principal === undefined || owner.account === `principal:${principal}`),
       ),
-    close: pool.close,
+    async close() {
+      await pool.close();
+      await nodes?.close();
+    },
   };
+}
+
+/** Sends calls over connections of their callers that are in this process. */
+function createOwnSender({ pool, runs, nodes }: OwnSenderOptions) {
+  const hold = (shared: ServerSlot, owner: ConnectionOwner, call: CallOf): HeldConnection => {
+    try {
+      return pool.hold(shared, owner, call);
+    } catch (error) {
+      nodes()?.release(shared.name, owner);
+      throw error;
+    }
+  };
+
+  /** Sends a call over a connection of its own: as it is to a server that asks by outcomes, else as work that can be asked. */
+  const sendFirst = async <M extends Method>(shared: ServerSlot, { call, owner, send }: OwnCall<M>) => {
+    const held = hold(shared, owner, call);
+    const { slot } = held.connection;
+    let isRunning = false;
+    try {
+      const { connection } = slot.member.line ?? (await slot.member.open(signalOf(call)));
+      if (eraOf(connection.revision) === "modern") return await send(slot, call);
+      return await runs.run(call, (run) => {
+        isRunning = true;
+        return sendAsked(held, { call, run, send });
+      });
+    } finally {
+      if (!isRunning) held.release();
+    }
+  };
+
+  const send = async <M extends Method>(shared: ServerSlot, own: OwnCall<M>): Promise<OutcomeOf<M>> => {
+    const { call, owner, isBack } = own;
+    const outcome = isBack
+      ? await runs.run(call, (run) => sendAsked(hold(shared, owner, call), { call, run, send: own.send }))
+      : await sendFirst(shared, own);
+    if (outcome.kind === "failed" && outcome.cause instanceof McpError) throw outcome.cause;
+    // Nobody knows whose connection it is: the answers have to come here.
+    if (owner.isExclusive && outcome.kind === "input-required") await keepRun(outcome.state);
+    return outcome;
+  };
+
+  const keepRun = async (state: string | undefined): Promise<void> => {
+    const others = nodes();
+    if (others === undefined || state === undefined) return;
+    const run = await runs.runOf(state);
+    if (run !== undefined) await others.keepRun(run);
+  };
+
+  return { send };
+}
+
+interface OwnSenderOptions {
+  readonly pool: ConnectionPool;
+  readonly runs: QuestionRuns;
+  nodes(): GatewayNodes | undefined;
+}
+
+/** Says which calls need a connection of their caller. */
+function createOwnUse({ sessionsOf, credentialsOf }: CallerConnectionsOptions) {
+  const isOwnUse = (shared: ServerSlot, call: CallOf): boolean | Promise<boolean> => {
+    const sessions = sessionsOf(shared.name);
+    if (sessions !== "auto") return sessions === "per-caller";
+    if (credentialsOf(shared, call) !== undefined) return true;
+    const { line } = shared.member;
+    if (line !== undefined) return needsOwn(shared, line, call);
+    // Why it cannot be had is found out again, and told, by who sends the call.
+    return shared.member.open(signalOf(call)).then(
+      (opened) => needsOwn(shared, opened, call),
+      () => false,
+    );
+  };
+
+  return { isOwnUse };
+}
+
+/** A call for a connection of its own. */
+interface OwnCall<M extends Method> {
+  readonly call: CallOf<M>;
+  readonly owner: ConnectionOwner;
+  /** True for a call that comes back with answers. */
+  readonly isBack: boolean;
+  readonly send: SendBySlot<M>;
 }
 
 interface AskedCall<M extends Method> {
   readonly call: CallOf<M>;
   readonly run: QuestionRun;
-  readonly send: SendBy<M>;
+  readonly send: SendBySlot<M>;
 }
 
 /** Sends a call to a server that asks while it is called: the work of a run, which may last for several calls of its caller. */

@@ -29,6 +29,10 @@ export interface ConnectionPoolOptions {
   readonly idleTimeoutMs: number;
   /** Connections of one caller, and of all. */
   readonly max: { readonly principal: number; readonly process: number };
+  /** Something that a connection lists has changed. */
+  onChange?(owner: ConnectionOwner, change: HostChange): void;
+  /** A connection is closed. */
+  onDrop?(server: string, owner: ConnectionOwner): void;
 }
 
 /** A call that uses a connection. */
@@ -66,10 +70,12 @@ export interface ConnectionPool {
   known(shared: ServerSlot, owner: ConnectionOwner): ServerSlot | undefined;
   /** Hears of changes over the connections of an owner, also of those that it gets later, until the signal aborts. */
   hearChanges(owner: ConnectionOwner, hear: (change: HostChange) => void, signal: AbortSignal): void;
+  /** Tells who hears of the connections of an owner. */
+  announce(owner: string, change: HostChange): void;
   /** How many there are to each server. */
   counts(): ReadonlyMap<string, number>;
   /** Tells the servers of an owner something that belongs to no call. */
-  tell(owner: ConnectionOwner, method: string, params: JsonObject): void;
+  tell(owner: string, method: string, params: JsonObject): void;
   /** Closes those that a test holds for. Resolves when they are closed. */
   dropAll(which: (connection: OwnConnection) => boolean): Promise<void>;
   /** Closes all, and waits for those that are being closed. */
@@ -89,12 +95,12 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
   const { clock, max } = options;
   const connections = new Map<string, Own>();
   const closing = new Set<Promise<void>>();
-  /** Who hears of changes, by the key of the owner. */
-  const hearers = new Map<string, Set<(change: HostChange) => void>>();
+  const { announce, hearChanges } = createChangeListeners();
 
   const drop = (own: Own): Promise<void> => {
     if (connections.get(own.name) === own) connections.delete(own.name);
     own.endTasks();
+    options.onDrop?.(own.slot.name, own.owner);
     const closed = own.slot.close().finally(() => closing.delete(closed));
     closing.add(closed);
     return closed;
@@ -131,8 +137,9 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
     }
   };
 
-  const tell = ({ key }: ConnectionOwner, change: HostChange): void => {
-    for (const hear of hearers.get(key) ?? []) hear(change);
+  const tell = (owner: ConnectionOwner, change: HostChange): void => {
+    announce(owner.key, change);
+    options.onChange?.(owner, change);
   };
 
   return {
@@ -157,22 +164,14 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
       const slot = connections.get(nameOf(shared, owner, 0))?.slot;
       return slot?.origin === shared ? slot : undefined;
     },
-    hearChanges({ key }, hear, signal) {
-      if (signal.aborted) return;
-      const mine = hearers.get(key) ?? new Set();
-      hearers.set(key, mine.add(hear));
-      const leave = (): void => {
-        mine.delete(hear);
-        if (mine.size === 0 && hearers.get(key) === mine) hearers.delete(key);
-      };
-      signal.addEventListener("abort", leave, { once: true });
-    },
+    hearChanges,
     counts() {
       const counts = new Map<string, number>();
       for (const { slot } of connections.values()) counts.set(slot.name, (counts.get(slot.name) ?? 0) + 1);
       return counts;
     },
-    tell({ key }, method, params) {
+    announce,
+    tell(key, method, params) {
       for (const { owner, slot } of connections.values()) {
         if (owner.key === key) slot.member.line?.connection.tell?.(method, params);
       }
@@ -181,6 +180,26 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
     async close() {
       await dropAll(() => true);
       await Promise.all(closing);
+    },
+  };
+}
+
+/** Those who hear of changes, by the key of the owner of the connections. */
+function createChangeListeners(): Pick<ConnectionPool, "announce" | "hearChanges"> {
+  const listeners = new Map<string, Set<(change: HostChange) => void>>();
+  return {
+    announce(owner, change) {
+      for (const hear of listeners.get(owner) ?? []) hear(change);
+    },
+    hearChanges({ key }, hear, signal) {
+      if (signal.aborted) return;
+      const mine = listeners.get(key) ?? new Set();
+      listeners.set(key, mine.add(hear));
+      const leave = (): void => {
+        mine.delete(hear);
+        if (mine.size === 0 && listeners.get(key) === mine) listeners.delete(key);
+      };
+      signal.addEventListener("abort", leave, { once: true });
     },
   };
 }

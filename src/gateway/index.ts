@@ -29,6 +29,7 @@ export type { UpstreamSessions } from "./caller-connections.ts";
 export type { BreakerOptions } from "./circuit-breaker.ts";
 export type { Decision, ExplainedRule, ExplainRequest } from "./explain.ts";
 export type { GatewayView, ViewFilter } from "./gateway-view.ts";
+export type { GatewayNode } from "./nodes/gateway-nodes.ts";
 export { type Gateway, type GatewayOptions, openGateway } from "./open-gateway.ts";
 export type {
   ArgumentCondition,

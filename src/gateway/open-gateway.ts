@@ -22,7 +22,7 @@ import type { UserAccounts } from "./accounts/user-accounts.ts";
 import { readVault, type Vault } from "./accounts/vault-options.ts";
 import type { GatewayApprovals } from "./approval.ts";
 import { type CallerConnections, createCallerConnections, type UpstreamSessions } from "./caller-connections.ts";
-import { type BreakerOptions, createCircuitBreakers } from "./circuit-breaker.ts";
+import { type BreakerOptions, type CircuitBreakers, createCircuitBreakers } from "./circuit-breaker.ts";
 import type { Decision, ExplainRequest } from "./explain.ts";
 import {
   createGatewayRules,
@@ -32,6 +32,7 @@ import {
 } from "./gateway-rules.ts";
 import { checkViews, type GatewayView } from "./gateway-view.ts";
 import { createGatewayViews } from "./gateway-views.ts";
+import { createGatewayNodes, type GatewayNode } from "./nodes/gateway-nodes.ts";
 import { type GatewayStatus, statusOf } from "./status.ts";
 
 export interface GatewayOptions extends OpenHostOptions, GatewayRulesOptions {
@@ -92,6 +93,8 @@ export interface Gateway extends Host {
   accounts(principal: string): UserAccounts;
   /** How the gateway and its servers stand now. */
   status(): GatewayStatus;
+  /** The processes that serve this gateway over one store. None where it has its store for itself. */
+  nodes(): Promise<readonly GatewayNode[]>;
   /** Calls that wait for somebody to approve of them. */
   readonly approvals: GatewayApprovals;
   /** What the rules say of a call that somebody could make, and why. */
@@ -130,47 +133,47 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
     credentials === "none" ? undefined : openVault(readVault(credentials, vaultKeys), { ...shared, name: info.name });
   let connections: CallerConnections | undefined;
 
-  const hooks = createSessionHooks(() => connections);
-  const sessions = async (): Promise<SessionHooks> => hooks;
-  const storeOfView = async (name: string): Promise<Store> =>
-    scopedStore(await (given ?? store.load()), `${audience} view ${name}`);
+  const sessions = createSessions(() => connections);
 
   const { views, open } = createGatewayViews({
     given: givenViews,
     info: defined(info),
-    storeOf: storeOfView,
+    storeOf: async (name) => scopedStore(await (given ?? store.load()), `${audience} view ${name}`),
     sessions,
     gate: (service, only) => vault?.gate(service, only) ?? service,
   });
 
-  const telemetry = [...telemetryOf(hostOptions.telemetry), ...rules.telemetry];
-  const observed = { ...hostOptions, stateKeys, ...(telemetry.length > 0 && { telemetry }) };
-  const host = await openHostWith(source, observed, {
-    guard: rules.guard,
-    pageSize,
-    views: open,
-    ...(vault && { shape: vault.shape }),
-    own(create) {
-      const made = createCallerConnections(
-        {
-          sessionsOf(server) {
-            if (vault?.isPersonal(server)) return "per-caller";
-            return typeof upstreamSessions === "string" ? upstreamSessions : (upstreamSessions[server] ?? "auto");
+  const host = await openHostWith(
+    source,
+    { ...hostOptions, stateKeys, ...observedBy(hostOptions, rules) },
+    {
+      guard: rules.guard,
+      pageSize,
+      views: open,
+      ...(vault && { shape: vault.shape }),
+      own(create, parts) {
+        const made = createCallerConnections(
+          {
+            sessionsOf: (server) => (vault?.isPersonal(server) ? "per-caller" : sessionsFor(upstreamSessions, server)),
+            credentialsOf: (slot, caller) => vault?.credentialsOf(slot, caller),
+            runs,
+            dial: dialEntry,
+            clock,
+            idleTimeoutMs,
+            max: { principal: maxUpstreamSessionsPerCaller, process: maxUpstreamSessions },
+            isForwarded: (server) => vault?.isExchanging(server) !== true,
+            // Processes that do not know the same keys cannot read what the others write.
+            ...(shared.isShared &&
+              stateKeys.length > 0 && { joinNodes: (handlers) => createGatewayNodes(shared, handlers) }),
           },
-          credentialsOf: (slot, caller) => vault?.credentialsOf(slot, caller),
-          runs,
-          dial: dialEntry,
-          clock,
-          idleTimeoutMs,
-          max: { principal: maxUpstreamSessionsPerCaller, process: maxUpstreamSessions },
-        },
-        create,
-      );
-      const own = vault?.around(made) ?? made;
-      connections = own;
-      return { ...own, run: (shared, call, send) => breakers.run(shared.name, () => own.run(shared, call, send)) };
+          create,
+          parts,
+        );
+        connections = vault?.around(made) ?? made;
+        return withBreakers(connections, breakers);
+      },
     },
-  });
+  );
 
   const { close: closeHost } = host;
   const close = async (): Promise<void> => {
@@ -184,6 +187,7 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
     store: store.load,
     sessions,
     changesBySession: true,
+    nodes: async () => (await connections?.nodes()) ?? [],
     status: () => statusOf({ host, connections, breakers }),
     approvals: rules.approvals,
     explain: explainBy(host, rules),
@@ -191,6 +195,20 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
     close,
     [Symbol.asyncDispose]: close,
   });
+}
+
+function sessionsFor(given: NonNullable<GatewayOptions["upstreamSessions"]>, server: string): UpstreamSessions {
+  return typeof given === "string" ? given : (given[server] ?? "auto");
+}
+
+function observedBy({ telemetry }: OpenHostOptions, rules: GatewayRules): Pick<OpenHostOptions, "telemetry"> {
+  const all = [...telemetryOf(telemetry), ...rules.telemetry];
+  return all.length > 0 ? { telemetry: all } : {};
+}
+
+function withBreakers(own: CallerConnections, breakers: CircuitBreakers): CallerConnections {
+  const run: CallerConnections["run"] = (slot, ...sending) => breakers.run(slot.name, () => own.run(slot, ...sending));
+  return { ...own, run };
 }
 
 /** What is kept in this process alone is of no use to others: its keys need not be either. */
@@ -215,14 +233,15 @@ function explainBy(host: Pick<Host, "listTools">, rules: GatewayRules): Gateway[
 }
 
 /** Connections of a session end with it. */
-function createSessionHooks(connections: () => CallerConnections | undefined): SessionHooks {
-  return {
+function createSessions(connections: () => CallerConnections | undefined): () => Promise<SessionHooks> {
+  const hooks: SessionHooks = {
     begin: async () => {},
     end: async (id) => connections()?.endSession(id),
     stateOf() {
       throw new McpError("unsupported", "a gateway keeps no state for the sessions of its clients");
     },
   };
+  return async () => hooks;
 }
 
 function checkPageSize(pageSize: number): void {

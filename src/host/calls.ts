@@ -242,7 +242,7 @@ export function byAlias(slots: ServerSlots, alias: string): ToolPlace | undefine
   return undefined;
 }
 
-function toRoute(slot: ServerSlot, localName: string): Route {
+export function toRoute(slot: ServerSlot, localName: string): Route {
   return { slot, localName, isClear: false, tool: undefined, isTask: false, others: new WeakMap() };
 }
 

@@ -1,5 +1,4 @@
-import type { ClientConnection } from "../connect/create-connect.ts";
-import { asJson, type JsonObject } from "../json/json.ts";
+import { asJson } from "../json/json.ts";
 import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
 import {
   type Cacheable,
@@ -11,33 +10,24 @@ import {
 } from "../protocol/methods.ts";
 import type { Implementation, ServerCapabilities } from "../protocol/peer.ts";
 import { revisions } from "../protocol/revision.ts";
-import {
-  type Call,
-  type CallOf,
-  type Outcome,
-  type OutcomeOf,
-  onAbort,
-  type Service,
-  signalOf,
-} from "../protocol/service.ts";
+import { type Call, type CallOf, type Outcome, type OutcomeOf, onAbort, type Service } from "../protocol/service.ts";
 import { changeToNotification, honoured, isWanted } from "../protocol/subscription.ts";
 import { tasksExtension } from "../protocol/task.ts";
 import type { CallToolResult } from "../protocol/tool.ts";
 import type { Clock } from "../std/clock.ts";
 import { withListHints, withReadScope } from "./caching-hints.ts";
 import { type CallGuard, type GuardSubject, guardListings } from "./call-guard.ts";
-import { createCallSender } from "./call-sender.ts";
+import type { CallSender } from "./call-sender.ts";
 import { changesFor } from "./caller-changes.ts";
 import type { CallerShares } from "./caller-shares.ts";
-import { type FindTool, type Route, routeBy, type ToolCall, type ToolCalls } from "./calls.ts";
+import type { FindTool, Route } from "./calls.ts";
 import type { ChangeFeed, ResourceRef } from "./change-feed.ts";
 import { createCollisionReport } from "./collision-report.ts";
-import { type Delivery, through } from "./delivery.ts";
 import { createGuardedTools } from "./guarded-tools.ts";
 import { type Handles, unknownTask } from "./handles.ts";
 import type { HostView, ServerSlots } from "./host-view.ts";
 import type { CallerListings } from "./list-cache.ts";
-import type { LockGate, Reference } from "./lock-check.ts";
+import type { LockGate } from "./lock-check.ts";
 import type { Outward } from "./outward.ts";
 import type { OwnConnections } from "./own-connections.ts";
 import { createResourceCalls } from "./resource-calls.ts";
@@ -46,8 +36,9 @@ import { createServedPrompts, type ServedPrompts } from "./served-prompts.ts";
 import { createServedTools, type ServedPage } from "./served-tools.ts";
 import { soon } from "./server-changes.ts";
 import type { ListKind, ServerSlot } from "./server-slot.ts";
+import { type HandedCall, referenceOf, type SlotSender } from "./slot-sender.ts";
 import type { HostEvent } from "./status.ts";
-import { createTaskCalls, type TaskCalls, type TaskMethod } from "./task-calls.ts";
+import type { TaskMethod } from "./task-calls.ts";
 
 export interface HostServiceOptions extends Omit<ServerProxyOptions, "find" | "findPrompt"> {
   readonly listings: CallerListings;
@@ -247,8 +238,8 @@ interface ServerProxyOptions {
   readonly slots: ServerSlots;
   readonly find: FindTool;
   readonly findPrompt: ServedPrompts["find"];
-  readonly toolCalls: ToolCalls;
-  readonly delivery: Delivery;
+  readonly sender: SlotSender;
+  readonly callSender: CallSender;
   /** Cuts what is too large; absent where nothing is. */
   readonly results: Results | undefined;
   readonly gate: LockGate;
@@ -264,24 +255,16 @@ interface ServerProxyOptions {
 }
 
 function createServerProxy(options: ServerProxyOptions): ServerProxy {
-  const { slots, findPrompt, toolCalls, results, clock, handles, outward, callers, own } = options;
+  const { slots, findPrompt, results, handles, outward, callers, own, sender } = options;
+  const { inShare, shown } = options.callSender;
   const tools = createGuardedTools(options);
-  const tasks = createTaskCalls(clock, handles, callers);
-
-  const { deliver, inShare, shown } = createCallSender(options);
-  const by: OwnConnections["run"] = own === undefined ? (slot, call, send) => send(slot, call) : own.run;
+  const by: OwnConnections["run"] = own === undefined ? (slot, call, _, send) => send(slot, call) : own.run;
 
   const to: ServerProxy["to"] = async <M extends Method>(shared: ServerSlot, call: CallOf<M>, params: Params<M>) => {
-    const send = async (slot: ServerSlot, sent: CallOf<M>): Promise<OutcomeOf<M>> => {
-      const earlier = await handles.openContinuation(sent, slot.name);
-      const state = earlier?.kind === "state" ? earlier.state : undefined;
-      return deliver(slot, sent, referenceOf(sent.method, params), async (line) => {
-        const outcome = await through(line, sent, { params, state });
-        return handles.sealOutcome(sent, slot.name, outcome);
-      });
-    };
+    const request = { kind: "request", params: asJson(params) } as const;
+    const send = sender.request(params);
     return tools.pass(subjectOf(shared.name, call.method, params), call, (passed) =>
-      inShare(shared, passed, { isTask: false, send: () => by(shared, passed, send) }),
+      inShare(shared, passed, { isTask: false, send: () => by(shared, passed, request, send) }),
     );
   };
 
@@ -290,12 +273,9 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
     const slot = slots.get(ref.server);
     if (slot === undefined) throw unknownTask(call.params.taskId);
     const params = { ...call.params, taskId: ref.taskId };
+    const request = { kind: "task", params: asJson(params) } as const;
     const outcome = await tools.pass(tools.subjectOfTask(slot, ref, call), call, (passed) =>
-      shown(
-        slot,
-        passed,
-        by(slot, passed, (via, sent) => deliver(via, sent, undefined, (line) => tasks.about(line, sent, params))),
-      ),
+      shown(slot, passed, by(slot, passed, request, sender.task(params))),
     );
     callers.of(slot).remainders.hear(call.params.taskId, outcome);
     if (outcome.kind !== "complete") return outcome;
@@ -317,13 +297,13 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
   };
 
   const sendTool = (route: Route, call: Call<"tools/call">, handed: HandedCall): Promise<OutcomeOf<"tools/call">> => {
-    const sendOwn: Parameters<typeof by<"tools/call">>[2] = (slot, sent) =>
-      toolCalls.run(routeBy(route, slot), sent === call ? handed : new HandedCall(sent as Call<"tools/call">, tasks));
+    const request = { kind: "tool", name: route.localName } as const;
+    const send = sender.tool(route, call, handed);
     return inShare<"tools/call">(route.slot, call, {
       get isTask() {
         return route.isTask;
       },
-      send: () => by(route.slot, call, sendOwn),
+      send: () => by(route.slot, call, request, send),
     });
   };
 
@@ -331,11 +311,11 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
     to,
     async tool(call) {
       const { name } = call.params;
-      const handed = new HandedCall(call, tasks);
+      const handed = sender.handed(call);
       const found = tools.find(name, handed);
       const route = found instanceof Promise ? await found : found;
       const outcome = await tools.pass<"tools/call">(tools.subjectOf(route, call), call, (passed) =>
-        sendTool(route, passed, passed === call ? handed : new HandedCall(passed, tasks)),
+        sendTool(route, passed, passed === call ? handed : sender.handed(passed)),
       );
       if (outcome.kind !== "complete") return outcome;
       return { kind: "complete", result: fitted(route.localName, outcome.result, call) };
@@ -352,47 +332,6 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
     },
     task,
   };
-}
-
-/** A call of a tool that comes from a client of the host. */
-class HandedCall implements ToolCall<Outcome<"tools/call">> {
-  readonly #call: Call<"tools/call">;
-  readonly #tasks: TaskCalls;
-
-  constructor(call: Call<"tools/call">, tasks: TaskCalls) {
-    this.#call = call;
-    this.#tasks = tasks;
-  }
-
-  get args(): JsonObject | undefined {
-    return this.#call.params.arguments;
-  }
-
-  get signal(): AbortSignal {
-    return signalOf(this.#call);
-  }
-
-  get origin(): CallOf {
-    return this.#call;
-  }
-
-  over(line: ClientConnection, route: Route): Promise<Outcome<"tools/call">> {
-    return this.#tasks.call(route, line, this.#call);
-  }
-}
-
-/** What a call names of its server, where a lock has a say in it. */
-function referenceOf(method: Method, params: object): Reference | undefined {
-  switch (method) {
-    case "prompts/get":
-      return { type: "ref/prompt", name: (params as Params<"prompts/get">).name };
-    case "resources/read":
-      return { type: "read", uri: (params as Params<"resources/read">).uri };
-    case "completion/complete":
-      return (params as Params<"completion/complete">).ref;
-    default:
-      return undefined;
-  }
 }
 
 /** What a guard judges a call by, where that is neither a tool nor a task. */

@@ -1,18 +1,24 @@
 import { bare, lazyService, type Service } from "../protocol/service.ts";
 import { type Telemetry, telemetryOf } from "../protocol/telemetry.ts";
 import type { Clock } from "../std/clock.ts";
+import { createCallSender } from "./call-sender.ts";
 import { createCallerShares } from "./caller-shares.ts";
-import type { Routes } from "./calls.ts";
+import type { Routes, ToolCalls } from "./calls.ts";
+import type { Delivery } from "./delivery.ts";
 import type { HostBudgets } from "./host-budgets.ts";
 import { createHostService, type HostService, type HostServiceOptions } from "./host-service.ts";
 import { type HostView, type ServerSlots, slotsIn, wholeHost } from "./host-view.ts";
 import type { CallerListings } from "./list-cache.ts";
+import { createSlotSender, type SlotSender } from "./slot-sender.ts";
+import { createTaskCalls } from "./task-calls.ts";
 
 /** A host as a server, as a whole and in views. */
 export interface HostServices {
   readonly whole: Service;
   /** Makes the part of the host that is in a view. What callers may have is counted for all of them together. */
   readonly view: CreateView;
+  /** Sends what another process has been asked for. */
+  readonly send: SlotSender["by"];
   /** Forgets where names lead: something has changed. */
   forget(): void;
 }
@@ -25,7 +31,10 @@ export interface ViewParts {
   readonly slots: ServerSlots;
 }
 
-interface HostServicesOptions extends Omit<HostServiceOptions, "callers" | "view" | "listings"> {
+interface HostServicesOptions
+  extends Omit<HostServiceOptions, "callers" | "view" | "listings" | "sender" | "callSender"> {
+  readonly toolCalls: ToolCalls;
+  readonly delivery: Delivery;
   readonly budgets?: HostBudgets | undefined;
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined;
   readonly clock: Clock;
@@ -44,9 +53,21 @@ export function createHostServices(options: HostServicesOptions): HostServices {
     askAboutTask: (call) => whole.service(call),
     onLimit: (reached) => tell({ kind: "limit-reached", ...reached }),
   });
+  const callSender = createCallSender({ ...options, callers });
+  const { deliver } = callSender;
+  const tasks = createTaskCalls(clock, options.handles, callers);
+  const sender = createSlotSender({ ...options, tasks, deliver });
   const create = (view: HostView): HostService => {
     const its = slotsIn(slots, view);
-    const created = createHostService({ ...options, slots: its, listings: listingsOf(its), callers, view });
+    const created = createHostService({
+      ...options,
+      slots: its,
+      listings: listingsOf(its),
+      callers,
+      callSender,
+      sender,
+      view,
+    });
     services.push(created);
     return created;
   };
@@ -55,6 +76,7 @@ export function createHostServices(options: HostServicesOptions): HostServices {
   return {
     whole: observed(whole.service, options),
     view: (view) => observed(create(view).service, options),
+    send: sender.by,
     forget() {
       routes.forget();
       for (const { forget } of services) forget();

@@ -31,7 +31,7 @@ import type { HostQuestionHandlers } from "./input-handlers.ts";
 import { type CallerListings, createListings, createListWait, type Listings } from "./list-cache.ts";
 import { createLockGate, type Locate, type LockGate, revisionIn, surfaceOf, toolsIn } from "./lock-check.ts";
 import { createOutward } from "./outward.ts";
-import type { CreateOwnSlot, OwnConnections } from "./own-connections.ts";
+import type { CreateOwnSlot, OwnConnections, OwnConnectionsHost } from "./own-connections.ts";
 import { createItemCalls, type ItemCalls } from "./resource-calls.ts";
 import { createResults, type ResultLimits } from "./results.ts";
 import { createServerRegistry } from "./server-registry.ts";
@@ -108,7 +108,7 @@ export interface HostParts {
   /** Finds what commands start, where programs can be started: a lock wants to know. */
   readonly locate?: Locate;
   /** Gives callers of the host connections of their own, where they need some. */
-  own?(create: CreateOwnSlot): OwnConnections;
+  own?(create: CreateOwnSlot, host: OwnConnectionsHost): OwnConnections;
   /** Makes services of parts of the host. */
   views?(parts: ViewParts): void;
   /** How many entries a page of a list has at most that the host serves. Default 1,000. */
@@ -162,7 +162,7 @@ export function createHost<T extends ToolTypes = ToolTypes>(
     onTurn: () => services.forget(),
   });
   const { slots, add, ownSlot, close: closeServers, ...supervision } = registry;
-  const own = createOwn?.(ownSlot);
+  const own = createOwn?.(ownSlot, { slots, send: (shared, call, request) => services.send(shared, call, request) });
   const routes = createRoutes(slots);
   const access = createAccess({ policy: options.policy, onApprove: options.onApprove, lock: () => lock });
   const outward = createOutward((masked) => events.tell({ kind: "failed", ...masked }));

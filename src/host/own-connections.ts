@@ -1,19 +1,23 @@
 import type { Method } from "../protocol/methods.ts";
 import type { CallOf, OutcomeOf } from "../protocol/service.ts";
 import type { HostChange } from "./change-feed.ts";
+import type { ServerSlots } from "./host-view.ts";
 import type { ServerSlot, ServerSlotContext } from "./server-slot.ts";
+import type { SendBySlot, SendRequest, SlotRequest } from "./slot-request.ts";
 import type { HostConnectOptions } from "./spec.ts";
 
 /** Connections that some callers of a served host have of their own. */
 export interface OwnConnections {
   /**
    * Sends a call through the slot that is for its caller: the one that all share, or one of its own. The call that `send`
-   * is given may be another than the one that came: it can be asked, and lasts until its caller comes back.
+   * is given may be another than the one that came: it can be asked, and lasts until its caller comes back. Where the slot
+   * of the caller is in another process, that process sends the request.
    */
   run<M extends Method>(
     shared: ServerSlot,
     call: CallOf<M>,
-    send: (slot: ServerSlot, call: CallOf<M>) => Promise<OutcomeOf<M>>,
+    request: SlotRequest,
+    send: SendBySlot<M>,
   ): Promise<OutcomeOf<M>>;
   /** The slot whose lists a caller sees. */
   listsOf(shared: ServerSlot, caller: CallOf): ServerSlot | Promise<ServerSlot>;
@@ -21,6 +25,13 @@ export interface OwnConnections {
   watchOver(shared: ServerSlot, caller: CallOf, signal: AbortSignal): Promise<ServerSlot>;
   /** Hears of changes over the connections that a caller has of its own, until the signal aborts. */
   hearChanges(caller: CallOf, hear: (change: HostChange) => void, signal: AbortSignal): void;
+}
+
+/** What those connections need of their host. */
+export interface OwnConnectionsHost {
+  readonly slots: ServerSlots;
+  /** Sends what another process was asked for. */
+  readonly send: SendRequest;
 }
 
 /** What is different about a slot of some callers. */

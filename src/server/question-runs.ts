@@ -38,8 +38,8 @@ export interface QuestionRun {
  */
 export interface QuestionRuns {
   run<M extends Method>(call: CallOf<M>, work: (run: QuestionRun) => Promise<OutcomeOf<M>>): Promise<OutcomeOf<M>>;
-  /** True when the state that a call brings was given by these runs. */
-  owns(state: string): Promise<boolean>;
+  /** The id of the run that gave the state which a call brings. Undefined when it is none of these runs. */
+  runOf(state: string): Promise<string | undefined>;
 }
 
 export interface QuestionRunsOptions {
@@ -78,7 +78,10 @@ export function createQuestionRuns(options: QuestionRunsOptions): QuestionRuns {
     run<M extends Method>(call: CallOf<M>, work: (run: QuestionRun) => Promise<OutcomeOf<M>>) {
       return Promise.resolve(runner.run(call as Call, new WorkJob(work as Work))) as Promise<OutcomeOf<M>>;
     },
-    owns: async (state) => (await sealer.open(state))?.audience === audience,
+    async runOf(state) {
+      const ticket = await sealer.open(state);
+      return ticket?.audience === audience ? String(ticket.id) : undefined;
+    },
   };
 }
 

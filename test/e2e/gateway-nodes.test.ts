@@ -51,6 +51,12 @@ function childrenOf({ pid }: ChildProcess): readonly number[] {
   return text === "" ? [] : text.split(" ").map(Number);
 }
 
+/** How many programs of servers a process runs. */
+function programsOf(child: ChildProcess): number {
+  const commands = childrenOf(child).map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8"));
+  return commands.filter((command) => command.includes("official-v1-stdio-server")).length;
+}
+
 /** A request that a worker was given as it was killed is lost; the session is not. */
 async function patientlyCall(call: () => Promise<string>): Promise<void> {
   await expect.poll(() => call().catch(() => "lost"), { timeout: 30_000 }).toBe("Hello, Ada!");
@@ -67,7 +73,12 @@ async function openAll(): Promise<void> {
     serve(script("test/fixtures/official-v1-server.mjs")),
     serve(script("test/fixtures/official-v2-server.mjs", "--port", "0")),
   ]);
-  home.write("mcp.json", { mcpServers: { v1: { url: `${v1.url}/mcp` }, v2: { url: `${v2.url}/mcp` } } });
+  const servers = {
+    v1: { url: `${v1.url}/mcp` },
+    v2: { url: `${v2.url}/mcp` },
+    stdio: script("test/fixtures/official-v1-stdio-server.mjs"),
+  };
+  home.write("mcp.json", { mcpServers: servers });
   front = await startRoundRobin([]);
 }
 
@@ -135,6 +146,24 @@ describe.skipIf(redisProgram === undefined)("gateways on one Redis", () => {
       for (let n = 0; n < 6; n++) expect(await session.call("v2__greet")).toBe("Hello, Ada!");
       await session.client.close();
     }
+    await Promise.all(nodes.map((node) => node.kill()));
+  });
+
+  it("starts one program for a session, and another one when the process that has it is killed", async () => {
+    const nodes = [await startGateway(redis), await startGateway(redis)];
+    front.ports = nodes.map(({ port }) => port);
+    const session = await legacy();
+    session.fill = () => ({ action: "accept", content: { name: "Ada" } });
+    const programs = () => nodes.map(({ child }) => programsOf(child));
+    for (let n = 0; n < 6; n++) expect(await session.call("stdio__greet")).toBe("Hello, Ada!");
+    // Each process has the one that all callers share; one of them has that of the session.
+    expect(programs().sort()).toEqual([1, 2]);
+    const owner = nodes[programs().indexOf(2)];
+    await owner?.kill();
+    front.ports = nodes.filter((node) => node !== owner).map(({ port }) => port);
+    await patientlyCall(() => session.call("stdio__greet"));
+    expect(nodes.filter((node) => node !== owner).map(({ child }) => programsOf(child))).toEqual([2]);
+    await session.client.close();
     await Promise.all(nodes.map((node) => node.kill()));
   });
 

@@ -134,7 +134,7 @@ function serveAdmin(gateway: Gateway, routes: Routes, port: number): Promise<Htt
 
 function adminRoutes(gateway: Gateway, metrics: Metrics, held: () => object): Routes {
   return {
-    "/status": () => Response.json({ ...gateway.status(), held: held() }),
+    "/status": async () => Response.json({ ...gateway.status(), nodes: await gateway.nodes(), held: held() }),
     "/metrics": async () =>
       new Response((await metrics.text()) + formatUpstreamMetrics(gateway.status()), {
         headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },

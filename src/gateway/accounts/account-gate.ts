@@ -55,7 +55,8 @@ export function gateByAccounts(next: Service, options: AccountGateOptions): Serv
 
   const serve = async <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>> => {
     if (methodRow(call.method).asks !== true) return next(call);
-    if (call.state !== undefined && (await runs.owns(call.state))) return connectFirst(call, serverOf(call));
+    if (call.state !== undefined && (await runs.runOf(call.state)) !== undefined)
+      return connectFirst(call, serverOf(call));
     const server = await lacking(call);
     if (server !== undefined) return connectFirst(call, server);
     const { turn } = accounts;

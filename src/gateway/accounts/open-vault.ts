@@ -26,6 +26,8 @@ import type { KeyCredentials, UserCredentials, VaultSettings } from "./vault-opt
 export interface OpenVault extends ServerCredentialsSource {
   /** Whether callers have connections of their own to a server, because they have credentials of their own there. */
   isPersonal(server: string): boolean;
+  /** Whether a server is shown a token that was given in exchange for that of the caller. */
+  isExchanging(server: string): boolean;
   /** Connections of callers: a caller without an account has no lists of its server, and hears when it has one. */
   around<C extends OwnConnections & Reconnecting>(own: C): C;
   /** A service that asks for the accounts that calls need: all of them of one server, if that is given. */
@@ -51,7 +53,7 @@ export function openVault(settings: VaultSettings, options: OpenVaultOptions): O
   const { servers, connectTimeoutMs, linkTtlMs } = settings;
   const urlOf = (server: string): string | undefined => urls.get(server);
   const subjects = createSubjectTokens();
-  const isExchanging = [...servers.values()].some(({ kind }) => kind === "exchange");
+  const isExchanging = (server: string): boolean => servers.get(server)?.kind === "exchange";
   const { shape, credentialsOf } = createServerCredentials({
     servers,
     urls,
@@ -62,7 +64,8 @@ export function openVault(settings: VaultSettings, options: OpenVaultOptions): O
 
   return {
     shape,
-    isPersonal: (server) => linked.has(server) || servers.get(server)?.kind === "exchange",
+    isPersonal: (server) => linked.has(server) || isExchanging(server),
+    isExchanging,
     credentialsOf,
     around: (own) => withAccounts(own, { accounts, changes, urlOf, servers: new Set(linked.keys()) }),
     gate(service, only) {
@@ -76,7 +79,7 @@ export function openVault(settings: VaultSettings, options: OpenVaultOptions): O
         subjects.remember(connectionOwnerOf(call).key, tokenSourceOf(call));
         return gated(call);
       };
-      return inPlaceOf(service, isExchanging ? remembering : gated);
+      return inPlaceOf(service, [...servers.keys()].some(isExchanging) ? remembering : gated);
     },
     routes,
     accountsOf: (principal) =>

@@ -29,7 +29,7 @@ describe("a process among others", () => {
     const [one, other] = [create({ clock, store }), create({ clock, store })];
     await Promise.all([one.node.join(), other.node.join()]);
     await one.node.tell({ kind: "closed", session: "a" });
-    await one.node.relay(other.node.id, { session: "a", text: "{}" });
+    await one.node.send(other.node.id, { session: "a", text: "{}" });
     await one.settled();
     expect([one.told, other.told]).toEqual([[{ kind: "closed", session: "a" }], [{ kind: "closed", session: "a" }]]);
     expect([one.answered, other.answered]).toEqual([[], [{ session: "a", text: "{}" }]]);
