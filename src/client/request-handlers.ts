@@ -95,7 +95,7 @@ export interface ClientRequestHandlers {
    * the kind is not declared or has no handler, `invalid-params` when the
    * question breaks the rules.
    */
-  answer(question: Question, signal: AbortSignal): Promise<QuestionAnswer>;
+  answer(question: Question, signal: AbortSignal, related?: string | number): Promise<QuestionAnswer>;
   /** Answers a request that the protocol does not define. Absent where nobody does. */
   readonly request: Opening["request"];
   /** True when there is somebody to hear what belongs to no callback of a call. */

@@ -141,9 +141,9 @@ export function createCallerConnections(
 
 /** Sends calls over connections of their callers that are in this process. */
 function createOwnSender({ pool, runs, nodes }: OwnSenderOptions) {
-  const hold = (shared: ServerSlot, owner: ConnectionOwner, call: CallOf): HeldConnection => {
+  const hold = (shared: ServerSlot, owner: ConnectionOwner, call: CallOf, isAlone?: boolean): HeldConnection => {
     try {
-      return pool.hold(shared, owner, call);
+      return pool.hold(shared, owner, call, isAlone);
     } catch (error) {
       nodes()?.release(shared.name, owner);
       throw error;
@@ -152,12 +152,16 @@ function createOwnSender({ pool, runs, nodes }: OwnSenderOptions) {
 
   /** Sends a call over a connection of its own: as it is to a server that asks by outcomes, else as work that can be asked. */
   const sendFirst = async <M extends Method>(shared: ServerSlot, { call, owner, send }: OwnCall<M>) => {
-    const held = hold(shared, owner, call);
-    const { slot } = held.connection;
+    let held = hold(shared, owner, call);
     let isRunning = false;
     try {
+      const { slot } = held.connection;
       const { connection } = slot.member.line ?? (await slot.member.open(signalOf(call)));
       if (eraOf(connection.revision) === "modern") return await send(slot, call);
+      if (isAskedAlone(owner, call)) {
+        held.release();
+        held = hold(shared, owner, call, true);
+      }
       return await runs.run(call, (run) => {
         isRunning = true;
         return sendAsked(held, { call, run, send });
@@ -167,11 +171,12 @@ function createOwnSender({ pool, runs, nodes }: OwnSenderOptions) {
     }
   };
 
+  const sendBack = <M extends Method>(shared: ServerSlot, { call, owner, send }: OwnCall<M>) =>
+    runs.run(call, (run) => sendAsked(hold(shared, owner, call, isAskedAlone(owner, call)), { call, run, send }));
+
   const send = async <M extends Method>(shared: ServerSlot, own: OwnCall<M>): Promise<OutcomeOf<M>> => {
-    const { call, owner, isBack } = own;
-    const outcome = isBack
-      ? await runs.run(call, (run) => sendAsked(hold(shared, owner, call), { call, run, send: own.send }))
-      : await sendFirst(shared, own);
+    const { owner } = own;
+    const outcome = await (own.isBack ? sendBack(shared, own) : sendFirst(shared, own));
     if (outcome.kind === "failed" && outcome.cause instanceof McpError) throw outcome.cause;
     // Nobody knows whose connection it is: the answers have to come here.
     if (owner.isExclusive && outcome.kind === "input-required") await keepRun(outcome.state);
@@ -234,13 +239,24 @@ async function sendAsked<M extends Method>(
 ): Promise<OutcomeOf<M>> {
   use.run = run;
   try {
-    const outcome = await send(connection.slot, lastingCall(call, run));
+    const outcome = await send(
+      connection.slot,
+      lastingCall(call, run, (id) => use.requestIds.add(id)),
+    );
     if (outcome.kind === "task") connection.awaitTask(outcome.task);
-    else if (isEndOfTask(call.method, outcome)) connection.endTasks();
+    else if (isEndOfTask(call.method, outcome)) connection.endTask(String((call.params as { taskId?: string }).taskId));
     return outcome;
   } finally {
     release();
   }
+}
+
+/**
+ * Whether a call has a connection for itself while it runs: a server that asks does not always say for which call. A client
+ * of 2026-07-28 may be one of several programs of its user, which must not see each other's questions; a session is one.
+ */
+function isAskedAlone({ isSession, isExclusive }: ConnectionOwner, { peer }: CallOf): boolean {
+  return isExclusive || (!isSession && canBeAsked(peer.capabilities));
 }
 
 /** Whether a server that was found out to speak so has to know callers apart. */
@@ -251,7 +267,11 @@ function needsOwn({ spec }: ServerSlot, { connection }: ClientConnection, { peer
 }
 
 /** The call as it is sent: it can be asked, and lasts until its caller comes back or gives up. */
-function lastingCall<M extends Method>(call: CallOf<M>, run: QuestionRun): CallOf<M> {
+function lastingCall<M extends Method>(
+  call: CallOf<M>,
+  run: QuestionRun,
+  onSent: (requestId: string | number) => void,
+): CallOf<M> {
   const abort = new LazyAbort();
   const { signal } = run;
   const stop = (): void => abort.abort(signal.reason);
@@ -263,6 +283,7 @@ function lastingCall<M extends Method>(call: CallOf<M>, run: QuestionRun): CallO
     state: undefined,
     answers: undefined,
     closeStream: undefined,
+    onSent,
     ask: (question) => run.ask(question),
     notify: (method, params) => run.notify(method, params),
   });

@@ -39,6 +39,10 @@ export interface ConnectionPoolOptions {
 export interface ConnectionUse {
   /** What the server asks is put to it. Undefined where the server asks by outcomes. */
   run: QuestionRun | undefined;
+  /** True where no other call may use the connection meanwhile: nobody could tell which of them the server asks. */
+  readonly isAlone: boolean;
+  /** The ids of the requests that the call was sent as. */
+  readonly requestIds: Set<string | number>;
   /** Resolves when the call is over. */
   readonly over: Promise<undefined>;
 }
@@ -47,9 +51,9 @@ export interface ConnectionUse {
 export interface OwnConnection {
   readonly owner: ConnectionOwner;
   readonly slot: ServerSlot;
-  /** Keeps the connection until the task is over, or {@link OwnConnection.endTasks}. */
+  /** Keeps the connection until the task is over, or {@link OwnConnection.endTask}. The id is the one that the caller has. */
   awaitTask(task: Task): void;
-  endTasks(): void;
+  endTask(taskId: string): void;
 }
 
 /** A connection that is in use by a call. */
@@ -62,8 +66,11 @@ export interface HeldConnection {
 
 /** The connections of single callers. */
 export interface ConnectionPool {
-  /** A connection for a call, until it is released. Throws `limit-reached` where no more may be made. */
-  hold(shared: ServerSlot, owner: ConnectionOwner, call: CallOf): HeldConnection;
+  /**
+   * A connection for a call, until it is released; the one that has the task of a call about a task. A call that is to be
+   * alone gets one that no such call uses, as long as there may be another. Throws `limit-reached` where no more may be made.
+   */
+  hold(shared: ServerSlot, owner: ConnectionOwner, call: CallOf, isAlone?: boolean): HeldConnection;
   /** The slot of an owner, for its lists. */
   slotFor(shared: ServerSlot, owner: ConnectionOwner, call: CallOf): ServerSlot;
   /** The slot of an owner, if it has one. */
@@ -87,8 +94,8 @@ interface Own extends OwnConnection {
   /** In the order of their begin. */
   readonly uses: Set<ConnectionUse>;
   usedAt: number;
-  /** Ends the wait for the end of tasks that run there. */
-  readonly tasks: Set<() => void>;
+  /** Ends the wait for the end of tasks that run there, by the id that the caller has. */
+  readonly tasks: Map<string, () => void>;
 }
 
 export function createConnectionPool(options: ConnectionPoolOptions, create: CreateOwnSlot): ConnectionPool {
@@ -99,8 +106,9 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
 
   const drop = (own: Own): Promise<void> => {
     if (connections.get(own.name) === own) connections.delete(own.name);
-    own.endTasks();
-    options.onDrop?.(own.slot.name, own.owner);
+    for (const end of [...own.tasks.values()]) end();
+    const isLast = ![...connections.values()].some(({ slot, owner }) => isOf(own, slot.name, owner));
+    if (isLast) options.onDrop?.(own.slot.name, own.owner);
     const closed = own.slot.close().finally(() => closing.delete(closed));
     closing.add(closed);
     return closed;
@@ -122,19 +130,37 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
     throw toLimitError({ limit: "maxUpstreamSessions", max: max[scope], scope, retryAfterMs: RETRY_AFTER_MS });
   };
 
-  const find = (shared: ServerSlot, owner: ConnectionOwner, call: CallOf): Own => {
+  /** The name of a connection that the call may use, whether it is there or has to be made. */
+  const freeName = (shared: ServerSlot, owner: ConnectionOwner, isAlone: boolean): string => {
     for (let index = 0; ; index++) {
       const name = nameOf(shared, owner, index);
       const known = connections.get(name);
       // A server that was replaced by another of its name is not the same.
       if (known !== undefined && known.slot.origin !== shared) void drop(known);
-      else if (known !== undefined && owner.isExclusive && !isIdle(known)) continue;
-      else if (known !== undefined) return known;
-      makeRoom(owner);
-      const made = openConnection({ name, shared, owner, call, create, drop, tell }, options);
-      connections.set(name, made);
-      return made;
+      else if (known !== undefined && !isFree(known, isAlone)) continue;
+      return name;
     }
+  };
+
+  const make = (name: string, shared: ServerSlot, owner: ConnectionOwner, call: CallOf): Own => {
+    const first = connections.get(nameOf(shared, owner, 0));
+    try {
+      makeRoom(owner);
+    } catch (error) {
+      // A user whose calls have all the connections there may be is asked over one of them: which call asks is less sure.
+      if (first !== undefined && !owner.isExclusive) return first;
+      throw error;
+    }
+    const made = openConnection({ name, shared, owner, call, create, drop, tell }, options);
+    connections.set(name, made);
+    return made;
+  };
+
+  const find = (shared: ServerSlot, owner: ConnectionOwner, call: CallOf, isAlone: boolean): Own => {
+    const withTask = withTaskOf(call, shared, owner, connections.values());
+    if (withTask !== undefined) return withTask;
+    const name = freeName(shared, owner, isAlone);
+    return connections.get(name) ?? make(name, shared, owner, call);
   };
 
   const tell = (owner: ConnectionOwner, change: HostChange): void => {
@@ -143,33 +169,18 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
   };
 
   return {
-    hold(shared, owner, call) {
-      const own = find(shared, owner, call);
-      let end = (): void => {};
-      const over = new Promise<undefined>((resolve) => {
-        end = () => resolve(undefined);
-      });
-      const use: ConnectionUse = { run: undefined, over };
-      own.uses.add(use);
-      const release = (): void => {
-        if (!own.uses.delete(use)) return;
-        end();
+    hold: (shared, owner, call, isAlone = owner.isExclusive) =>
+      beginUse(find(shared, owner, call, isAlone), isAlone, (own) => {
         own.usedAt = clock.now();
         if (own.slot.member.state.kind === "down" && isIdle(own)) void drop(own);
-      };
-      return { connection: own, use, release };
-    },
-    slotFor: (shared, owner, call) => find(shared, owner, call).slot,
+      }),
+    slotFor: (shared, owner, call) => find(shared, owner, call, owner.isExclusive).slot,
     known(shared, owner) {
       const slot = connections.get(nameOf(shared, owner, 0))?.slot;
       return slot?.origin === shared ? slot : undefined;
     },
     hearChanges,
-    counts() {
-      const counts = new Map<string, number>();
-      for (const { slot } of connections.values()) counts.set(slot.name, (counts.get(slot.name) ?? 0) + 1);
-      return counts;
-    },
+    counts: () => countByServer(connections.values()),
     announce,
     tell(key, method, params) {
       for (const { owner, slot } of connections.values()) {
@@ -204,6 +215,21 @@ function createChangeListeners(): Pick<ConnectionPool, "announce" | "hearChanges
   };
 }
 
+function beginUse(own: Own, isAlone: boolean, onReleased: (own: Own) => void): HeldConnection {
+  let end = (): void => {};
+  const over = new Promise<undefined>((resolve) => {
+    end = () => resolve(undefined);
+  });
+  const use: ConnectionUse = { run: undefined, isAlone, requestIds: new Set(), over };
+  own.uses.add(use);
+  const release = (): void => {
+    if (!own.uses.delete(use)) return;
+    end();
+    onReleased(own);
+  };
+  return { connection: own, use, release };
+}
+
 interface NewConnection {
   readonly name: string;
   readonly shared: ServerSlot;
@@ -223,7 +249,7 @@ function openConnection(
   { credentialsOf, dial, clock, idleTimeoutMs }: ConnectionPoolOptions,
 ): Own {
   const uses = new Set<ConnectionUse>();
-  const tasks = new Set<() => void>();
+  const tasks = new Map<string, () => void>();
   const questions = eraOf(call.peer.revision) === "modern" ? createTaskQuestions() : undefined;
   const handlers = createHandlers(capabilitiesFor(shared, call), uses, questions);
   const connectOptions = credentialsOf(shared, call);
@@ -248,15 +274,40 @@ function openConnection(
       ...(connectOptions && { connectOptions }),
     }),
     awaitTask: (task) => awaitTask(own, task, clock),
-    endTasks() {
-      for (const stop of tasks) stop();
-    },
+    endTask: (taskId) => tasks.get(taskId)?.(),
   };
   return own;
 }
 
+function countByServer(connections: Iterable<Own>): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { slot } of connections) counts.set(slot.name, (counts.get(slot.name) ?? 0) + 1);
+  return counts;
+}
+
 function isIdle({ uses, tasks }: Own): boolean {
   return uses.size === 0 && tasks.size === 0;
+}
+
+/** Whether a call may use a connection beside those that use it. */
+function isFree(own: Own, isAlone: boolean): boolean {
+  if (own.owner.isExclusive) return isIdle(own);
+  return !isAlone || ![...own.uses].some((use) => use.isAlone);
+}
+
+function isOf({ slot, owner }: Own, server: string, { key }: ConnectionOwner): boolean {
+  return slot.name === server && owner.key === key;
+}
+
+/** The connection over which the task was begun that a call is about. */
+function withTaskOf(
+  { method, params }: CallOf,
+  { name }: ServerSlot,
+  owner: ConnectionOwner,
+  connections: Iterable<Own>,
+): Own | undefined {
+  if (!method.startsWith("tasks/") || !("taskId" in params)) return undefined;
+  return [...connections].find((own) => isOf(own, name, owner) && own.tasks.has(String(params.taskId)));
 }
 
 /** What the caller can be asked, but for what the configuration says that the server may not ask. */
@@ -275,8 +326,9 @@ export function canBeAsked({ elicitation, sampling, roots }: ClientCapabilities)
 }
 
 /**
- * What a server asks on a connection goes to the call that began last there: all of them are of the same caller. Should
- * that call end without an answer, another one is asked. Of questions about tasks a caller of 2026-07-28 is told by the tasks.
+ * What a server asks on a connection goes to the call whose response stream brought the question, else to the call that
+ * began last there: all of them are of the same caller. Should that call end without an answer, another one is asked. Of
+ * questions about tasks a caller of 2026-07-28 is told by the tasks.
  */
 function createHandlers(
   capabilities: ClientCapabilities,
@@ -284,15 +336,17 @@ function createHandlers(
   taskQuestions: PendingTaskQuestions | undefined,
 ): ClientRequestHandlers {
   const last = (): ConnectionUse | undefined => [...uses].findLast(({ run }) => run !== undefined);
+  const useOf = (related: string | number | undefined): ConnectionUse | undefined =>
+    (related === undefined ? undefined : [...uses].find(({ requestIds }) => requestIds.has(related))) ?? last();
   const extensions = { ...capabilities.extensions, [tasksExtension]: {} };
   const activity = { pending: 0, served: 0 };
 
-  const ask = async (question: Question): Promise<QuestionAnswer> => {
+  const ask = async (question: Question, related?: string | number): Promise<QuestionAnswer> => {
     const taskId = taskOf(question);
     if (taskId !== undefined && taskQuestions !== undefined && ![...uses].some(isFollowed))
       return taskQuestions.ask(taskId, question);
     for (;;) {
-      const use = last();
+      const use = useOf(related);
       if (use?.run === undefined) {
         const message = `nobody can answer ${question.method}: no call of the caller is running`;
         throw new McpError("method-not-found", message);
@@ -308,10 +362,10 @@ function createHandlers(
     activity,
     hears: true,
     request: undefined,
-    async answer(question) {
+    async answer(question, _, related) {
       activity.pending++;
       try {
-        return await ask(question);
+        return await ask(question, related);
       } finally {
         activity.pending--;
         activity.served++;
@@ -353,18 +407,18 @@ function withLogLevels(line: ClientConnection): ClientConnection {
 }
 
 /** Keeps a connection while a task runs that was begun over it. */
-function awaitTask({ slot, tasks }: Own, { ttlMs }: Task, clock: Clock): void {
+function awaitTask({ slot, tasks }: Own, { taskId, ttlMs }: Task, clock: Clock): void {
   let end = (): void => {};
   const over = new Promise<void>((resolve) => {
     end = resolve;
   });
   const stop = (): void => {
-    tasks.delete(stop);
+    tasks.delete(taskId);
     stopTimer();
     end();
   };
   const stopTimer = clock.after(Math.min(ttlMs ?? maxTaskMs, maxTaskMs), stop);
-  tasks.add(stop);
+  tasks.set(taskId, stop);
   void slot.member.use(over);
 }
 

@@ -15,6 +15,8 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   /** Maximum size of the response in bytes, where that is less than the limit of the channel. Not on the wire. */
   readonly maxBytes?: number;
+  /** The request of this side whose response stream brought it, where a channel has such streams. Not part of the message. */
+  readonly relatedRequestId?: Id;
 }
 
 export interface Notification {

@@ -12,8 +12,11 @@ import type { CallOf, Service } from "./service.ts";
 export interface Opening {
   readonly info: Implementation;
   readonly capabilities: ClientCapabilities;
-  /** Answers what a legacy server asks at any time. Throws an `McpError` to refuse. */
-  answer(question: Question, signal: AbortSignal): Promise<QuestionAnswer>;
+  /**
+   * Answers what a legacy server asks at any time. Throws an `McpError` to refuse. `related` is the id of the request whose
+   * response stream brought the question, where there is one.
+   */
+  answer(question: Question, signal: AbortSignal, related?: string | number): Promise<QuestionAnswer>;
   /** Answers what a legacy server asks and the protocol does not define. Throws an `McpError` to refuse. */
   readonly request?: ((method: string, params: JsonObject, signal: AbortSignal) => Promise<QuestionAnswer>) | undefined;
   /** Hears what belongs to no call. */

@@ -205,6 +205,7 @@ class SeenCall implements ObservedCall {
     if (this.side === "server") return meta === undefined ? this.call : (withCall(this.call, { meta }) as Call);
     const onSent = (id: string | number): void => {
       this.#sentId = id;
+      this.call.onSent?.(id);
     };
     return withCall(this.call, { ...(meta !== undefined && { meta }), onSent }) as Call;
   }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../json/json.ts";
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
-import type { Id, Notification } from "../../jsonrpc/message.ts";
+import type { Id, Notification, Request } from "../../jsonrpc/message.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
 import type { ClientCodec, Told } from "../../protocol/codec/codec.ts";
 import type { Connection, Opening } from "../../protocol/connection.ts";
@@ -67,18 +67,21 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
     return tasks.send(rpc, codec, call);
   };
 
-  const answerOf = async (method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> => {
+  const answerOf = async ({ method, params, relatedRequestId }: Request, signal: AbortSignal): Promise<JsonObject> => {
     const decoded = codec.decodeQuestion(method, params);
-    if (decoded.ok) return codec.encodeAnswer(decoded.value.method, await opening.answer(decoded.value, signal));
+    if (decoded.ok) {
+      const given = await opening.answer(decoded.value, signal, relatedRequestId);
+      return codec.encodeAnswer(decoded.value.method, given);
+    }
     const isForUser = decoded.failure.code === "method-not-found" && !isDefined(method);
     if (!isForUser || opening.request === undefined) throw toError(decoded.failure);
     return opening.request(method, params, signal);
   };
 
   const answer = async (exchange: IncomingRequest): Promise<void> => {
-    const { method, params } = exchange.request;
+    const { request } = exchange;
     try {
-      exchange.succeed(related(await answerOf(method, params, exchange.abort.signal), params));
+      exchange.succeed(related(await answerOf(request, exchange.abort.signal), request.params));
     } catch (error) {
       exchange.fail(codec.encodeFailure(refusalOf(error)));
     }

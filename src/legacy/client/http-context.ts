@@ -153,7 +153,7 @@ export function createPendingRequests(): PendingRequests {
     settle,
     sort(message, about) {
       if (message.kind === "notification") return [aboutCall(message, about)];
-      if (message.kind === "request") return [message];
+      if (message.kind === "request") return [about === undefined ? message : { ...message, relatedRequestId: about }];
       const pending = message.id === null ? undefined : open.get(message.id);
       if (pending === undefined || (message.kind === "malformed" && message.answerable)) return [message];
       return settle(pending, message.kind === "malformed" ? broken(pending, message) : message);
