@@ -4,6 +4,9 @@
 const atLeast = (cell, against, value, key = "rate") => ({ cell, key, against, atLeast: value });
 const atMost = (cell, against, value, key = "cpu") => ({ cell, key, against, atMost: value });
 
+const gateway = (limit) => ({ ...limit, peer: "plugbay gateway" });
+const rivals = ["mcp-proxy", "supergateway"];
+
 export const targets = [
   ...["json", "sse"].map((answer) => ({
     title: `HTTP server, 2026-07-28, ${answer.toUpperCase()}, 64 connections`,
@@ -46,6 +49,25 @@ export const targets = [
   {
     title: "start of a stdio server, and import",
     limits: [atMost("start/stdio", "v2", 1 / 2, "answer"), atMost("start/import", "v2", 1 / 2)],
+  },
+  {
+    title: "gateway with authentication, rules, audit and metrics, in front of a stdio server, 16 connections",
+    limits: [
+      gateway(atLeast("gateway/stdio/16", "plugbay host", 0.8, "rate")),
+      ...rivals.map((rival) => gateway(atLeast("gateway/stdio/16", rival, 5, "rate"))),
+    ],
+  },
+  {
+    title: "the same, one connection",
+    limits: rivals.map((rival) => gateway({ ...atMost("gateway/stdio/1", rival, 0.5, "rate"), direct: "direct" })),
+  },
+  {
+    title: "gateway in front of an HTTP server, 16 connections",
+    limits: [gateway(atLeast("gateway/http/16", "plugbay host", 0.8, "rate"))],
+  },
+  {
+    title: "two processes of a gateway, against one: processor time for a call",
+    limits: [{ ...atMost("gateway/workers", "1 worker", 1.1), peer: "2 workers" }],
   },
   {
     title: "a call with 1,000 tools, against one with 1 tool",

@@ -15,33 +15,71 @@ const peers = {
   supergateway: { module: "supergateway", role: "gateway" },
 };
 
-/** Calls of a program on stdio that is reached over HTTP, in sessions: what all of them know. */
-export const gatewayCells = [1, 16].map((connections) => ({
-  name: `gateway/stdio/${connections}`,
-  title: `gateway in front of a stdio server, sessions, ${connections} connection${connections > 1 ? "s" : ""}`,
+/** Those that can stand in front of a server that speaks HTTP. */
+const ours = ["direct", "plugbay host", "plugbay gateway"];
+
+const processes = { "1 worker": 1, "2 workers": 2 };
+
+const cell = (what, name, connections) => ({
+  name: `gateway/${what}/${connections}`,
+  title: `gateway in front of ${name}, sessions, ${connections} connection${connections > 1 ? "s" : ""}`,
   group: "gateway",
-  peers: Object.keys(peers),
   quick: [],
   measures: cpuAndRate("gateway"),
-  open: (peer) => openGateway(peers[peer], connections),
-}));
+});
 
-async function openGateway({ module, role, name = "add", token }, connections) {
+/** Calls of a server that is reached over HTTP, in sessions: what all of them know. */
+export const gatewayCells = [
+  ...[1, 16].map((connections) => ({
+    ...cell("stdio", "a stdio server", connections),
+    peers: Object.keys(peers),
+    open: (peer) => openGateway(peers[peer], { connections, upstream: startProgram }),
+  })),
+  ...[1, 16].map((connections) => ({
+    ...cell("http", "an HTTP server", connections),
+    peers: ours,
+    open: (peer) => openGateway(peers[peer], { connections, upstream: startServer }),
+  })),
+  {
+    ...cell("workers", "an HTTP server, by the command line", 16),
+    name: "gateway/workers",
+    peers: Object.keys(processes),
+    open: (peer) =>
+      openGateway(
+        { module: "plugbay", role: "workers", name: "up__add" },
+        { connections: 16, upstream: startServer, mode: "modern", count: processes[peer] },
+      ),
+  },
+];
+
+/** A program that the gateway starts. */
+async function startProgram() {
   const path = writeProgram("plugbay", "upstream.mjs", stdioPrograms.plugbay);
-  const options = { mode: "session", answer: "json", port: await freePort(), command: [process.execPath, path] };
+  return { options: { command: [process.execPath, path] }, close() {} };
+}
+
+/** A server in a process of its own. */
+async function startServer() {
+  const child = await startPeer("plugbay", "http", { mode: "modern", answer: "json" });
+  return { options: { url: `http://127.0.0.1:${child.facts.port}/mcp` }, close: () => child.close() };
+}
+
+async function openGateway({ module, role, name = "add", token }, { connections, upstream, mode = "session", count }) {
+  const behind = await upstream();
+  const options = { mode, answer: "json", port: await freePort(), count, ...behind.options };
   const child = await startPeer(module, role, options);
   // What nobody reads would stop whoever writes it.
   child.stdout.resume();
   const { port } = child.facts;
   const body = (id, era) => add(id, era).replace('"name":"add"', `"name":"${name}"`);
   const headers = token === undefined ? "" : `authorization: Bearer ${token}\r\n`;
-  const { run, close } = await openLoad({ port, mode: "session", connections, body, headers });
+  const { run, close } = await openLoad({ port, mode, connections, body, headers, name });
   return {
     cpu: child.cpu,
     sample: (ms) => run({ ms }),
-    close() {
+    async close() {
       close();
-      return child.close();
+      await Promise.all([child.close(), behind.close()]);
     },
   };
 }

@@ -14,9 +14,10 @@ export async function openLoad({
   check = isSum,
   method = "tools/call",
   headers = "",
+  name = "add",
 }) {
   const era = mode === "modern" ? "modern" : "legacy";
-  const open = () => openConnection({ port, mode, method, headers });
+  const open = () => openConnection({ port, mode, method, headers, name });
   const opened = await Promise.all(Array.from({ length: connections }, open));
   let nextId = 1;
 
@@ -45,11 +46,11 @@ const common = (port, headers = "") =>
   `accept: application/json, text/event-stream\r\n${headers}`;
 
 /** A connection on which requests can be made; with a session of its own where there are any. */
-async function openConnection({ port, mode, method, headers }) {
+async function openConnection({ port, mode, method, headers, name: tool }) {
   const socket = await openSocket(port);
   const head = common(port, headers);
   const plain = `${head}mcp-protocol-version: ${LEGACY}\r\n`;
-  const name = method === "tools/call" ? "mcp-name: add\r\n" : "";
+  const name = method === "tools/call" ? `mcp-name: ${tool}\r\n` : "";
   const heads = {
     modern: `${head}mcp-protocol-version: ${MODERN}\r\nmcp-method: ${method}\r\n${name}`,
     stateless: plain,

@@ -109,4 +109,5 @@ const nameOf = {
   streaming: ": heap",
   broadcast: ": time to tell all of a change",
   answer: ": time to the first answer",
+  added: ": time added to a call",
 };

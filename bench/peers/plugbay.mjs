@@ -1,3 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createWriteStream, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { devNull, tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "../lib/programs.mjs";
 import { published } from "../lib/published.mjs";
 import { pump } from "../lib/pump.mjs";
 import { slowDown } from "../lib/slow-down.mjs";
@@ -26,27 +32,64 @@ export async function http({ mode, answer, tools, telemetry = "none" }) {
 }
 
 /** A host that is served, as it is. */
-export async function served({ command: [command, ...args] }) {
+export async function served(upstream) {
   const { openHost } = await published("plugbay/host");
   const { serveHttp } = await published("plugbay/http");
-  const host = await openHost({ up: { command, args } });
+  const host = await openHost({ up: targetOf(upstream) });
   const { port } = await serveHttp(host, { port: 0, budgets: unlimited });
   await host.settled();
   return { facts: { port } };
 }
 
-/** A gateway with authentication, metrics and audit. */
-export async function gateway({ command: [command, ...args] }) {
+/** A gateway with authentication, rules, metrics and an audit that is written. */
+export async function gateway(upstream) {
   const { openGateway } = await published("plugbay/gateway");
   const { serveHttp } = await published("plugbay/http");
+  const { jsonLines } = await published("plugbay/server");
   const { bearer } = await published("plugbay/auth/server");
   const { createMetrics } = await published("plugbay/metrics");
-  const opened = await openGateway({ up: { command, args } }, { telemetry: createMetrics() });
+  const opened = await openGateway(
+    { up: targetOf(upstream) },
+    {
+      telemetry: createMetrics(),
+      onEvent: jsonLines(createWriteStream(devNull)),
+      denyByDefault: true,
+      rules: [
+        { action: "deny", name: "no deletes", tools: "*:delete_*" },
+        { action: "deny", users: "eve" },
+        { action: "allow", users: "ann", tools: "up:*" },
+      ],
+    },
+  );
   const auth = bearer((token) => ({ principal: token }));
-  const { port } = await serveHttp(opened, { port: 0, auth, budgets: unlimited, onEvent() {} });
+  const { port } = await serveHttp(opened, { port: 0, auth, budgets: unlimited });
   await opened.settled();
   return { facts: { port } };
 }
+
+/** The command that serves a gateway, with as many processes as it is told. */
+export async function workers({ url, port, count }) {
+  const folder = mkdtempSync(join(tmpdir(), "plugbay-bench-"));
+  writeFileSync(join(folder, "mcp.json"), JSON.stringify({ mcpServers: { up: { url } } }));
+  const words = ["gateway", "mcp.json", "--port", `${port}`, "--workers", `${count}`, "--log", "off", "--json"];
+  const program = join(root, "dist", "node", "plugbay.js");
+  const child = spawn(process.execPath, [program, ...words], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  process.on("exit", () => child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  child.stdout.resume();
+  // What a process that was forked has used is not in the figures of the one that forked it while it runs.
+  return { facts: { port }, cpu: () => cpuOfTree(child.pid) };
+}
+
+/** Processor time of a process and of those that it has started, in microseconds. Linux only. */
+function cpuOfTree(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  const own = (Number(fields[11]) + Number(fields[12])) * 10_000;
+  return own + (children === "" ? 0 : children.split(" ").reduce((sum, child) => sum + cpuOfTree(child), 0));
+}
+
+const targetOf = ({ url, command: [command, ...args] = [] }) => (url === undefined ? { command, args } : { url });
 
 /** All clients come from one address. */
 const unlimited = { principal: { maxSessions: 0, maxStreams: 0, maxConnections: 0 } };
