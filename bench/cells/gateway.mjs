@@ -66,7 +66,14 @@ async function startServer() {
 
 async function openGateway({ module, role, name = "add", token }, { connections, upstream, mode = "session", count }) {
   const behind = await upstream();
-  const options = { mode, answer: "json", port: await freePort(), count, ...behind.options };
+  const options = {
+    mode,
+    answer: "json",
+    port: await freePort(),
+    storePort: await freePort(),
+    count,
+    ...behind.options,
+  };
   const child = await startPeer(module, role, options);
   // What nobody reads would stop whoever writes it.
   child.stdout.resume();

@@ -12,7 +12,7 @@ export async function runHere(path, args, port) {
   return { facts: { port } };
 }
 
-async function isListening(port) {
+export async function isListening(port) {
   const socket = connect({ port, host: "127.0.0.1" });
   const isOpen = once(socket, "connect").then(
     () => true,

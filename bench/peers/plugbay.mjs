@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { createWriteStream, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { devNull, tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { root } from "../lib/programs.mjs";
 import { published } from "../lib/published.mjs";
 import { pump } from "../lib/pump.mjs";
+import { isListening } from "../lib/run-here.mjs";
 import { slowDown } from "../lib/slow-down.mjs";
 import { manyTools, schemaOf } from "../lib/tools.mjs";
 
@@ -67,16 +68,26 @@ export async function gateway(upstream) {
   return { facts: { port } };
 }
 
-/** The command that serves a gateway, with as many processes as it is told. */
-export async function workers({ url, port, count }) {
+/** The command that serves a gateway, with as many processes as it is told. They need a store, which calls do not touch. */
+export async function workers({ url, port, storePort, count }) {
   const folder = mkdtempSync(join(tmpdir(), "plugbay-bench-"));
   writeFileSync(join(folder, "mcp.json"), JSON.stringify({ mcpServers: { up: { url } } }));
-  const words = ["gateway", "mcp.json", "--port", `${port}`, "--workers", `${count}`, "--log", "off", "--json"];
+  const redis = spawn("redis-server", ["--port", `${storePort}`, "--save", "", "--bind", "127.0.0.1"], {
+    stdio: "ignore",
+  });
+  process.on("exit", () => redis.kill("SIGKILL"));
+  while (!(await isListening(storePort))) await pause(50);
+  const places = ["--port", `${port}`, "--store", `redis://127.0.0.1:${storePort}`];
+  const words = ["gateway", "mcp.json", ...places, "--workers", `${count}`, "--log", "off", "--json"];
   const program = join(root, "dist", "node", "plugbay.js");
-  const child = spawn(process.execPath, [program, ...words], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [program, ...words], {
+    cwd: folder,
+    env: { ...process.env, PLUGBAY_STATE_KEYS: "0123456789abcdef".repeat(4) },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   process.on("exit", () => child.kill("SIGKILL"));
-  await once(child.stdout, "data");
   child.stdout.resume();
+  while (!(await isListening(port))) await pause(50);
   // What a process that was forked has used is not in the figures of the one that forked it while it runs.
   return { facts: { port }, cpu: () => cpuOfTree(child.pid) };
 }

@@ -1,6 +1,7 @@
 import { dialEntry } from "../connect/connect-entries.ts";
 import type { Host } from "../host/host.ts";
 import { type HostSource, type OpenHostOptions, openHostOptionNames, openHostWith } from "../host/node/open-host.ts";
+import type { ResultLimits } from "../host/results.ts";
 import { McpError } from "../protocol/errors.ts";
 import { checkOptionNames, type OptionNames } from "../protocol/option-names.ts";
 import { ownInfo } from "../protocol/own-info.ts";
@@ -38,6 +39,8 @@ import { type GatewayStatus, statusOf } from "./status.ts";
 export interface GatewayOptions extends OpenHostOptions, GatewayRulesOptions {
   /** Parts of the gateway, each served below the path of the whole by its name. Default: one for each server. */
   readonly views?: Readonly<Record<string, GatewayView>> | undefined;
+  /** Cuts large results into pages, as a host does for a model. Default false: clients get results as they are. */
+  readonly resultLimits?: ResultLimits | false | undefined;
   /** How many entries a page of a list has at most. Default 1,000. */
   readonly pageSize?: number | undefined;
   /**
@@ -143,37 +146,33 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
     gate: (service, only) => vault?.gate(service, only) ?? service,
   });
 
-  const host = await openHostWith(
-    source,
-    { ...hostOptions, stateKeys, ...observedBy(hostOptions, rules) },
-    {
-      guard: rules.guard,
-      pageSize,
-      views: open,
-      ...(vault && { shape: vault.shape }),
-      own(create, parts) {
-        const made = createCallerConnections(
-          {
-            sessionsOf: (server) => (vault?.isPersonal(server) ? "per-caller" : sessionsFor(upstreamSessions, server)),
-            credentialsOf: (slot, caller) => vault?.credentialsOf(slot, caller),
-            runs,
-            dial: dialEntry,
-            clock,
-            idleTimeoutMs,
-            max: { principal: maxUpstreamSessionsPerCaller, process: maxUpstreamSessions },
-            isForwarded: (server) => vault?.isExchanging(server) !== true,
-            // Processes that do not know the same keys cannot read what the others write.
-            ...(shared.isShared &&
-              stateKeys.length > 0 && { joinNodes: (handlers) => createGatewayNodes(shared, handlers) }),
-          },
-          create,
-          parts,
-        );
-        connections = vault?.around(made) ?? made;
-        return withBreakers(connections, breakers);
-      },
+  const host = await openHostWith(source, hostOptionsOf(hostOptions, rules, stateKeys), {
+    guard: rules.guard,
+    pageSize,
+    views: open,
+    ...(vault && { shape: vault.shape }),
+    own(create, parts) {
+      const made = createCallerConnections(
+        {
+          sessionsOf: (server) => (vault?.isPersonal(server) ? "per-caller" : sessionsFor(upstreamSessions, server)),
+          credentialsOf: (slot, caller) => vault?.credentialsOf(slot, caller),
+          runs,
+          dial: dialEntry,
+          clock,
+          idleTimeoutMs,
+          max: { principal: maxUpstreamSessionsPerCaller, process: maxUpstreamSessions },
+          isForwarded: (server) => vault?.isExchanging(server) !== true,
+          // Processes that do not know the same keys cannot read what the others write.
+          ...(shared.isShared &&
+            stateKeys.length > 0 && { joinNodes: (handlers) => createGatewayNodes(shared, handlers) }),
+        },
+        create,
+        parts,
+      );
+      connections = vault?.around(made) ?? made;
+      return withBreakers(connections, breakers);
     },
-  );
+  });
 
   const { close: closeHost } = host;
   const close = async (): Promise<void> => {
@@ -201,9 +200,15 @@ function sessionsFor(given: NonNullable<GatewayOptions["upstreamSessions"]>, ser
   return typeof given === "string" ? given : (given[server] ?? "auto");
 }
 
-function observedBy({ telemetry }: OpenHostOptions, rules: GatewayRules): Pick<OpenHostOptions, "telemetry"> {
-  const all = [...telemetryOf(telemetry), ...rules.telemetry];
-  return all.length > 0 ? { telemetry: all } : {};
+/** What is different about the host of a gateway: clients get results as they are, and rules are told of calls. */
+function hostOptionsOf(
+  given: OpenHostOptions,
+  { telemetry }: GatewayRules,
+  stateKeys: readonly string[],
+): OpenHostOptions {
+  const all = [...telemetryOf(given.telemetry), ...telemetry];
+  const { resultLimits = false } = given;
+  return { ...given, resultLimits, stateKeys, ...(all.length > 0 && { telemetry: all }) };
 }
 
 function withBreakers(own: CallerConnections, breakers: CircuitBreakers): CallerConnections {
