@@ -151,14 +151,22 @@ describe("pages", () => {
     expect(lines).toBeLessThanOrEqual(300);
   });
 
-  it("ARCHITECTURE.md names only paths that exist", () => {
-    const sources = namesIn("src", ".ts");
-    const named = read("ARCHITECTURE.md").match(/[\w./-]+\.(?:ts|mjs|md)\b|\b(?:src|test|docs)\/[\w/-]+/g) ?? [];
-    const exists = (path: string): boolean =>
-      [path, join("src", path)].some((place) => existsSync(join(root, place))) ||
-      sources.some((source) => !path.includes("/") && source.endsWith(`/${path}`));
-    expect(named.length).toBeGreaterThan(25);
-    expect(named.filter((path) => !exists(path))).toEqual([]);
+  const decisions = all.filter((page) => page.startsWith("docs/adr/"));
+
+  it.each(["ARCHITECTURE.md", ...decisions])("%s names only paths that exist", (page) => {
+    expect(pathsNamedIn(page).filter((path) => !isPath(path))).toEqual([]);
+  });
+
+  it("name paths that the check above finds", () => {
+    expect(pathsNamedIn("ARCHITECTURE.md").length).toBeGreaterThan(25);
+    expect(decisions.flatMap(pathsNamedIn).length).toBeGreaterThan(100);
+    expect(["src/server", "server.ts", "server/server.ts", "src/gone", "gone.ts"].map(isPath)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 });
 
@@ -262,6 +270,20 @@ function read(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
+/** The paths of files and folders that the text of a page names. Targets of links are checked on their own. */
+function pathsNamedIn(page: string): readonly string[] {
+  const text = read(page).replaceAll(/\]\([^)]*\)/g, "]");
+  return text.match(/[\w./-]+\.(?:ts|mjs)\b|\b(?:src|test|docs|bench|scripts)\/[\w./-]*[\w-]/g) ?? [];
+}
+
+/** Whether a path is one of the repository, of `src`, or the end of the path of a source. */
+function isPath(path: string): boolean {
+  return (
+    [path, join("src", path)].some((place) => existsSync(join(root, place))) ||
+    namesIn("src", ".ts").some((source) => source.endsWith(`/${path}`))
+  );
+}
+
 function write(name: string, text: string): string {
   const path = join(out, name);
   mkdirSync(dirname(path), { recursive: true });
@@ -283,7 +305,7 @@ function sharedRows(text: string): readonly string[] {
   const tables = text.match(/(?:^\|.*\n)+/gm) ?? [];
   return tables.flatMap((table) => {
     const [head = "", , ...rows] = table.trimEnd().split("\n");
-    const isOfOptions = /^\| *(?:option|member|method|handle)\b/.test(head);
+    const isOfOptions = /^\| *(?:option|member|method|handle|in a task|`[A-Z]\w+` )/.test(head);
     return isOfOptions ? rows.filter((row) => /^\| `[^`]*`[,;]/.test(row)) : [];
   });
 }

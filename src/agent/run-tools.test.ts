@@ -185,7 +185,10 @@ describe("a model with the tools of a host", () => {
     const late = run({ model: never, maxTotalMs: 1_000, clock });
     await new Promise((resolve) => setImmediate(resolve));
     clock.advance(1_000);
-    await expect(late).rejects.toMatchObject({ code: "limit-reached", message: expect.stringContaining("maxMs") });
+    await expect(late).rejects.toMatchObject({
+      code: "limit-reached",
+      message: expect.stringContaining("maxTotalMs 1000"),
+    });
   });
 
   it("stops when it is told to, and so do its tools", async () => {

@@ -137,7 +137,7 @@ export async function runTools(options: RunToolsOptions): Promise<RunToolsResult
       return outcome;
     },
     maxTurns: options.maxTurns ?? 10,
-    maxMs: options.maxTotalMs ?? 300_000,
+    maxTotalMs: options.maxTotalMs ?? 300_000,
     ...(signal && { signal }),
     clock,
   });

@@ -51,7 +51,7 @@ export function createSampler<T extends ModelChoice>(options: SamplerOptions<T>)
     onApprove,
     tools: host,
     maxTurns = 10,
-    maxTotalMs: maxMs = 300_000,
+    maxTotalMs = 300_000,
     maxTokens = 4096,
     clock,
   } = options;
@@ -71,7 +71,7 @@ export function createSampler<T extends ModelChoice>(options: SamplerOptions<T>)
       sample: (turn, { signal }) => generate(model, turn, { ...context, signal }),
       run: (name, input, { signal }) => host().callTool(name, input, { signal }),
       maxTurns,
-      maxMs,
+      maxTotalMs,
       signal: context.signal,
       ...(clock && { clock }),
     });

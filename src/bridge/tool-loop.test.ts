@@ -98,7 +98,7 @@ describe("toolLoop", () => {
     expect(asked.map(({ toolChoice }) => toolChoice?.mode)).toEqual([...Array(9).fill(undefined), "none"]);
   });
 
-  it("C85: ends after maxMs with an error that names it, whoever is slow", async () => {
+  it("C85: ends after maxTotalMs with an error that names it, whoever is slow", async () => {
     for (const slow of ["sample", "run"] as const) {
       const signals: AbortSignal[] = [];
       const hang = (_: unknown, __: unknown, context = __ as { signal: AbortSignal }) => {
@@ -113,7 +113,7 @@ describe("toolLoop", () => {
       await clock.advanceAsync(1);
       await expect(promise).rejects.toMatchObject({
         code: "limit-reached",
-        message: "the tool loop took longer than maxMs 300000",
+        message: "the tool loop took longer than maxTotalMs 300000",
       });
       expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
       expect(clock.pending).toBe(0);

@@ -39,7 +39,7 @@ export interface ToolLoopOptions extends OrUndefined<CreateMessageParams> {
   /** How often the model is asked. Default 10. In the last turn it is told to use no more tools. */
   readonly maxTurns?: number | undefined;
   /** For everything together. Default 5 min; 0 is off. */
-  readonly maxMs?: number | undefined;
+  readonly maxTotalMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -62,9 +62,9 @@ export interface ToolLoopResult {
  * when the signal aborts, or whatever `sample` rejects with.
  */
 export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult> {
-  const { sample, run, maxTurns = 10, maxMs = 300_000, signal: given, clock = systemClock, ...rest } = options;
+  const { sample, run, maxTurns = 10, maxTotalMs = 300_000, signal: given, clock = systemClock, ...rest } = options;
   const params = defined(rest);
-  const deadline = startDeadline(maxMs, clock, given);
+  const deadline = startDeadline(maxTotalMs, clock, given);
   const context = { signal: deadline.signal };
   const messages: SamplingMessage[] = [...params.messages];
   try {
@@ -139,13 +139,14 @@ interface LoopDeadline {
   stop(): void;
 }
 
-function startDeadline(maxMs: number, clock: Clock, given: AbortSignal | undefined): LoopDeadline {
+function startDeadline(maxTotalMs: number, clock: Clock, given: AbortSignal | undefined): LoopDeadline {
   const controller = new AbortController();
   const { signal } = controller;
   const end = (error: McpError): void => controller.abort(error);
-  const expire = (): void => end(new McpError("limit-reached", `the tool loop took longer than maxMs ${maxMs}`));
+  const expire = (): void =>
+    end(new McpError("limit-reached", `the tool loop took longer than maxTotalMs ${maxTotalMs}`));
   const cancel = (): void => end(new McpError("cancelled", "the tool loop was cancelled", { cause: given?.reason }));
-  const stopTimer = maxMs > 0 ? clock.after(maxMs, expire) : undefined;
+  const stopTimer = maxTotalMs > 0 ? clock.after(maxTotalMs, expire) : undefined;
   const letGo = clock.hold?.();
   if (given?.aborted) cancel();
   given?.addEventListener("abort", cancel, { once: true });

@@ -3,5 +3,5 @@
 export type { ToolCaller } from "./meta-tools.ts";
 export { type SelectionPolicy, selectTools, type ToolSelection } from "./select-tools.ts";
 export { type CatalogTool, type SourceTool, sortTools, toCatalogTools, toFullName } from "./sort-tools.ts";
-export { estimateTokens, measureTools, type ServerMeter, type ToolCosts, type ToolMeter } from "./tokens.ts";
+export { estimateTokens, measureTools, type ServerToolCosts, type ToolCost, type ToolCosts } from "./tokens.ts";
 export { createToolIndex, type SearchOptions, type ToolHit, type ToolIndex } from "./tool-index.ts";

@@ -44,7 +44,7 @@ export interface SourceTool extends Tool {
   readonly localName?: string;
 }
 
-/** Tools for the catalog: to be metered, searched or disclosed. */
+/** Tools for the catalog: to be measured, searched or selected. */
 export function toCatalogTools(tools: readonly SourceTool[]): readonly CatalogTool[] {
   return tools.map(({ server = "", localName, ...rest }) => {
     // The alias of a host is no part of the tool.

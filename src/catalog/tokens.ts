@@ -167,24 +167,24 @@ export function oneLine(text: string): string {
 export interface ToolCosts {
   readonly tokens: number;
   /** The dearest first. */
-  readonly servers: readonly ServerMeter[];
+  readonly servers: readonly ServerToolCosts[];
 }
 
-export interface ServerMeter {
+export interface ServerToolCosts {
   readonly server: string;
   readonly tokens: number;
   /** The dearest first. */
-  readonly tools: readonly ToolMeter[];
+  readonly tools: readonly ToolCost[];
 }
 
-export interface ToolMeter {
+export interface ToolCost {
   readonly name: string;
   readonly tokens: number;
 }
 
-/** Estimates what tools take of a prompt when all of them are in it, by their full names. See {@link tokensOf}. */
+/** Estimates what tools take of a prompt when all of them are in it, by their full names. See {@link estimateTokens}. */
 export function measureTools(tools: readonly CatalogTool[]): ToolCosts {
-  const byServer = new Map<string, ToolMeter[]>();
+  const byServer = new Map<string, ToolCost[]>();
   for (const item of tools) {
     const list = byServer.get(item.server) ?? [];
     byServer.set(item.server, list);

@@ -32,7 +32,7 @@ export interface ToolOptions<I, O, R> extends ToolDescription {
   readonly input?: (I & ObjectSchema<I>) | undefined;
   /** Checks what `run` returns, at compile time and at run time. */
   readonly output?: O | undefined;
-  /** Does the work. Throw `fail("…")` for an error the model should read. */
+  /** Does the work. Throw `toolError("…")` for an error that the model should read. */
   readonly run: (input: InferOut<I>, context: Context) => Awaitable<Checked<O> | ToolResult<Checked<O>> | R>;
 }
 

@@ -90,7 +90,10 @@ describe("bundles", () => {
   });
 
   it("a server holds nothing of the client, and a client nothing of the server", async () => {
-    expect((await bundle(server)).all).not.toContain("timed out: no sign of life");
-    expect((await bundle(client)).all).not.toContain("is defined twice");
+    const ofServer = "is defined twice";
+    const ofClient = "neither a result nor progress";
+    const [serving, connecting] = [(await bundle(server)).all, (await bundle(client)).all];
+    expect([serving.includes(ofServer), serving.includes(ofClient)]).toEqual([true, false]);
+    expect([connecting.includes(ofServer), connecting.includes(ofClient)]).toEqual([false, true]);
   });
 });
