@@ -30,6 +30,27 @@ type Refusing<T> = T extends unknown ? { [K in keyof T]-?: RefusingKey<T, K> }[k
 type RefusingKey<T, K extends keyof T> =
   Record<never, never> extends Pick<T, K> ? (Record<K, undefined> extends Partial<Pick<T, K>> ? never : K) : never;
 
+describe("budgets", () => {
+  it("name only what is counted for each scope", () => {
+    type Of<T> = keyof NonNullable<T>;
+    type OfConnections =
+      | "maxHeldBytes"
+      | "maxRunningCalls"
+      | "maxQueuedCalls"
+      | "maxOpenRequests"
+      | "maxStreams"
+      | "maxSubscriptions";
+    type OfPrincipals = OfConnections | "maxSessions" | "maxConnections" | "maxSignIns";
+    expectTypeOf<Of<http.Budgets["connection"]>>().toEqualTypeOf<OfConnections>();
+    expectTypeOf<Of<http.Budgets["principal"]>>().toEqualTypeOf<OfPrincipals>();
+    expectTypeOf<Of<http.Budgets["process"]>>().toEqualTypeOf<OfPrincipals>();
+    expectTypeOf<Of<stdio.ChannelBudgets["process"]>>().toEqualTypeOf<OfConnections>();
+    expectTypeOf<http.HttpOptions["budgets"]>().toEqualTypeOf<http.Budgets | undefined>();
+    expectTypeOf<stdio.ServeStdioOptions["budgets"]>().toEqualTypeOf<stdio.ChannelBudgets | undefined>();
+    expectTypeOf<server.ServeChannelOptions["limits"]>().toEqualTypeOf<http.Limits | undefined>();
+  });
+});
+
 describe("every option takes undefined", () => {
   it("finds the members that do not", () => {
     expectTypeOf<Refusing<{ a?: number; b?: number | undefined; c: number }>>().toEqualTypeOf<"a">();
@@ -128,6 +149,11 @@ describe("every option takes undefined", () => {
     expectTypeOf<Refusing<http.FetchHandlerOptions>>().toBeNever();
     expectTypeOf<Refusing<http.NodeHandlerOptions>>().toBeNever();
     expectTypeOf<Refusing<http.HealthOptions>>().toBeNever();
+    expectTypeOf<Refusing<http.Limits>>().toBeNever();
+    expectTypeOf<Refusing<http.Budgets>>().toBeNever();
+    expectTypeOf<Refusing<http.ConnectionBudget>>().toBeNever();
+    expectTypeOf<Refusing<http.EndpointBudget>>().toBeNever();
+    expectTypeOf<Refusing<stdio.ChannelBudgets>>().toBeNever();
     expectTypeOf<Refusing<http.TlsOptions>>().toBeNever();
     expectTypeOf<Refusing<stdio.ServeStdioOptions>>().toBeNever();
   });

@@ -100,8 +100,8 @@ export const clientProtections = [
     name: "headers of proxies mean nothing",
     ids: ["V35"],
     file: "src/transport/http/http-callers.ts",
-    from: "const address = trustProxy ? forwardedFor(head) : head.remote;",
-    to: "const address = forwardedFor(head) ?? head.remote;",
+    from: "const address = trustProxy ? forwardedFor(head) : head.remoteAddress;",
+    to: "const address = forwardedFor(head) ?? head.remoteAddress;",
     test: "src/transport/http/http-callers.test.ts",
   },
   {

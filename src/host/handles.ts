@@ -42,7 +42,7 @@ export interface Handles {
 }
 
 interface HandlesOptions {
-  readonly stateKeys: readonly string[] | undefined;
+  readonly stateKeys: readonly (string | undefined)[] | undefined;
   /** The time of day in ms. */
   now(): number;
 }

@@ -300,7 +300,7 @@ export interface HostOptions extends HostQuestionHandlers {
    * tasks. 32 random bytes or more each; the first seals, all open. Processes that serve the same host need the same.
    * Default: `PLUGBAY_STATE_KEYS`, else random.
    */
-  readonly stateKeys?: readonly string[] | undefined;
+  readonly stateKeys?: readonly (string | undefined)[] | undefined;
   /** For all servers. */
   readonly connectOptions?: HostConnectOptions | undefined;
   /**

@@ -3,7 +3,12 @@ import { makeCall, peer } from "../../test/support/direct.ts";
 import type { HttpRequestInfo } from "../std/http-facts.ts";
 import { createCallerNames } from "./rate-limit.ts";
 
-const from = (remote?: string): HttpRequestInfo => ({ method: "POST", url: "/mcp", header: () => undefined, remote });
+const from = (remoteAddress?: string): HttpRequestInfo => ({
+  method: "POST",
+  url: "/mcp",
+  header: () => undefined,
+  remoteAddress,
+});
 const call = (http?: HttpRequestInfo, principal?: string) =>
   makeCall(
     "tools/call",

@@ -120,7 +120,7 @@ function nameOf(prefix: string, caller: string): Awaitable<string> {
 /** Callers that cannot be told apart count as one. */
 function refusal(options: RateLimitOptions, call: Call, retryAfterMs: number): Outcome & { readonly kind: "failed" } {
   const { limit, windowMs, name = "rateLimit" } = options;
-  const isShared = options.by === undefined && call.peer.auth === undefined && call.http?.remote === undefined;
+  const isShared = options.by === undefined && call.peer.auth === undefined && call.http?.remoteAddress === undefined;
   const window = `${secondsOf(windowMs)} for ${isShared ? "all callers together" : "this caller"}`;
   const counted = "counted over this window and the one before";
   const message = `rate limit reached: the limit is ${limit} in ${window}, ${counted}; retry in ${secondsOf(retryAfterMs)}`;
@@ -246,6 +246,6 @@ export function createCallerNames(): NameCaller {
   return ({ peer, http }) => {
     if (peer.auth !== undefined) return `user ${peer.auth.principal}`;
     if (http === undefined) return here;
-    return http.remote === undefined ? "somebody" : `address ${networkOf(http.remote)}`;
+    return http.remoteAddress === undefined ? "somebody" : `address ${networkOf(http.remoteAddress)}`;
   };
 }

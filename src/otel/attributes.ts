@@ -23,7 +23,7 @@ export function describeCall(span: Span, call: ObservedCall): void {
   if (transport !== undefined) span.setAttribute("network.transport", transport);
   if (serverAddress !== undefined) span.setAttribute("server.address", serverAddress);
   if (serverPort !== undefined) span.setAttribute("server.port", serverPort);
-  if (http?.remote !== undefined) span.setAttribute("client.address", http.remote);
+  if (http?.remoteAddress !== undefined) span.setAttribute("client.address", http.remoteAddress);
   if (rpcId !== undefined && rpcId !== "") span.setAttribute("jsonrpc.request.id", String(rpcId));
   if (uri !== undefined) span.setAttribute("mcp.resource.uri", uri);
   if (sessionId !== undefined) span.setAttribute("mcp.session.id", sessionId);

@@ -6,5 +6,5 @@ import type { CallOrigin } from "./service.ts";
  */
 export function accountOf({ peer, http }: CallOrigin): string {
   if (peer.auth !== undefined) return `principal:${peer.auth.principal}`;
-  return http?.remote === undefined ? "local" : `address:${http.remote}`;
+  return http?.remoteAddress === undefined ? "local" : `address:${http.remoteAddress}`;
 }

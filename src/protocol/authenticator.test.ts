@@ -4,11 +4,11 @@ import { AuthenticatedHttp, authOf } from "./authenticator.ts";
 
 describe("a request whose sender is known", () => {
   const auth = { principal: "ann" };
-  const http = { ...httpWith({ authorization: "Bearer x", "x-fact": "y" }), remote: "127.0.0.1" };
+  const http = { ...httpWith({ authorization: "Bearer x", "x-fact": "y" }), remoteAddress: "127.0.0.1" };
 
   it("shows what came, but for its credentials, however they are spelled", () => {
     const known = new AuthenticatedHttp(http, auth, new Set(["authorization"]));
-    expect(known).toMatchObject({ method: "POST", url: "/mcp", remote: "127.0.0.1" });
+    expect(known).toMatchObject({ method: "POST", url: "/mcp", remoteAddress: "127.0.0.1" });
     expect(["x-fact", "authorization", "Authorization"].map((name) => known.header(name))).toEqual([
       "y",
       undefined,

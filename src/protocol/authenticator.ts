@@ -108,8 +108,8 @@ export class AuthenticatedHttp implements HttpRequestInfo {
     return this.#http.url;
   }
 
-  get remote(): string | undefined {
-    return this.#http.remote;
+  get remoteAddress(): string | undefined {
+    return this.#http.remoteAddress;
   }
 
   get waitUntil(): HttpRequestInfo["waitUntil"] {

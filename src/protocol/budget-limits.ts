@@ -29,8 +29,30 @@ export interface Budget {
 /** Who a budget is of. */
 export type BudgetScope = "connection" | "principal" | "process";
 
-/** The share of each connection and of each principal, and what the process may hold in all. */
-export type Budgets = { readonly [S in BudgetScope]?: Budget | undefined };
+/** A budget of some scopes, for whatever is counted there. */
+export type ScopeBudgets = { readonly [S in BudgetScope]?: Budget | undefined };
+
+/** What one connection may hold at a time. 0 and `Infinity` switch a limit off. */
+export type ConnectionBudget = Pick<
+  Budget,
+  "maxHeldBytes" | "maxRunningCalls" | "maxQueuedCalls" | "maxOpenRequests" | "maxStreams" | "maxSubscriptions"
+>;
+
+/** What one principal, or the process, may hold at a time over HTTP. 0 and `Infinity` switch a limit off. */
+export type EndpointBudget = Omit<Budget, "maxParkedCalls" | "maxTasks">;
+
+/**
+ * What an endpoint may hold: for each connection, for each principal, and in all. Handlers that wait for an answer and
+ * tasks are counted by the server: `budgets` of `createServer`.
+ */
+export interface Budgets {
+  readonly connection?: ConnectionBudget | undefined;
+  readonly principal?: EndpointBudget | undefined;
+  readonly process?: EndpointBudget | undefined;
+}
+
+/** What the one client of a channel may hold. It is the connection, the principal and the process at once. */
+export type ChannelBudgets = { readonly [S in BudgetScope]?: ConnectionBudget | undefined };
 
 /** What is counted. */
 export type Held = keyof Budget extends `max${infer Name}` ? Uncapitalize<Name> : never;
@@ -55,19 +77,20 @@ export const limitNames: readonly (keyof Budget)[] = Object.values(limitOf);
 
 export const heldKinds = Object.keys(limitOf) as readonly Held[];
 
-const budgetsNames: OptionNames<Budgets> = { connection: true, principal: true, process: true };
+const budgetsNames: OptionNames<ScopeBudgets> = { connection: true, principal: true, process: true };
 
 /** The limits of one scope: a number for every kind, `Infinity` where there is no limit. */
 export function limitsOf(
   scope: BudgetScope,
-  defaults: Budgets,
-  given: Budgets | undefined,
+  defaults: ScopeBudgets,
+  given: ScopeBudgets | undefined,
   where: string,
 ): readonly number[] {
   if (given !== undefined) checkOptionNames(`budgets of ${where}`, given, budgetsNames);
   const own = given?.[scope];
-  // What is counted elsewhere, such as tasks, would be ignored here.
-  const known = { ...defaults.connection, ...defaults.principal, ...defaults.process };
+  // What is counted elsewhere, such as tasks of the server or sessions of a principal, would be ignored here.
+  const { connection = {}, principal, process } = defaults;
+  const known = scope === "connection" ? connection : { ...connection, ...principal, ...process };
   if (own !== undefined) checkOptionNames(`budgets.${scope} of ${where}`, own, known);
   return heldKinds.map((kind) => {
     const name = limitOf[kind];

@@ -1,15 +1,25 @@
 import {
   type Budget,
   type BudgetScope,
-  type Budgets,
   type Held,
   heldKinds,
   limitOf,
   limitsOf,
+  type ScopeBudgets,
 } from "./budget-limits.ts";
 import { type LimitReached, RETRY_AFTER_MS } from "./limit-error.ts";
 
-export { type Budget, type BudgetScope, type Budgets, type Held, heldKinds } from "./budget-limits.ts";
+export {
+  type Budget,
+  type BudgetScope,
+  type Budgets,
+  type ChannelBudgets,
+  type ConnectionBudget,
+  type EndpointBudget,
+  type Held,
+  heldKinds,
+  type ScopeBudgets,
+} from "./budget-limits.ts";
 export { toLimitError, toLimitFailure } from "./limit-error.ts";
 
 /** Why something is not taken in. */
@@ -198,8 +208,8 @@ const MANY = 1_024;
 
 /** `onShort` hears of everything that could not be taken. Throws `invalid-definition` for a limit that is none. */
 export function createLedger(
-  defaults: Budgets,
-  given: Budgets | undefined,
+  defaults: ScopeBudgets,
+  given: ScopeBudgets | undefined,
   where: string,
   onShort?: (shortage: Shortage) => void,
 ): Ledger {

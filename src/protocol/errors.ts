@@ -65,10 +65,12 @@ export class McpError extends Error implements Failure {
  * An error the model is meant to read: `throw toolError("sold out")`.
  *
  * In a tool it becomes a result with `isError`, and a typed client call throws
- * it again with the same message and data.
+ * it again with the same message and data. The data are what `JSON.stringify` writes of `data`; it throws a
+ * `TypeError` for a cycle and for a `bigint`.
  */
-export function toolError(message: string, data?: Json): McpError {
-  return new McpError("tool-error", message, data === undefined ? {} : { data });
+export function toolError(message: string, data?: unknown): McpError {
+  const text: string | undefined = JSON.stringify(data);
+  return new McpError("tool-error", message, text === undefined ? {} : { data: JSON.parse(text) as Json });
 }
 
 /** The plain data of an error. */

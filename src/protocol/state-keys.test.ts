@@ -29,6 +29,18 @@ describe("keys that seal state", () => {
     );
   });
 
+  it("are missing where the variable of a list is not set: the error names which", () => {
+    const { PLUGBAY_TEST_KEY } = process.env;
+    const make = () => createServer({ name: "shop", version: "1", stateKeys: [randomKey(), PLUGBAY_TEST_KEY] });
+    expect(make).toThrow(
+      expect.objectContaining({
+        code: "invalid-definition",
+        message: expect.stringContaining("key 2 of stateKeys is missing"),
+        data: { member: "stateKeys" },
+      }),
+    );
+  });
+
   it("are refused in the environment as well (S13)", () => {
     vi.stubEnv("PLUGBAY_STATE_KEYS", `${randomKey()}, only for this example`);
     expect(() => readStateKeys(undefined)).toThrow("key 2 of PLUGBAY_STATE_KEYS must be 32 random bytes");

@@ -4,15 +4,19 @@ import { McpError } from "./errors.ts";
 /**
  * The keys of the option, else of the environment. Undefined when there are none.
  *
- * Throws `invalid-definition` for a key that is not 32 random bytes or more: whoever holds a sealed state can try keys
- * on it for as long as they like, and forge state with one that fits.
+ * Throws `invalid-definition` for a key that is missing, such as a variable that is not set, and for one that is not 32
+ * random bytes or more: whoever holds a sealed state can try keys on it for as long as they like, and forge state with
+ * one that fits.
  */
-export function readStateKeys(option: readonly string[] | undefined): readonly string[] | undefined {
+export function readStateKeys(option: readonly (string | undefined)[] | undefined): readonly string[] | undefined {
   const keys = option ?? environmentKeys();
-  const weak = keys?.findIndex((key) => !isRandomKey(key)) ?? -1;
-  if (weak < 0) return keys;
-  const name = option === undefined ? variable : "stateKeys";
-  throw new McpError("invalid-definition", `key ${weak + 1} of ${name} ${randomKeyRule}`);
+  keys?.forEach((key, index) => {
+    if (key !== undefined && isRandomKey(key)) return;
+    const name = option === undefined ? variable : "stateKeys";
+    const problem = key === undefined ? `is missing: it ${randomKeyRule}` : randomKeyRule;
+    throw new McpError("invalid-definition", `key ${index + 1} of ${name} ${problem}`, { data: { member: name } });
+  });
+  return keys as readonly string[] | undefined;
 }
 
 const variable = "PLUGBAY_STATE_KEYS";

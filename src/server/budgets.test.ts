@@ -15,8 +15,8 @@ beforeAll(async () => {
   await loadCompiler();
 });
 
-const from = (remote: string): Parts<"tools/call"> => ({
-  http: { method: "POST", url: "/mcp", header: () => undefined, remote } satisfies HttpRequestInfo,
+const from = (remoteAddress: string): Parts<"tools/call"> => ({
+  http: { method: "POST", url: "/mcp", header: () => undefined, remoteAddress } satisfies HttpRequestInfo,
 });
 
 describe("calls that wait for answers", () => {

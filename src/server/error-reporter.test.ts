@@ -90,14 +90,28 @@ describe("what a tool throws", () => {
     expect(new Set(faults.map(([, { id }]) => id)).size).toBe(2);
   });
 
-  it("fail() is a result for the model", async () => {
+  it("toolError() is a result for the model", async () => {
     const { faults, server } = throwing(toolError("sold out"));
     const expected = { content: [text("sold out")], isError: true };
     expect([await callTool(server, "now"), await callTool(server, "later")]).toStrictEqual([expected, expected]);
     expect(faults).toEqual([]);
   });
 
-  it("fail() brings its data along", async () => {
+  it("toolError() takes what JSON can be made of, such as the value of an interface", async () => {
+    interface Left {
+      readonly until: Date;
+      readonly left?: number | undefined;
+    }
+    const data: Left = { until: new Date(0), left: undefined };
+    const { server } = throwing(toolError("sold out", data));
+    expect(await callTool(server, "now")).toMatchObject({
+      _meta: { "plugbay/error": { until: "1970-01-01T00:00:00.000Z" } },
+    });
+    expect(() => toolError("sold out", 1n)).toThrow(TypeError);
+    expect(toolError("sold out").data).toBeUndefined();
+  });
+
+  it("toolError() brings its data along", async () => {
     const { server } = throwing(toolError("sold out", { left: 0 }));
     const expected = { content: [text("sold out")], isError: true, _meta: { "plugbay/error": { left: 0 } } };
     expect(await callTool(server, "now")).toStrictEqual(expected);

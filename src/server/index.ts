@@ -1,6 +1,8 @@
 /// <reference path="../index.ts" preserve="true" />
 export type { Channel } from "../jsonrpc/channel.ts";
+export type { ChannelBudgets, ConnectionBudget } from "../protocol/budget.ts";
 export { McpError, toolError } from "../protocol/errors.ts";
+export type { Limits } from "../protocol/limits.ts";
 export type { NotificationParams } from "../protocol/notification.ts";
 export type { Auth, AuthClaims } from "../protocol/peer.ts";
 export type { Platform } from "../protocol/platform.ts";

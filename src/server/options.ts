@@ -120,9 +120,9 @@ export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> exte
    * Keys that seal the state of questions while a client answers them: 32
    * random bytes or more each, in hex or base64. The first seals, all open. Give
    * the same to every process that serves this server; without, other
-   * processes cannot go on with a call. Default: `PLUGBAY_STATE_KEYS`, else random.
+   * processes cannot go on with a call. A key that is undefined throws `invalid-definition`. Default: `PLUGBAY_STATE_KEYS`, else random.
    */
-  readonly stateKeys?: readonly string[] | undefined;
+  readonly stateKeys?: readonly (string | undefined)[] | undefined;
   /**
    * Whose states and tasks are known here: those of servers with the same value.
    * Give servers that share `stateKeys` or a `store` one each, unless they are the

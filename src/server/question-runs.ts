@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json/json.ts";
-import type { Budgets } from "../protocol/budget.ts";
+import type { ScopeBudgets } from "../protocol/budget.ts";
 import { type ErrorCode, McpError, toFailure } from "../protocol/errors.ts";
 import type { Question, QuestionAnswer } from "../protocol/input.ts";
 import type { Method } from "../protocol/methods.ts";
@@ -55,7 +55,7 @@ export interface QuestionRunsOptions {
   /** How long a caller may take to come back. Default 10 minutes. */
   readonly askTimeoutMs?: number | undefined;
   /** Of calls that wait for answers: `maxParkedCalls`. */
-  readonly budgets?: Budgets | undefined;
+  readonly budgets?: ScopeBudgets | undefined;
 }
 
 export function createQuestionRuns(options: QuestionRunsOptions): QuestionRuns {

@@ -5,7 +5,7 @@ export interface HttpRequestInfo {
   readonly url: string;
   header(name: string): string | undefined;
   /** The address of the other end, where it is known. A proxy in between has its own. */
-  readonly remote?: string | undefined;
+  readonly remoteAddress?: string | undefined;
   /**
    * Keeps what the request began going until `work` settles, also when the client has left. Only where it would end
    * with the response: on Cloudflare Workers, when the handler was given all arguments of `fetch`.

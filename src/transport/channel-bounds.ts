@@ -1,3 +1,4 @@
+import type { ConnectionBudget } from "../protocol/budget-limits.ts";
 import { type LimitReached, RETRY_AFTER_MS } from "../protocol/limit-error.ts";
 import { type AllLimits, stdioLimits } from "../protocol/limits.ts";
 
@@ -11,13 +12,7 @@ export const channelBudget: Readonly<Record<ChannelLimit, number>> = {
   maxSubscriptions: 1_024,
 };
 
-export type ChannelLimit =
-  | "maxHeldBytes"
-  | "maxRunningCalls"
-  | "maxQueuedCalls"
-  | "maxOpenRequests"
-  | "maxStreams"
-  | "maxSubscriptions";
+export type ChannelLimit = keyof ConnectionBudget;
 
 /** What the client of a channel may take. It is the connection, the principal and the process at once. */
 export interface ChannelBounds {

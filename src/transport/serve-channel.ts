@@ -4,7 +4,7 @@ import type { Channel, Sender } from "../jsonrpc/channel.ts";
 import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import type { Incoming, Notification, Request } from "../jsonrpc/message.ts";
 import { type AnsweringPeer, createAnsweringPeer, type PeerCounters } from "../jsonrpc/peer.ts";
-import type { Budgets } from "../protocol/budget.ts";
+import type { ChannelBudgets } from "../protocol/budget.ts";
 import { McpError } from "../protocol/errors.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { metaKeys } from "../protocol/meta.ts";
@@ -29,7 +29,7 @@ export interface ServeChannelOptions {
    * What may be held at a time. The client of a channel is its connection, its principal and all of the process at once: the
    * narrowest limit counts. What is left out has its default; 0 switches a limit off.
    */
-  readonly budgets?: Budgets | undefined;
+  readonly budgets?: ChannelBudgets | undefined;
   /** How long open requests may continue after the client has disconnected. Default 5 s. */
   readonly drainMs?: number | undefined;
   readonly clock?: Clock | undefined;

@@ -1,4 +1,4 @@
-import { type Budgets, limitNames, limitsOf } from "../protocol/budget-limits.ts";
+import { type ChannelBudgets, limitNames, limitsOf } from "../protocol/budget-limits.ts";
 import { RETRY_AFTER_MS } from "../protocol/limit-error.ts";
 import { type Limits, stdioLimits } from "../protocol/limits.ts";
 import { checkOptionNames, type OtherNames } from "../protocol/option-names.ts";
@@ -7,7 +7,7 @@ import { type ChannelBounds, channelBudget } from "./channel-bounds.ts";
 
 interface Given {
   readonly limits?: Limits | undefined;
-  readonly budgets?: Budgets | undefined;
+  readonly budgets?: ChannelBudgets | undefined;
 }
 
 /** Where limits are that had options of their own. */

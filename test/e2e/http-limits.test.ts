@@ -402,6 +402,8 @@ it.each([
   [{ limits: { maxBytes: 1 } }, 'limits of serveHttp has an unknown option "maxBytes"'],
   [{ limits: { maxUriLength: -1 } }, "limits.maxUriLength of serveHttp must be 0 or more; 0 is off"],
   [{ budgets: { process: { maxThings: 1 } } }, 'budgets.process of serveHttp has an unknown option "maxThings"'],
+  [{ budgets: { principal: { maxTasks: 1 } } }, 'budgets.principal of serveHttp has an unknown option "maxTasks"'],
+  [{ budgets: { connection: { maxSessions: 1 } } }, "budgets.connection of serveHttp has an unknown option"],
 ])("refuses %j", async (options, message) => {
   await expect(serveHttp(createHttpService().server, options as ServeHttpOptions)).rejects.toMatchObject({
     code: "invalid-definition",

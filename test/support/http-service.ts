@@ -97,7 +97,7 @@ export function createHttpService(): HttpService {
         },
       }),
       facts: tool({
-        run: (_, { http }) => `${http?.method} ${http?.url} ${http?.header("x-fact")} ${http?.remote}`,
+        run: (_, { http }) => `${http?.method} ${http?.url} ${http?.header("x-fact")} ${http?.remoteAddress}`,
       }),
       bump: tool({
         run: () => {

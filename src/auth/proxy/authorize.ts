@@ -53,10 +53,10 @@ type FoundPlace =
 /** The client, and where it wants users to be sent back to. Until both are known to belong together, nobody is sent anywhere. */
 async function findClient(
   query: Parameters,
-  { remote }: HttpRequestInfo,
+  { remoteAddress }: HttpRequestInfo,
   { clients, settings }: ProxyParts,
 ): Promise<FoundPlace> {
-  const found = await clients.find(query.get("client_id") ?? "", remote);
+  const found = await clients.find(query.get("client_id") ?? "", remoteAddress);
   if (!found.ok) {
     const remedy = found.isBusy ? "Try again later." : "Remove the connection there, and connect again.";
     const message = `The application cannot be used here: ${found.problem}. ${remedy}`;
@@ -251,10 +251,10 @@ interface Agreed {
 /** Sends a user who has agreed to the provider. Only now is there a state to come back with, and only for this browser. */
 async function sendToProvider(
   { records, upstream, settings, quota }: ProxyParts,
-  { remote }: HttpRequestInfo,
+  { remoteAddress }: HttpRequestInfo,
   { request, browser, agreed }: Agreed,
 ): Promise<RouteAnswer> {
-  if ((await quota.take("sign-in", remote)) !== undefined) {
+  if ((await quota.take("sign-in", remoteAddress)) !== undefined) {
     return errorPage(429, "Too many sign-ins were begun. Try again later.");
   }
   const sent = newUpstreamRequest();

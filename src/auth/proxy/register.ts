@@ -19,7 +19,7 @@ export function registerRoute({ clients, quota, settings, now }: ProxyParts): Au
       const error = read.problem.includes("redirect_uris") ? "invalid_redirect_uri" : "invalid_client_metadata";
       return oauthError(400, error, read.problem);
     }
-    const seconds = await quota.take("registration", http.remote);
+    const seconds = await quota.take("registration", http.remoteAddress);
     if (seconds !== undefined) return tooMany(seconds);
     await clients.register(read.client);
     const { name, redirectUris, refreshes } = read.client;

@@ -85,14 +85,14 @@ describe("basic", () => {
     const settled: string[] = [];
     const note = (name: string) => (): void => void settled.push(name);
     const wrong = Array.from({ length: 90 }, (_, at) =>
-      Promise.resolve(auth({ ...as("ann", `wrong ${at}`), remote: `2001:db8:0:0::${at}` })).then(
+      Promise.resolve(auth({ ...as("ann", `wrong ${at}`), remoteAddress: `2001:db8:0:0::${at}` })).then(
         note("wrong"),
         note("full"),
       ),
     );
     await eventually(() => expect(checks).toHaveLength(2));
     await eventually(() => expect(settled).toHaveLength(24));
-    const right = Promise.resolve(auth({ ...as("ann", "pässword:1"), remote: "192.0.2.1" }));
+    const right = Promise.resolve(auth({ ...as("ann", "pässword:1"), remoteAddress: "192.0.2.1" }));
     // It takes the place of one that waits, which is told so; then one of its neighbours has a turn at most.
     await eventually(() => expect(settled).toHaveLength(25));
     for (const turn of [1, 2]) {

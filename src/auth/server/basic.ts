@@ -120,12 +120,12 @@ function listed(
 
   const check = async (
     { user, password }: BasicCredentials,
-    { remote }: HttpRequestInfo,
+    { remoteAddress }: HttpRequestInfo,
   ): Promise<Auth<JsonObject> | undefined> => {
     const entry = known.get(user);
     const work = (): Promise<boolean> => isPassword(password, entry?.hash ?? nobody);
     // A place could not be given back by a request that ends without a word.
-    const isRight = isRequestBound ? await work() : await gate.run(networkOf(remote ?? ""), work);
+    const isRight = isRequestBound ? await work() : await gate.run(networkOf(remoteAddress ?? ""), work);
     return isRight ? entry?.auth : undefined;
   };
 

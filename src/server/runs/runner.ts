@@ -7,7 +7,8 @@ import { type Lazy, lazy } from "../../std/lazy.ts";
 import { Execution, type Job, type Runner } from "./execution.ts";
 import type { InputRounds, InputRoundsOptions } from "./input-rounds.ts";
 
-export interface RunnerOptions extends Omit<InputRoundsOptions, "leaseMs" | "shares"> {
+export interface RunnerOptions extends Omit<InputRoundsOptions, "leaseMs" | "shares" | "stateKeys"> {
+  readonly stateKeys: readonly (string | undefined)[] | undefined;
   readonly shares: Lazy<Shares>;
   /** How long a process that does not renew it holds a run. Default 15 s. */
   readonly leaseMs?: number | undefined;

@@ -12,10 +12,10 @@ function callersOf(trustProxy = false): ConnectionCallers {
   );
 }
 
-const headOf = (remote: string | undefined, forwarded?: string): HttpHead => ({
+const headOf = (remoteAddress: string | undefined, forwarded?: string): HttpHead => ({
   method: "POST",
   url: "/mcp",
-  remote,
+  remoteAddress,
   header: (name) => (name === "x-forwarded-for" ? forwarded : undefined),
 });
 

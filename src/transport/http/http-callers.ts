@@ -36,7 +36,7 @@ export class ConnectionCallers {
     const { ledger, gate, trustProxy } = this.#options;
     // A connection has one address, unless that of a proxy is looked through.
     if (this.#byAddress !== undefined && !trustProxy) return this.#byAddress;
-    const address = trustProxy ? forwardedFor(head) : head.remote;
+    const address = trustProxy ? forwardedFor(head) : head.remoteAddress;
     if (this.#byAddress === undefined || address !== this.#address) {
       if (trustProxy) this.#address = address;
       this.#byAddress = gate.caller(ledger.connection(addressOwner(address)));
@@ -74,6 +74,6 @@ function networkOf(address: string): string {
 /** What the nearest proxy says of who called it. */
 function forwardedFor(head: HttpHead): string | undefined {
   const last = head.header("x-forwarded-for")?.split(",").at(-1)?.trim();
-  if (last === undefined || last === "") return head.remote;
+  if (last === undefined || last === "") return head.remoteAddress;
   return last.replace(/^\[(.*)\](?::\d+)?$/, "$1").replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
 }

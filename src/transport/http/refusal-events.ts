@@ -36,7 +36,7 @@ export function createRefusalEvents(
 
   return {
     answered(head, status, code = codes.get(status)) {
-      if (code !== undefined) tell({ code, status, address: head.remote });
+      if (code !== undefined) tell({ code, status, address: head.remoteAddress });
     },
     short: ({ scope, owner }) =>
       tell({ code: "limit-reached", status: scope === "process" ? 503 : 429, ...callerOf(owner) }),

@@ -1,5 +1,12 @@
-export type { BudgetScope, Held, LedgerStatus } from "../../protocol/budget.ts";
-export type { AllLimits } from "../../protocol/limits.ts";
+export type {
+  BudgetScope,
+  Budgets,
+  ConnectionBudget,
+  EndpointBudget,
+  Held,
+  LedgerStatus,
+} from "../../protocol/budget.ts";
+export type { AllLimits, Limits } from "../../protocol/limits.ts";
 export type { EndpointStatus } from "../http/endpoint-status.ts";
 export { type FetchHandler, type FetchHandlerOptions, toFetchHandler } from "../http/fetch-handler.ts";
 export type { HealthOptions } from "../http/health.ts";

@@ -211,7 +211,7 @@ export class NodeHead implements HttpRequestInfo {
     return typeof originalUrl === "string" ? originalUrl : url;
   }
 
-  get remote(): string | undefined {
+  get remoteAddress(): string | undefined {
     return this.#request.socket.remoteAddress;
   }
 
