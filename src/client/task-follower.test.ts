@@ -492,7 +492,7 @@ describe("the end of a call that follows a task", () => {
   });
 
   it("does not come from a server that is gone for a while", async () => {
-    const failures = [failing("connection-closed"), failing("http-error", { status: 503, retryAfter: 7 })];
+    const failures = [failing("connection-closed"), failing("http-error", { status: 503, retryAfterMs: 7_000 })];
     const odd: Setting["odd"] = (call) => (call.method === "tasks/get" ? failures.shift() : undefined);
     const { become, client, clock, count } = setUp({ odd });
     const seen = outcomeOf(client.callTool("bake"));

@@ -149,9 +149,7 @@ export function retryMs(error: unknown, failures: number): number {
 
 function toldMs(error: unknown): number {
   const data = error instanceof McpError ? error.data : undefined;
-  if (!isObject(data)) return 0;
-  if (typeof data.retryAfterMs === "number") return data.retryAfterMs;
-  return typeof data.retryAfter === "number" ? data.retryAfter * 1_000 : 0;
+  return isObject(data) && typeof data.retryAfterMs === "number" ? data.retryAfterMs : 0;
 }
 
 /** What following tasks needs of a client. */

@@ -111,6 +111,8 @@ export interface OutgoingRequest {
 /** The answer to it. Read it or let go of it, or its connection cannot be used again. */
 export interface IncomingResponse {
   readonly status: number;
+  /** Of a response that refuses a request: the URL that was asked, without what may be secret. */
+  readonly url?: string | undefined;
   header(name: string): string | undefined;
   /** The whole body. Rejects when it is longer than `maxBytes` or breaks off. */
   text(maxBytes: number): Promise<string>;

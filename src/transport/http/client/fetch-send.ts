@@ -1,7 +1,7 @@
 import { McpError } from "../../../protocol/errors.ts";
 import type { LazyAbort } from "../../../std/lazy-abort.ts";
 import type { HttpSend, IncomingResponse } from "../http-message.ts";
-import { tooLarge } from "./http-errors.ts";
+import { openUrl, tooLarge } from "./http-errors.ts";
 
 /** Sends requests by `fetch`. Each has an abort signal of its own, for a shared one collects listeners. */
 export function fetchSend(fetch: typeof globalThis.fetch): HttpSend {
@@ -19,9 +19,7 @@ export function fetchSend(fetch: typeof globalThis.fetch): HttpSend {
       throw new McpError(
         "http-error",
         "the server redirects, which cannot be followed here; connect to the URL that it redirects to",
-        {
-          data: { status: 302 },
-        },
+        { data: { status: 302, url: openUrl(url) } },
       );
     }
     return new FetchResponse(response, abort);

@@ -134,6 +134,25 @@ describe("a refusal that repeats what was sent", () => {
   });
 });
 
+describe("a refusal", () => {
+  it("tells where it comes from without query, user and what was sent (B9)", async () => {
+    const http = createFakeHttp();
+    const url = new URL("https://ann:pw@x.example/mcp/token-4711?key=hidden#part");
+    const { send } = createEndpoint({ url, send: http.send, headers: { authorization: "Bearer token-4711" } });
+    const answer = send({ method: "POST", headers: {}, body: "{}" }, new LazyAbort());
+    (await http.expect("POST")).reply(503);
+    expect((await answer).url).toBe("https://x.example/mcp/***");
+  });
+
+  it("of a redirect has the URL that was asked first", async () => {
+    const { http, go } = endpoint();
+    const answer = go();
+    (await http.expect("POST")).reply(307, { location: "/secret" });
+    (await http.expect("POST")).reply(302, { location: "/other" });
+    await expect(answer).rejects.toMatchObject({ data: { status: 302, url: "https://x.example/mcp" } });
+  });
+});
+
 describe("a server that does not answer", () => {
   it("is named by its origin only", async () => {
     const { http, go } = endpoint({ authorization: "secret" });

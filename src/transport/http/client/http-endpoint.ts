@@ -5,7 +5,7 @@ import type { LazyAbort } from "../../../std/lazy-abort.ts";
 import { isSecretName } from "../../../std/secret-names.ts";
 import { createMask, type Mask, secretsInHeaders } from "../../../std/secrets.ts";
 import type { HttpSend, IncomingResponse, OutgoingRequest } from "../http-message.ts";
-import { networkError, statusText } from "./http-errors.ts";
+import { networkError, openUrl, statusText } from "./http-errors.ts";
 
 /** One URL of a server, and how to speak with it. */
 export interface Endpoint {
@@ -55,9 +55,9 @@ export function createEndpoint(options: EndpointOptions): Endpoint {
     throw networkError(url, error);
   };
 
-  /** Only a refusal repeats what was sent. */
+  /** Only a refusal repeats what was sent, and is told of with its URL. */
   const shown = (response: IncomingResponse): IncomingResponse =>
-    response.status < 400 ? response : maskResponse(response, sent.mask);
+    response.status < 400 ? response : maskResponse(response, sent.mask(openUrl(url)), sent.mask);
 
   const go = ({ method, headers: given, body }: EndpointRequest, own: Headers | undefined, abort: LazyAbort) => {
     const all = own === undefined ? given : { ...own, ...given };
@@ -165,28 +165,31 @@ async function followRedirects(
   response: IncomingResponse,
   abort: LazyAbort,
 ): Promise<IncomingResponse> {
+  const asked = openUrl(request.url);
   let [current, answer] = [request, response];
   for (let count = 0; isRedirect(answer.status); count++) {
     answer.discard();
-    if (count === maxRedirects) throw refusal(answer, `more than ${maxRedirects} times`);
-    current = { ...current, url: targetOf(current, answer) };
+    if (count === maxRedirects) throw refusal(asked, answer, `more than ${maxRedirects} times`);
+    current = { ...current, url: targetOf(current, answer, asked) };
     answer = await send(current, abort);
   }
   return answer;
 }
 
-function targetOf({ method, url }: OutgoingRequest, response: IncomingResponse): URL {
+/** `asked` is the URL of the first request: those that servers lead to may repeat what was sent. */
+function targetOf({ method, url }: OutgoingRequest, response: IncomingResponse, asked: string): URL {
   const location = response.header("location");
-  if (location === undefined || !URL.canParse(location, url)) throw refusal(response, "to nowhere");
+  if (location === undefined || !URL.canParse(location, url)) throw refusal(asked, response, "to nowhere");
   const target = new URL(location, url);
-  if (target.origin !== url.origin) throw refusal(response, `to another origin, ${target.origin}`);
-  if (method === "POST" && response.status < 307) throw refusal(response, "in a way that would lose the message");
+  if (target.origin !== url.origin) throw refusal(asked, response, `to another origin, ${target.origin}`);
+  const losesBody = method === "POST" && response.status < 307;
+  if (losesBody) throw refusal(asked, response, "in a way that would lose the message");
   return target;
 }
 
-function refusal({ status }: IncomingResponse, how: string): McpError {
+function refusal(url: string, { status }: IncomingResponse, how: string): McpError {
   const message = `the server redirects ${how} (${statusText(status)}), which is not followed`;
-  return new McpError("http-error", message, { data: { status } });
+  return new McpError("http-error", message, { data: { status, url } });
 }
 
 export type Headers = Readonly<Record<string, string>>;
@@ -323,10 +326,11 @@ function isSame(a: Headers, b: Headers): boolean {
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }
 
-/** A response that repeats no secret, neither in a header nor in its text. */
-function maskResponse(response: IncomingResponse, mask: Mask): IncomingResponse {
+/** A response that repeats no secret, neither in a header nor in its text. `url` is where it comes from. */
+function maskResponse(response: IncomingResponse, url: string, mask: Mask): IncomingResponse {
   return {
     status: response.status,
+    url,
     header(name) {
       const value = response.header(name);
       return value === undefined || harmless.has(name) ? value : mask(value);

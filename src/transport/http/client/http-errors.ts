@@ -1,5 +1,5 @@
-import type { JsonObject } from "../../../json/json.ts";
 import { McpError } from "../../../protocol/errors.ts";
+import { defined } from "../../../std/defined.ts";
 import { quote } from "../../../std/text.ts";
 import type { IncomingResponse } from "../http-message.ts";
 
@@ -39,11 +39,23 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
 };
 
+/** A URL without what may be secret: user, password, query and fragment. */
+export function openUrl({ origin, pathname }: URL): string {
+  return `${origin}${pathname}`;
+}
+
 /** The error of a response whose status says that the request failed: `unauthorized` for a 401. `detail` is what its body says. */
 export function httpError(response: IncomingResponse, detail?: string): McpError {
-  const { status } = response;
-  const message = `${answered(response, detail)}${status === 401 ? signInHint : ""}`;
-  return new McpError(status === 401 ? "unauthorized" : "http-error", message, { data: factsOf(response) });
+  const { status, url } = response;
+  const message = answered(response, detail);
+  const challenge = response.header("www-authenticate");
+  if (status === 401) {
+    return new McpError("unauthorized", `${message}${signInHint}`, { data: defined({ status, url, challenge }) });
+  }
+  const contentType = response.header("content-type")?.split(";")[0]?.trim().toLowerCase();
+  const seconds = secondsOf(response.header("retry-after"));
+  const retryAfterMs = seconds === undefined ? undefined : seconds * 1_000;
+  return new McpError("http-error", message, { data: defined({ status, url, contentType, retryAfterMs, challenge }) });
 }
 
 /** The same for a request that the server did not take: one too many is `limit-reached`, and says when to retry. */
@@ -64,13 +76,6 @@ function answered({ status }: IncomingResponse, detail: string | undefined): str
 /** What to do about a 401 that no authorizer has seen to. */
 const signInHint =
   "; sign in with connect(url, { auth: oauth() }), or send a token that the server accepts in headers.authorization";
-
-function factsOf(response: IncomingResponse): JsonObject {
-  const { status } = response;
-  const retryAfter = secondsOf(response.header("retry-after"));
-  const challenge = response.header("www-authenticate");
-  return { status, ...(retryAfter !== undefined && { retryAfter }), ...(challenge !== undefined && { challenge }) };
-}
 
 /** Retry-After is a number of seconds, or a date. */
 function secondsOf(value: string | undefined): number | undefined {

@@ -43,11 +43,17 @@ describe("C122: a request that is not answered", () => {
   });
 
   it.each([
-    ["7", 7],
-    ["soon", undefined],
-  ])("but with 503 and Retry-After %s, fails with both", async (value, retryAfter) => {
-    const error = await ending((request) => request.reply(503, { "retry-after": value }));
-    expect(error.data).toEqual({ status: 503, ...(retryAfter !== undefined && { retryAfter }) });
+    ["7", { retryAfterMs: 7_000 }],
+    ["soon", {}],
+  ])("but with 503 and Retry-After %s, fails with the status, the URL, and how long to wait", async (value, wait) => {
+    const headers = { "retry-after": value, "content-type": "text/html; charset=utf-8" };
+    const error = await ending((request) => request.reply(503, headers));
+    expect(error.data).toEqual({
+      status: 503,
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:3000\/mcp\/\d+$/),
+      contentType: "text/html",
+      ...wait,
+    });
   });
 
   it("but with 429 and a date, fails with the time until then (C112)", async () => {
