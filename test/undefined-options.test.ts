@@ -298,6 +298,8 @@ describe("an option that is undefined is as good as none", () => {
       clock: undefined,
       limits: undefined,
       budgets: undefined,
+      platform: undefined,
+      onEvent: undefined,
     };
     const before = process.listenerCount("SIGTERM");
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };

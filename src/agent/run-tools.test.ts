@@ -179,7 +179,10 @@ describe("a model with the tools of a host", () => {
     );
     await expect(run({ model, maxCalls: 1 })).resolves.toMatchObject({ calls: 1 });
     expect(JSON.stringify(asked[1]?.messages[2])).toContain("no more than 1 tool calls");
-    await expect(run({ model: greedy, maxContextTokens: 5 })).rejects.toMatchObject({ code: "limit-reached" });
+    await expect(run({ model: greedy, maxContextTokens: 5 })).rejects.toMatchObject({
+      code: "limit-reached",
+      data: { limit: "maxContextTokens", max: 5, scope: "call" },
+    });
     const clock = createManualClock();
     const never: Model = () => new Promise(() => {});
     const late = run({ model: never, maxTotalMs: 1_000, clock });

@@ -151,6 +151,7 @@ function refuseTooLong({ messages }: CreateMessageParams, maxTokens: number | un
   throw new McpError(
     "limit-reached",
     `the conversation has about ${tokens} tokens, more than maxContextTokens ${maxTokens}`,
+    { data: { limit: "maxContextTokens", max: maxTokens, scope: "call" } },
   );
 }
 

@@ -187,7 +187,9 @@ async function readBytes(response: Response, origin: string, maxBytes: number): 
     size += next.value.length;
     if (size > maxBytes) {
       reader?.cancel().catch(() => {});
-      throw new McpError("limit-reached", `the answer of ${origin} is longer than ${maxBytes} bytes`);
+      throw new McpError("limit-reached", `the answer of ${origin} is longer than ${maxBytes} bytes`, {
+        data: { limit: "maxBytes", max: maxBytes, scope: "call" },
+      });
     }
     chunks.push(next.value);
   }

@@ -93,7 +93,8 @@ describe("toolLoop", () => {
     const { asked, loop } = setUp([]);
     await expect(loop()).rejects.toMatchObject({
       code: "limit-reached",
-      message: "the model still wants tools after maxTurns 10",
+      message: "the model still asks for tools after maxTurns 10",
+      data: { limit: "maxTurns", max: 10, scope: "call" },
     });
     expect(asked.map(({ toolChoice }) => toolChoice?.mode)).toEqual([...Array(9).fill(undefined), "none"]);
   });
@@ -114,6 +115,7 @@ describe("toolLoop", () => {
       await expect(promise).rejects.toMatchObject({
         code: "limit-reached",
         message: "the tool loop took longer than maxTotalMs 300000",
+        data: { limit: "maxTotalMs", max: 300_000, scope: "call" },
       });
       expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
       expect(clock.pending).toBe(0);

@@ -88,7 +88,9 @@ export async function toolLoop(options: ToolLoopOptions): Promise<ToolLoopResult
   } finally {
     deadline.stop();
   }
-  throw new McpError("limit-reached", `the model still wants tools after maxTurns ${maxTurns}`);
+  throw new McpError("limit-reached", `the model still asks for tools after maxTurns ${maxTurns}`, {
+    data: { limit: "maxTurns", max: maxTurns, scope: "call" },
+  });
 }
 
 const noTools = { mode: "none" } as const;
@@ -144,7 +146,11 @@ function startDeadline(maxTotalMs: number, clock: Clock, given: AbortSignal | un
   const { signal } = controller;
   const end = (error: McpError): void => controller.abort(error);
   const expire = (): void =>
-    end(new McpError("limit-reached", `the tool loop took longer than maxTotalMs ${maxTotalMs}`));
+    end(
+      new McpError("limit-reached", `the tool loop took longer than maxTotalMs ${maxTotalMs}`, {
+        data: { limit: "maxTotalMs", max: maxTotalMs, scope: "call" },
+      }),
+    );
   const cancel = (): void => end(new McpError("cancelled", "the tool loop was cancelled", { cause: given?.reason }));
   const stopTimer = maxTotalMs > 0 ? clock.after(maxTotalMs, expire) : undefined;
   const letGo = clock.hold?.();

@@ -35,26 +35,33 @@ export interface Inbound {
   readonly size: number;
 }
 
-/** Creates the table of open requests of a connection. It holds at most `maxOpen` requests; 0 disables the limit. */
-export function createInbound(maxOpen: number): Inbound {
-  return new OpenRequests(maxOpen);
+/**
+ * Creates the table of open requests of a connection. It holds at most `maxOpen` requests; 0 disables the limit. `onFull`
+ * is called for each request that is refused because of it.
+ */
+export function createInbound(maxOpen: number, onFull?: () => void): Inbound {
+  return new OpenRequests(maxOpen, onFull);
 }
 
 class OpenRequests implements Inbound {
   readonly #maxOpen: number;
+  readonly #onFull: (() => void) | undefined;
   readonly #open = new IdTable<OpenRequest>();
   #waiting: (() => void)[] | undefined;
 
-  constructor(maxOpen: number) {
+  constructor(maxOpen: number, onFull: (() => void) | undefined) {
     this.#maxOpen = maxOpen;
+    this.#onFull = onFull;
   }
 
   open(request: Request, via: Sender): IncomingRequest | Failure {
     const { id } = request;
     if (this.#open.get(id) !== undefined) return invalidRequest(id, `request id ${JSON.stringify(id)} is in use`);
     // `ping` is exempt: it is answered synchronously, and a peer at the limit must still be able to check the connection.
-    if (this.#maxOpen > 0 && this.size >= this.#maxOpen && request.method !== "ping")
+    if (this.#maxOpen > 0 && this.size >= this.#maxOpen && request.method !== "ping") {
+      this.#onFull?.();
       return { kind: "failure", id, error: tooManyOpen(this.#maxOpen) };
+    }
     const opened = new OpenRequest(request, via, this);
     this.#open.add(id, opened);
     return opened;

@@ -236,7 +236,7 @@ describe("limits", () => {
     const { outbound, request, sent } = setUp({ maxOpenRequests: 2 });
     request();
     request();
-    expect(await request()).toEqual({ kind: "lost", reason: "full" });
+    expect(await request()).toEqual({ kind: "lost", reason: "full", max: 2 });
     expect(sent).toHaveLength(2);
     outbound.settle(success(1));
     request();

@@ -19,6 +19,8 @@ export interface Lost {
   readonly isUnsent?: boolean;
   /** The idle timeout that passed, in milliseconds. */
   readonly ms?: number;
+  /** How many requests may be unanswered, where one more was not sent. */
+  readonly max?: number;
 }
 
 /** The outcome of a request. Expected failures are values, not exceptions. */
@@ -124,7 +126,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     request(method, params, options = {}) {
       if (closed !== undefined) return Promise.resolve({ ...closed, isUnsent: true });
       if (maxOpenRequests > 0 && pending.size >= maxOpenRequests)
-        return Promise.resolve({ kind: "lost", reason: "full" });
+        return Promise.resolve({ kind: "lost", reason: "full", max: maxOpenRequests });
       const id = idPrefix === undefined ? nextId++ : `${idPrefix}${nextId++}`;
       return new Promise((resolve) => {
         const entry: Pending = { resolve, options, deadline: undefined, unsubscribe: undefined };

@@ -72,7 +72,7 @@ describe("requests of ours", () => {
   it("C13: are 1024 at most unless told otherwise", async () => {
     const { peer, settled, received } = setUp();
     for (let i = 0; i < 1024; i++) peer.request("ping", () => ({}));
-    expect(await peer.request("ping", () => ({}))).toEqual({ kind: "lost", reason: "full" });
+    expect(await peer.request("ping", () => ({}))).toEqual({ kind: "lost", reason: "full", max: 1024 });
     await settled();
     expect(received).toHaveLength(1024);
   });

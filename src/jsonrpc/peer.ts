@@ -33,6 +33,8 @@ export interface PeerOptions {
   readonly maxOpenRequests?: number | undefined;
   /** Maximum number of unanswered requests of the peer. Default 1024; 0 disables the limit. */
   readonly maxOpen?: number | undefined;
+  /** Called for each request of the peer that is refused because of `maxOpen`. */
+  readonly onFull?: (() => void) | undefined;
   /** How long requests may stay open after the peer has closed its end, in milliseconds. Default 5000. */
   readonly drainMs?: number | undefined;
   /** Whether malformed messages without a readable id get an error response with the id `null`. Default true. */
@@ -102,7 +104,7 @@ export function createAnsweringPeer(
   } = options;
   const { deadlines = createDeadlines(clock), firstId = 1, idPrefix } = options;
   const outgoing = createLazyOutbound({ channel, deadlines, maxOpenRequests, firstId, idPrefix, mask: channel.mask });
-  const inbound = createInbound(maxOpen);
+  const inbound = createInbound(maxOpen, options.onFull);
   const counters = { strayReplies: 0, malformed: 0 };
   let draining = false;
   let closing: Promise<void> | undefined;

@@ -49,6 +49,8 @@ export interface CallOf<M extends Method = Method> {
   readonly ask: Ask | undefined;
   /** What brought the call, where that was HTTP. */
   readonly http: HttpRequestInfo | undefined;
+  /** Makes `ctx.platform` of a call that HTTP did not bring. */
+  readonly platform?: (() => unknown) | undefined;
   /** Headers that the caller wants sent with the call, where it goes out over HTTP. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Ends the connection the caller waits on; it comes back for the rest. Absent where it could not. */
@@ -177,6 +179,7 @@ export interface CallSource<M extends Method = Method> extends CallOrigin {
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   readonly state?: string | undefined;
   readonly ask?: Ask | undefined;
+  readonly platform?: (() => unknown) | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly closeStream?: CloseStream | undefined;
   readonly tasks?: TaskTerms | undefined;
@@ -200,6 +203,7 @@ class ServiceCall<M extends Method> implements CallOf<M> {
   readonly notify: Notify;
   readonly ask: Ask | undefined;
   readonly http: HttpRequestInfo | undefined;
+  readonly platform: (() => unknown) | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly closeStream: CloseStream | undefined;
   readonly tasks: TaskTerms | undefined;
@@ -220,6 +224,7 @@ class ServiceCall<M extends Method> implements CallOf<M> {
     this.notify = source.notify;
     this.ask = source.ask;
     this.http = source.http;
+    this.platform = source.platform;
     this.headers = source.headers;
     this.closeStream = source.closeStream;
     this.tasks = source.tasks;

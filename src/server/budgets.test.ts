@@ -167,7 +167,11 @@ describe("tasks", () => {
     expect(failureOf(await cluster.call("a", as("eve"))).message).toContain("tasks.maxRunning");
     const ann = await cluster.begin("a", as("ann"));
     const ended = await cluster.is(eves[0] ?? "", "failed", "a", as("eve"));
-    expect(ended.failure).toMatchObject({ code: "limit-reached", message: expect.stringContaining("to make room") });
+    expect(ended.failure).toMatchObject({
+      code: "limit-reached",
+      message: expect.stringContaining("to make room"),
+      data: { limit: "maxRunning", max: 4, scope: "process" },
+    });
     await cluster.begin("a", as("ann"));
     expect(failureOf(await cluster.call("a", as("ann"))).code).toBe("limit-reached");
     for (const id of eves.slice(2)) expect(await cluster.get(id, "a", as("eve"))).toMatchObject({ status: "working" });

@@ -208,7 +208,9 @@ export class RunContext implements Context {
   }
 
   get platform(): KnownPlatform | undefined {
-    return this.http?.platform?.() as KnownPlatform | undefined;
+    const { http } = this;
+    const { platform = http?.platform } = this.#run.call;
+    return platform?.() as KnownPlatform | undefined;
   }
 
   get closeStream(): Context["closeStream"] {

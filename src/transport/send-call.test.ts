@@ -75,8 +75,12 @@ describe("sendCall", () => {
       { code: "timeout", message: "no response to tools/list in time" },
     ],
     [
-      { kind: "lost", reason: "full" },
-      { code: "limit-reached", message: "tools/list was not sent: too many requests are unanswered (maxOpenRequests)" },
+      { kind: "lost", reason: "full", max: 2 },
+      {
+        code: "limit-reached",
+        message: "tools/list was not sent: too many requests are unanswered (maxOpenRequests)",
+        data: { limit: "maxOpenRequests", max: 2, scope: "connection" },
+      },
     ],
     [
       { kind: "lost", reason: "unsent", cause: new TypeError("a BigInt") },

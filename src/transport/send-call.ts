@@ -122,7 +122,7 @@ export function failureOf(
   return reply.kind === "failure" ? codec.decodeFailure(reply.error, method) : lostFailure(reply, method);
 }
 
-function lostFailure({ reason, cause, ms, isUnsent = false }: Lost, method: string): Failure {
+function lostFailure({ reason, cause, ms, max, isUnsent = false }: Lost, method: string): Failure {
   switch (reason) {
     case "cancelled":
       return { code: "cancelled", message: `${method} was cancelled` };
@@ -135,6 +135,7 @@ function lostFailure({ reason, cause, ms, isUnsent = false }: Lost, method: stri
       return {
         code: "limit-reached",
         message: `${method} was not sent: too many requests are unanswered (maxOpenRequests)`,
+        data: { limit: "maxOpenRequests", max, scope: "connection" },
       };
     case "unsent":
       return {

@@ -20,7 +20,9 @@ export async function writeLock(path: string, lock: Lock): Promise<void> {
   const text = formatLock(lock);
   if (text.length > maxLockChars) {
     const problem = `the lock has ${text.length} characters, more than the ${maxLockChars} of a lock file: approve fewer servers`;
-    throw new McpError("limit-reached", `${path}: ${problem}`);
+    throw new McpError("limit-reached", `${path}: ${problem}`, {
+      data: { limit: "maxLockChars", max: maxLockChars, scope: "call" },
+    });
   }
   if ((await readText(path)) === text) return;
   const file = (await unlessMissing(realpath(path))) ?? path;

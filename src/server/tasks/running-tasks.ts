@@ -51,7 +51,7 @@ export function createRunningTasks(context: TaskContext): RunningTasks {
 
   /** Ends a task whose principal has the most under way, because others need its place. */
   const endEarly = async (id: string): Promise<void> => {
-    const { kind } = await records.change(id, { type: "fail", failure: gaveWay });
+    const { kind } = await records.change(id, { type: "fail", failure: gaveWay(context.limits.maxRunning) });
     if (kind !== "changed") return;
     runs.get(id)?.stop();
     await news.publish(id, "cancelled");
@@ -146,12 +146,14 @@ async function makeRoomInStore(
   }
 }
 
-const gaveWay: Failure = {
-  code: "limit-reached",
-  message:
-    "the task was ended to make room for tasks of others (tasks.maxRunning): its principal had the most under way",
-  data: { reason: "limit-reached", limit: "maxRunning" },
-};
+function gaveWay(max: number): Failure {
+  const message = `the task was ended to make room for tasks of others (tasks.maxRunning is ${max}): its principal had the most under way`;
+  return {
+    code: "limit-reached",
+    message,
+    data: { reason: "limit-reached", limit: "maxRunning", max, scope: "process" },
+  };
+}
 
 function newRecord(call: ToolCall, { scopes = [] }: Job, id: string, { env, limits }: TaskContext): TaskRecord {
   const { params, meta, peer, tasks } = call;

@@ -2,7 +2,10 @@
 /** @ts-ignore Without `@types/node` these are `any`. */
 import { type Readable, Writable } from "node:stream";
 import type { Channel, Sender } from "../../jsonrpc/channel.ts";
+import type { LimitReached } from "../../protocol/limit-error.ts";
 import type { OptionNames } from "../../protocol/option-names.ts";
+import type { KnownPlatform } from "../../protocol/platform.ts";
+import type { ServerEvent } from "../../protocol/server-event.ts";
 import type { Service } from "../../protocol/service.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
 import { readBounds } from "../read-bounds.ts";
@@ -18,11 +21,20 @@ export interface ServeStdioOptions extends ServeChannelOptions, Omit<StdioOption
    * keeps it alive has one second to finish.
    */
   readonly exit?: boolean | undefined;
+  /** Returns what handlers get as `ctx.platform`. Called once for a call whose handler reads it. */
+  readonly platform?: (() => KnownPlatform) | undefined;
+  /**
+   * Hears of requests that are refused because one of the `budgets` is used up, before a call is made of them. For an
+   * audit, with what `onEvent` of the server tells of calls. Default: that of the server.
+   */
+  readonly onEvent?: ((event: ServerEvent) => void) | undefined;
 }
 
 const serveStdioOptionNames: OptionNames<ServeStdioOptions> = {
   ...serveChannelOptionNames,
   exit: true,
+  platform: true,
+  onEvent: true,
   signals: true,
   stdin: true,
   stdout: true,
@@ -41,11 +53,12 @@ const serveStdioOptionNames: OptionNames<ServeStdioOptions> = {
  */
 export async function serveStdio(service: Service, options: ServeStdioOptions = {}): Promise<ServeHandle> {
   const bounds = await readBounds("serveStdio", options, serveStdioOptionNames);
+  const { served, onShort } = await applyHooks(service, options);
   const { drainMs = 5_000, exit = true, signals = true } = options;
   const channel = openStdio({ ...options, limits: bounds.limits, signals, drainMs: drainMs + GRACE_MS });
   // A handler that waits for nothing the system knows of must not let the process end without an answer.
   const letGo = systemClock.hold?.();
-  const { ready, ended, drain } = serveChannel(channel, service, { ...options, bounds, drainMs });
+  const { ready, ended, drain } = serveChannel(channel, served, { ...options, bounds, drainMs, onShort });
   let isServed = false;
   const closed = ended.then(() => {
     letGo?.();
@@ -63,6 +76,25 @@ export async function serveStdio(service: Service, options: ServeStdioOptions = 
     await closed;
   };
   return { closed, close, [Symbol.asyncDispose]: close };
+}
+
+interface Hooks {
+  /** The service, with the platform that was given. */
+  readonly served: Service;
+  readonly onShort?: ((reached: LimitReached) => void) | undefined;
+}
+
+/** What makes use of the hooks is loaded where there is one. */
+async function applyHooks(
+  service: Service & Pick<ServeStdioOptions, "onEvent">,
+  { platform, onEvent = service.onEvent }: ServeStdioOptions,
+): Promise<Hooks> {
+  if (platform === undefined && onEvent === undefined) return { served: service };
+  const { toRefusalHook, withPlatform } = await import("../stdio-hooks.ts");
+  return {
+    served: platform === undefined ? service : withPlatform(service, platform),
+    onShort: onEvent && toRefusalHook(onEvent),
+  };
 }
 
 /** For the last answers to be written, and for what else the process has to finish. */
