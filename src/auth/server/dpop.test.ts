@@ -5,7 +5,7 @@ import { audience, createFakeIssuer, httpWith, noon } from "../../../test/suppor
 import { digestText } from "../../std/digest.ts";
 import { openStore } from "../../store/open-store.ts";
 import { createJwt, type JwtOptions } from "./jwt.ts";
-import { memoryProofs } from "./proofs.ts";
+import { createUsedProofs } from "./proofs.ts";
 
 type Changes = Readonly<Record<string, unknown>>;
 
@@ -178,7 +178,7 @@ describe("a token that is bound to no key", () => {
 describe("proofs that were used", () => {
   it("of one principal cannot push out another's, with however many keys: the cache is full for that one only (H12)", async () => {
     let now = 0;
-    const { claim } = memoryProofs({ maxProofs: 8, now: () => now });
+    const { claim } = createUsedProofs({ store: undefined, maxProofs: 8, now: () => now });
     const limit = { reason: "limit-reached", limit: "a quarter of dpop.maxProofs", max: 2, scope: "principal" };
     expect([await claim("ann", "a", 10_000), await claim("eve", "e1", 10_000)]).toEqual([true, true]);
     expect(await claim("eve", "e2", 20_000)).toBe(true);
@@ -196,7 +196,7 @@ describe("proofs that were used", () => {
 
   it("are kept within bounds: none is taken that could not be remembered", async () => {
     let now = 0;
-    const { claim } = memoryProofs({ maxProofs: 4, now: () => now });
+    const { claim } = createUsedProofs({ store: undefined, maxProofs: 4, now: () => now });
     for (const name of ["a", "b", "c", "d"]) expect(await claim(name, name, 10_000)).toBe(true);
     await expect(claim("e", "e", 10_000)).rejects.toMatchObject({
       code: "limit-reached",
@@ -206,6 +206,23 @@ describe("proofs that were used", () => {
     expect(await claim("a", "a", 10_000)).toBe(false);
     now = 10_000;
     expect([await claim("e", "e", 10_000), await claim("a", "a", 10_000)]).toEqual([true, true]);
+  });
+
+  it("are kept in memory as in a store: the same claims get the same answers", async () => {
+    await using store = await openStore("memory:");
+    const claims = [undefined, store].map((kept) => createUsedProofs({ store: kept, maxProofs: 100, now: () => noon }));
+    const answers = claims.map(async ({ claim }) => {
+      const first = await Promise.all([
+        claim("ann", "a", 10_000),
+        claim("ann", "a", 10_000),
+        claim("eve", "a", 10_000),
+      ]);
+      return [...first, await claim("ann", "b", 10_000)];
+    });
+    expect(await Promise.all(answers)).toEqual([
+      [true, false, false, true],
+      [true, false, false, true],
+    ]);
   });
 
   it("that are too many are limit-reached in an authenticator, not an error of a store", async () => {

@@ -7,7 +7,7 @@ import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import type { Store } from "../../store/store.ts";
 import { equalsInConstantTime, nameOf } from "../client/dpop.ts";
 import { urlsOf } from "./authorization.ts";
-import { memoryProofs, storedProofs } from "./proofs.ts";
+import { createUsedProofs } from "./proofs.ts";
 import { createHmac } from "./secrets.ts";
 
 /** How tokens that are bound to a key are taken (RFC 9449). */
@@ -53,7 +53,7 @@ export function createPossessionCheck(options: PossessionOptions): CheckPossessi
   const { required = false, nonce = false, maxAgeMs = 60_000, resource, now } = options;
   const { store, maxProofs = MAX_PROOFS } = options;
   checkMaxProofs(maxProofs);
-  const used = store === undefined ? memoryProofs({ maxProofs, now }) : storedProofs(store);
+  const used = createUsedProofs({ store, maxProofs, now });
   const spareMs = store === undefined ? SPARE_MS : maxAgeMs;
   const nonces = nonce === false ? undefined : createDpopNonces(nonce === true ? undefined : nonce, now);
 

@@ -1,5 +1,5 @@
 import { systemClock } from "../../std/clock.ts";
-import { createExpiry } from "../../store/expiring-map.ts";
+import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { limitReached } from "./limits.ts";
 
@@ -12,54 +12,92 @@ export interface UsedProofs {
   claim(principal: string, name: string, ttlMs: number): Promise<boolean>;
 }
 
-/** Where all processes with a store keep them. The store bounds them by their time alone. */
-export function storedProofs(store: Store | Promise<Store>): UsedProofs {
+export interface UsedProofsOptions {
+  /** Where all processes keep them, which bounds them by their time alone. Absent: in the memory of this process. */
+  readonly store: Store | Promise<Store> | undefined;
+  /** How many are kept in memory. One principal may have a quarter of them. */
+  readonly maxProofs: number;
+  now(): number;
+}
+
+/**
+ * Keeps used proofs in a store: that of the option, or one in memory with a share for each principal in front of it. A proof
+ * that could be used again is never forgotten for another one: a principal that has used up its share, with however many
+ * keys, is refused until some of its own proofs have expired.
+ */
+export function createUsedProofs({ store, maxProofs, now }: UsedProofsOptions): UsedProofs {
+  const kept = store ?? memoryStore({ clock: { ...systemClock, now } });
+  const shares = store === undefined ? createProofShares(maxProofs, now) : undefined;
+
   return {
-    async claim(_principal, name, ttlMs) {
-      const { values } = await store;
-      return (await values.put(`dpop/${name}`, "", { version: null, ttlMs })) !== undefined;
+    async claim(principal, name, ttlMs) {
+      const { values } = kept instanceof Promise ? await kept : kept;
+      const path = `dpop/${name}`;
+      // What was used is no claim: it takes nothing of a share. Memory answers at once, so nothing comes in between.
+      if (shares !== undefined && values.get(path) !== undefined) return false;
+      shares?.take(principal, ttlMs);
+      return (await values.put(path, "", { version: null, ttlMs })) !== undefined;
     },
   };
 }
 
-export interface MemoryProofsOptions {
-  readonly maxProofs: number;
-  now(): number;
+/** How many proofs each principal has in memory. */
+interface ProofShares {
+  /** Counts one more until it expires. Throws `limit-reached` where there is no room for it. */
+  take(principal: string, ttlMs: number): void;
 }
 
 /** The part of all proofs that may be of one principal. */
 const SHARE = 1 / 4;
 
-/**
- * Where one process keeps them. A proof that could be used again is never forgotten for another one: who has used up the
- * share of one principal, with however many keys, is refused until some of their own proofs have expired.
- */
-export function memoryProofs({ maxProofs, now }: MemoryProofsOptions): UsedProofs {
+/** Proofs that expire in the same span of time are counted together. */
+const SPAN_MS = 10_000;
+
+function createProofShares(maxProofs: number, now: () => number): ProofShares {
   const share = Math.max(1, Math.floor(maxProofs * SHARE));
-  const expiry = createExpiry({ ...systemClock, now });
-  const counts = new Map<string, number>();
-  const countOf = (principal: string): number => counts.get(principal) ?? 0;
-  const owners = expiry.newMap<string>((_name, principal) => {
-    const rest = countOf(principal) - 1;
-    if (rest > 0) counts.set(principal, rest);
-    else counts.delete(principal);
-  });
-  const isFull = (principal: string): boolean => countOf(principal) >= share || owners.slots.size >= maxProofs;
+  /** By principal: how many expire, by the end of the span that they expire in. */
+  const principals = new Map<string, Map<number, number>>();
+  let total = 0;
+  /** The span in which all were looked through last. */
+  let swept = -1;
+
+  /** Counts no more what has expired. What is left of a principal. */
+  const sweep = (principal: string): number => {
+    let left = 0;
+    const spans = principals.get(principal) ?? new Map<number, number>();
+    for (const [end, count] of spans) {
+      if (end > now()) {
+        left += count;
+        continue;
+      }
+      spans.delete(end);
+      total -= count;
+    }
+    if (spans.size === 0) principals.delete(principal);
+    return left;
+  };
+
+  /** All are looked through once in a span: until the next one, nothing more expires. */
+  const isFull = (): boolean => {
+    const span = Math.floor(now() / SPAN_MS);
+    if (total < maxProofs || span === swept) return total >= maxProofs;
+    swept = span;
+    for (const principal of [...principals.keys()]) sweep(principal);
+    return total >= maxProofs;
+  };
 
   return {
-    async claim(principal, name, ttlMs) {
-      if (owners.get(name) !== undefined) return false;
-      if (isFull(principal)) expiry.sweep();
-      if (isFull(principal)) throw full(countOf(principal) >= share, share, maxProofs);
-      owners.set(name, principal, expiry.after(ttlMs));
-      counts.set(principal, countOf(principal) + 1);
-      return true;
+    take(principal, ttlMs) {
+      const isOwn = sweep(principal) >= share;
+      if (isOwn || isFull()) throw full(isOwn, share, maxProofs);
+      const spans = principals.get(principal) ?? new Map<number, number>();
+      const end = Math.ceil((now() + ttlMs) / SPAN_MS) * SPAN_MS;
+      spans.set(end, (spans.get(end) ?? 0) + 1);
+      principals.set(principal, spans);
+      total++;
     },
   };
 }
-
-/** Proofs expire together with the spans of time they lie in, and are not looked through for the first. */
-const RETRY_AFTER_MS = 10_000;
 
 function full(isOwn: boolean, share: number, maxProofs: number): Error {
   return isOwn
@@ -67,12 +105,12 @@ function full(isOwn: boolean, share: number, maxProofs: number): Error {
         limit: "a quarter of dpop.maxProofs",
         max: share,
         scope: "principal",
-        retryAfterMs: RETRY_AFTER_MS,
+        retryAfterMs: SPAN_MS,
       })
     : limitReached("too many DPoP proofs are remembered", {
         limit: "dpop.maxProofs",
         max: maxProofs,
         scope: "process",
-        retryAfterMs: RETRY_AFTER_MS,
+        retryAfterMs: SPAN_MS,
       });
 }
