@@ -1,4 +1,4 @@
-/** Figures of a source folder. */
+/** Figures of `src`. */
 export interface Stats {
   readonly lines: number;
   readonly files: number;
@@ -13,4 +13,4 @@ export interface Stats {
   readonly seamLines: number;
 }
 
-export declare function readStats(folder?: string): Stats;
+export declare function readStats(): Stats;
