@@ -151,6 +151,14 @@ describe("pages", () => {
     expect(lines).toBeLessThanOrEqual(300);
   });
 
+  it("ARCHITECTURE.md has a row for each folder below src, or names it in the row of the folder around it", () => {
+    const folders = new Set(namesIn("src", ".ts").map((file) => dirname(join("src", file).replaceAll("\\", "/"))));
+    folders.delete("src");
+    expect(folders.size).toBeGreaterThan(40);
+    expect([...folders].filter((folder) => !hasRow(folder))).toEqual([]);
+    expect(hasRow("src/gone")).toBe(false);
+  });
+
   const decisions = all.filter((page) => page.startsWith("docs/adr/"));
 
   it.each(["ARCHITECTURE.md", ...decisions])("%s names only paths that exist", (page) => {
@@ -268,6 +276,14 @@ function namesIn(folder: string, extension: string): readonly string[] {
 
 function read(path: string): string {
   return readFileSync(join(root, path), "utf8");
+}
+
+/** Whether ARCHITECTURE.md says what a folder is for. */
+function hasRow(folder: string): boolean {
+  const rows = read("ARCHITECTURE.md").matchAll(/^\| `(src\/[\w/-]+)` \|(.*)\|$/gm);
+  const byFolder = new Map([...rows].map(([, path = "", text = ""]) => [path, text]));
+  const around = dirname(folder);
+  return byFolder.has(folder) || byFolder.get(around)?.includes(`\`${folder.slice(around.length + 1)}/\``) === true;
 }
 
 /** The paths of files and folders that the text of a page names. Targets of links are checked on their own. */

@@ -28,6 +28,14 @@ describe("the paths in ARCHITECTURE.md", () => {
     expect(await server.during(() => server.exchange(request(++id, "add")))).toEqual(listed("stdio server"));
   });
 
+  it("stdio server, 2025-11-25", async () => {
+    const server = await trace("stdio");
+    await server.exchange(initialize, '"protocolVersion":"2025-11-25"');
+    let id = 0;
+    const ran = await server.during(() => server.exchange(request(++id, "add", {})));
+    expect(beyond("stdio server", ran)).toEqual(listed("stdio server, 2025-11-25"));
+  });
+
   it("HTTP server, 2026-07-28", async () => {
     const server = await trace("http");
     const client = await connect(String(server.said));
@@ -77,10 +85,27 @@ describe("the paths in ARCHITECTURE.md", () => {
     expect(await client.during(client.act)).toEqual(listed("client, HTTP"));
   });
 
+  it("client, HTTP, 2025-11-25", async () => {
+    await using served = await serveHttp(sums, { port: 0 });
+    const client = await trace("older client", served.url);
+    expect(beyond("client, HTTP", await client.during(client.act))).toEqual(listed("client, HTTP, 2025-11-25"));
+  });
+
   it("host", async () => {
     await using served = await serveHttp(sums, { port: 0 });
     const host = await trace("host", served.url);
     expect(beyond("client, HTTP", await host.during(host.act))).toEqual(listed("host"));
+  });
+
+  it("served host", async () => {
+    await using served = await serveHttp(sums, { port: 0 });
+    const host = await trace("served host", served.url);
+    const client = await connect(String(host.said));
+    const tool = (await client.listTools())[0]?.name ?? "";
+    const ran = await host.during(() => client.callTool(tool, { a: 1 }));
+    const known = [...listed("HTTP server, 2026-07-28"), ...listed("client, HTTP"), ...listed("host")];
+    expect(ran.filter((file) => !known.includes(file))).toEqual(listed("served host"));
+    await client.close();
   });
 });
 
@@ -109,13 +134,14 @@ function beyond(heading: string, ran: readonly string[]): readonly string[] {
   return ran.filter((file) => !known.includes(file));
 }
 
-/** A request of 2026-07-28 for a tool. */
-function request(id: number, name: string): string {
-  const meta = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": { name: "test", version: "1.0.0" },
-    "io.modelcontextprotocol/clientCapabilities": {},
-  };
+const ofNewest = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1.0.0" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+/** A request for a tool, of 2026-07-28 unless `meta` says less. */
+function request(id: number, name: string, meta: object = ofNewest): string {
   return JSON.stringify({
     jsonrpc: "2.0",
     id,
@@ -124,11 +150,24 @@ function request(id: number, name: string): string {
   });
 }
 
+/** Opens a session of 2025-11-25. */
+const initialize = [
+  {
+    jsonrpc: "2.0",
+    id: "hello",
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1.0.0" } },
+  },
+  { jsonrpc: "2.0", method: "notifications/initialized" },
+]
+  .map((message) => JSON.stringify(message))
+  .join("\n");
+
 interface Traced {
   /** What the child said when it was ready. */
   readonly said: unknown;
-  /** Writes a line to the child, and waits for one. */
-  exchange(line: string): Promise<void>;
+  /** Writes a line to the child, and waits for one with this text, by default the result of the tool. */
+  exchange(line: string, expected?: string): Promise<void>;
   act(): Promise<void>;
   /** The files that run whenever something is done; it is done twice before, so that everything is loaded. */
   during(work: () => Promise<unknown>): Promise<readonly string[]>;
@@ -154,10 +193,10 @@ async function trace(side: string, target = ""): Promise<Traced> {
     ((await ask("files")) as readonly string[]).filter((file) => !isHelper(file)).toSorted();
   return {
     said,
-    exchange: async (line) => {
+    exchange: async (line, expected = '"sum":2') => {
       const answer = once(stdout, "data");
       stdin.write(`${line}\n`);
-      expect(String(await answer)).toContain('"sum":2');
+      expect(String(await answer)).toContain(expected);
     },
     act: async () => void (await ask("act")),
     during: async (work) => {
