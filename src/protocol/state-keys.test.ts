@@ -36,7 +36,6 @@ describe("keys that seal state", () => {
       expect.objectContaining({
         code: "invalid-definition",
         message: expect.stringContaining("key 2 of stateKeys is missing"),
-        data: { member: "stateKeys" },
       }),
     );
   });

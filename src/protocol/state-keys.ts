@@ -10,13 +10,11 @@ import { McpError } from "./errors.ts";
  */
 export function readStateKeys(option: readonly (string | undefined)[] | undefined): readonly string[] | undefined {
   const keys = option ?? environmentKeys();
-  keys?.forEach((key, index) => {
-    if (key !== undefined && isRandomKey(key)) return;
-    const name = option === undefined ? variable : "stateKeys";
-    const problem = key === undefined ? `is missing: it ${randomKeyRule}` : randomKeyRule;
-    throw new McpError("invalid-definition", `key ${index + 1} of ${name} ${problem}`, { data: { member: name } });
-  });
-  return keys as readonly string[] | undefined;
+  const weak = keys?.findIndex((key) => key === undefined || !isRandomKey(key)) ?? -1;
+  if (weak < 0) return keys as readonly string[] | undefined;
+  const name = option === undefined ? variable : "stateKeys";
+  const missing = keys?.[weak] === undefined ? "is missing: it " : "";
+  throw new McpError("invalid-definition", `key ${weak + 1} of ${name} ${missing}${randomKeyRule}`);
 }
 
 const variable = "PLUGBAY_STATE_KEYS";

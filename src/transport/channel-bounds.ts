@@ -19,9 +19,15 @@ export interface ChannelBounds {
   readonly limits: AllLimits;
   /** A limit, as it is told of when it is reached. */
   of(limit: ChannelLimit): LimitReached;
+  /** The same where a request is refused because of it. */
+  refuse(limit: ChannelLimit): LimitReached;
 }
 
-export const defaultBounds: ChannelBounds = {
-  limits: stdioLimits,
-  of: (limit) => ({ limit, max: channelBudget[limit], scope: "connection", retryAfterMs: RETRY_AFTER_MS }),
-};
+const defaultLimit: ChannelBounds["of"] = (limit) => ({
+  limit,
+  max: channelBudget[limit],
+  scope: "connection",
+  retryAfterMs: RETRY_AFTER_MS,
+});
+
+export const defaultBounds: ChannelBounds = { limits: stdioLimits, of: defaultLimit, refuse: defaultLimit };

@@ -6,7 +6,6 @@ import type { Incoming, Notification, Request } from "../jsonrpc/message.ts";
 import { type AnsweringPeer, createAnsweringPeer, type PeerCounters } from "../jsonrpc/peer.ts";
 import type { ChannelBudgets } from "../protocol/budget.ts";
 import { McpError } from "../protocol/errors.ts";
-import type { LimitReached } from "../protocol/limit-error.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { metaKeys } from "../protocol/meta.ts";
 import { type DiscoverResult, methodRow, runsHandler } from "../protocol/methods.ts";
@@ -18,7 +17,7 @@ import { createGate } from "../std/gate.ts";
 import { holding } from "../std/hold.ts";
 import type { HttpRequestInfo } from "../std/http-facts.ts";
 import type { Caller, CallGate, Share, SharedKind } from "./caller.ts";
-import { type ChannelBounds, type ChannelLimit, defaultBounds } from "./channel-bounds.ts";
+import { type ChannelBounds, defaultBounds } from "./channel-bounds.ts";
 import { describeService } from "./describe-service.ts";
 import { createLegacySession, type LegacySession } from "./legacy-server.ts";
 import { createModernDispatcher } from "./modern-dispatcher.ts";
@@ -48,8 +47,6 @@ export interface ChannelOptions extends Omit<ServeChannelOptions, "limits" | "bu
   readonly bounds?: ChannelBounds | undefined;
   /** Whose shares calls and subscriptions are taken of. Default: those that the bounds make up. */
   readonly caller?: Caller | undefined;
-  /** Called for each request that is refused because one of the bounds is reached. */
-  readonly onShort?: ((reached: LimitReached) => void) | undefined;
 }
 
 /** A service being served to one client. */
@@ -87,13 +84,8 @@ export interface Serving {
 export function serveChannel(channel: Channel, service: Service, options: ChannelOptions = {}): Serving {
   const { bounds = defaultBounds, clock = systemClock } = options;
   const output = createBackpressuredChannel(channel);
-  const short = (limit: ChannelLimit): LimitReached => {
-    const reached = bounds.of(limit);
-    options.onShort?.(reached);
-    return reached;
-  };
-  const gate = createCallGate(channel, output, bounds, short);
-  const { caller = { gate, share: createChannelShare(bounds, short) } } = options;
+  const gate = createCallGate(channel, output, bounds);
+  const { caller = { gate, share: createChannelShare(bounds) } } = options;
   const { max: maxOpen } = bounds.of("maxOpenRequests");
   let flaw: McpError | undefined;
   let described: Promise<unknown> | undefined;
@@ -149,7 +141,7 @@ export function serveChannel(channel: Channel, service: Service, options: Channe
       acceptsBatches: () => session.acceptsBatches(),
       onEnd: endListening,
     },
-    { ...options, maxOpen, maxOpenRequests: maxOpen, onFull: () => short("maxOpenRequests") },
+    { ...options, maxOpen, maxOpenRequests: maxOpen, onFull: () => bounds.refuse("maxOpenRequests") },
   );
   const { maxUriLength } = bounds.limits;
   const dispatcher = createModernDispatcher({ service, peer: rpc, maxUriLength, discover });
@@ -174,12 +166,7 @@ export function serveChannel(channel: Channel, service: Service, options: Channe
 }
 
 /** Lets calls of one channel run, or wait for their turn. Gives the bound that leaves no room for one. */
-function createCallGate(
-  { nextTurn }: Channel,
-  output: BackpressuredChannel,
-  bounds: ChannelBounds,
-  short: (limit: ChannelLimit) => LimitReached,
-): CallGate {
+function createCallGate({ nextTurn }: Channel, output: BackpressuredChannel, bounds: ChannelBounds): CallGate {
   const queue = createGate<IncomingRequest>({
     maxRunning: bounds.of("maxRunningCalls").max,
     maxWaiting: bounds.of("maxQueuedCalls").max,
@@ -190,7 +177,7 @@ function createCallGate(
   });
   return {
     run: (work, incoming) =>
-      queue.run(work, incoming) ? undefined : short(queue.full ? "maxQueuedCalls" : "maxHeldBytes"),
+      queue.run(work, incoming) ? undefined : bounds.refuse(queue.full ? "maxQueuedCalls" : "maxHeldBytes"),
     leave: (wait) => queue.leave(wait),
   };
 }
@@ -243,13 +230,13 @@ export interface ServeHandle extends AsyncDisposable {
 }
 
 /** What the client of a channel may subscribe to. Nothing else is taken of it here. */
-function createChannelShare(bounds: ChannelBounds, short: (limit: ChannelLimit) => LimitReached): Share {
+function createChannelShare(bounds: ChannelBounds): Share {
   const held: Partial<Record<SharedKind, number>> = {};
   return {
     take(kind, amount = 1) {
       const limit = kind === "streams" ? "maxStreams" : "maxSubscriptions";
       const sum = (held[kind] ?? 0) + amount;
-      if (sum > bounds.of(limit).max) return short(limit);
+      if (sum > bounds.of(limit).max) return bounds.refuse(limit);
       held[kind] = sum;
       return undefined;
     },

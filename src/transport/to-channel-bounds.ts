@@ -27,14 +27,12 @@ export function toChannelBounds(given: Given, owner: string, names?: object): Ch
   if (names !== undefined) checkOptionNames(owner, given, names, former);
   const scopes = ["connection", "principal", "process"] as const;
   const limits = scopes.map((scope) => limitsOf(scope, { connection: channelBudget }, given.budgets, owner));
-  return {
-    limits: toLimits(given.limits, stdioLimits, owner),
-    /** The narrowest one: all that is counted is counted for the same client. */
-    of(limit) {
-      const place = limitNames.indexOf(limit);
-      const bounds = scopes.map((scope, index) => ({ scope, max: limits[index]?.[place] ?? 0 }));
-      const narrow = bounds.reduce((one, other) => (other.max < one.max ? other : one));
-      return { limit, ...narrow, retryAfterMs: RETRY_AFTER_MS };
-    },
+  /** The narrowest one: all that is counted is counted for the same client. */
+  const narrowest: ChannelBounds["of"] = (limit) => {
+    const place = limitNames.indexOf(limit);
+    const bounds = scopes.map((scope, index) => ({ scope, max: limits[index]?.[place] ?? 0 }));
+    const narrow = bounds.reduce((one, other) => (other.max < one.max ? other : one));
+    return { limit, ...narrow, retryAfterMs: RETRY_AFTER_MS };
   };
+  return { limits: toLimits(given.limits, stdioLimits, owner), of: narrowest, refuse: narrowest };
 }

@@ -111,15 +111,13 @@ function enqueue(line: SseConnection, message: Incoming, head: HttpHead, { held 
 
 /** The bounds of a stream, which is a connection of its caller. */
 function toBounds(limits: AllLimits, ledger: Ledger): ChannelBounds {
-  return {
-    limits,
-    of: (limit) => ({
-      limit,
-      max: ledger.max("connection", kindOf[limit]),
-      scope: "connection",
-      retryAfterMs: RETRY_AFTER_MS,
-    }),
-  };
+  const of: ChannelBounds["of"] = (limit) => ({
+    limit,
+    max: ledger.max("connection", kindOf[limit]),
+    scope: "connection",
+    retryAfterMs: RETRY_AFTER_MS,
+  });
+  return { limits, of, refuse: of };
 }
 
 const kindOf: Readonly<Record<ChannelLimit, Held>> = {

@@ -2,7 +2,6 @@
 /** @ts-ignore Without `@types/node` these are `any`. */
 import { type Readable, Writable } from "node:stream";
 import type { Channel, Sender } from "../../jsonrpc/channel.ts";
-import type { LimitReached } from "../../protocol/limit-error.ts";
 import type { OptionNames } from "../../protocol/option-names.ts";
 import type { KnownPlatform } from "../../protocol/platform.ts";
 import type { ServerEvent } from "../../protocol/server-event.ts";
@@ -51,14 +50,21 @@ const serveStdioOptionNames: OptionNames<ServeStdioOptions> = {
  * what other code prints there goes to stderr. Rejects with `invalid-definition`
  * when the server turns out to be defined badly.
  */
-export async function serveStdio(service: Service, options: ServeStdioOptions = {}): Promise<ServeHandle> {
-  const bounds = await readBounds("serveStdio", options, serveStdioOptionNames);
-  const { served, onShort } = await applyHooks(service, options);
+export async function serveStdio(
+  service: Service & Pick<ServeStdioOptions, "onEvent">,
+  options: ServeStdioOptions = {},
+): Promise<ServeHandle> {
+  const { platform, onEvent = service.onEvent } = options;
+  const plain = { service, bounds: await readBounds("serveStdio", options, serveStdioOptionNames) };
+  // What makes use of the hooks is loaded where there is one.
+  const isHooked = platform !== undefined || onEvent !== undefined;
+  const served = isHooked ? (await import("../stdio-hooks.ts")).withHooks(plain, { platform, onEvent }) : plain;
+  const { bounds } = served;
   const { drainMs = 5_000, exit = true, signals = true } = options;
   const channel = openStdio({ ...options, limits: bounds.limits, signals, drainMs: drainMs + GRACE_MS });
   // A handler that waits for nothing the system knows of must not let the process end without an answer.
   const letGo = systemClock.hold?.();
-  const { ready, ended, drain } = serveChannel(channel, served, { ...options, bounds, drainMs, onShort });
+  const { ready, ended, drain } = serveChannel(channel, served.service, { ...options, bounds, drainMs });
   let isServed = false;
   const closed = ended.then(() => {
     letGo?.();
@@ -76,25 +82,6 @@ export async function serveStdio(service: Service, options: ServeStdioOptions = 
     await closed;
   };
   return { closed, close, [Symbol.asyncDispose]: close };
-}
-
-interface Hooks {
-  /** The service, with the platform that was given. */
-  readonly served: Service;
-  readonly onShort?: ((reached: LimitReached) => void) | undefined;
-}
-
-/** What makes use of the hooks is loaded where there is one. */
-async function applyHooks(
-  service: Service & Pick<ServeStdioOptions, "onEvent">,
-  { platform, onEvent = service.onEvent }: ServeStdioOptions,
-): Promise<Hooks> {
-  if (platform === undefined && onEvent === undefined) return { served: service };
-  const { toRefusalHook, withPlatform } = await import("../stdio-hooks.ts");
-  return {
-    served: platform === undefined ? service : withPlatform(service, platform),
-    onShort: onEvent && toRefusalHook(onEvent),
-  };
 }
 
 /** For the last answers to be written, and for what else the process has to finish. */
