@@ -116,8 +116,8 @@ export const clientProtections = [
     name: "keys have 32 random bytes",
     ids: ["S13"],
     file: "src/protocol/state-keys.ts",
-    from: "if (weak < 0) return keys;",
-    to: "if (weak < 1e9) return keys;",
+    from: "if (weak < 0) return keys as readonly string[] | undefined;",
+    to: "if (weak < 1e9) return keys as readonly string[] | undefined;",
     test: "src/protocol/state-keys.test.ts",
   },
   {

@@ -14,7 +14,7 @@ export interface ForwardedCall {
   readonly meta: JsonObject;
   readonly rest: JsonObject;
   /** The address of the caller, where it came over HTTP. */
-  readonly http?: { readonly remote?: string };
+  readonly http?: { readonly remoteAddress?: string };
   /** True where the caller can be asked while it waits. */
   readonly canAsk: boolean;
 }
@@ -34,7 +34,7 @@ export function encodeCall({ method, params, peer, meta, http, ask, ...call }: C
     peer: plain(peer),
     meta,
     rest: plain({ wantsProgress, logLevel, answers, state, tasks, maxBytes }),
-    ...(http && { http: http.remote === undefined ? {} : { remote: http.remote } }),
+    ...(http && { http: http.remoteAddress === undefined ? {} : { remoteAddress: http.remoteAddress } }),
     canAsk: ask !== undefined,
   };
 }
@@ -53,7 +53,7 @@ export function decodeCall(
     abort,
     notify,
     ask: canAsk ? ask : undefined,
-    http: http && requestFrom(http.remote),
+    http: http && requestFrom(http.remoteAddress),
   });
 }
 
@@ -63,6 +63,6 @@ function plain(value: object): JsonObject {
 }
 
 /** Of the request only its sender is known here. */
-function requestFrom(remote: string | undefined): HttpRequestInfo {
-  return { method: "POST", url: "/", header: () => undefined, remote };
+function requestFrom(remoteAddress: string | undefined): HttpRequestInfo {
+  return { method: "POST", url: "/", header: () => undefined, remoteAddress };
 }

@@ -50,11 +50,9 @@ const serveStdioOptionNames: OptionNames<ServeStdioOptions> = {
  * what other code prints there goes to stderr. Rejects with `invalid-definition`
  * when the server turns out to be defined badly.
  */
-export async function serveStdio(
-  service: Service & Pick<ServeStdioOptions, "onEvent">,
-  options: ServeStdioOptions = {},
-): Promise<ServeHandle> {
-  const { platform, onEvent = service.onEvent } = options;
+export async function serveStdio(service: Service, options: ServeStdioOptions = {}): Promise<ServeHandle> {
+  const server: Service & Pick<ServeStdioOptions, "onEvent"> = service;
+  const { platform, onEvent = server.onEvent } = options;
   const plain = { service, bounds: await readBounds("serveStdio", options, serveStdioOptionNames) };
   // What makes use of the hooks is loaded where there is one.
   const isHooked = platform !== undefined || onEvent !== undefined;
