@@ -128,7 +128,7 @@ describe("two processes of a gateway on one store", () => {
   it.each(["ann", undefined])("go on with a call that waits in the other one (principal: %s)", async (principal) => {
     const { one, other, runs } = await start();
     const { auth: _, ...nobody } = ann;
-    const http = { method: "POST", url: "/mcp", header: () => undefined, remote: "127.0.0.1" };
+    const http = { method: "POST", url: "/mcp", header: () => undefined, remoteAddress: "127.0.0.1" };
     const given = principal === undefined ? { peer: nobody as ClientInfo, http } : {};
     const asked = await call(one, "buy", given).outcome;
     if (asked.kind !== "input-required") throw new Error(`not asked: ${JSON.stringify(asked)}`);
