@@ -21,7 +21,7 @@ const different = words(`
   ResolvedTarget Resource Route Routes Send Sender Sending Session SessionHooks Share Step Ticket Told
   ToolCall ToolCaller ToolCalls ToolFilter TopicMessage Typed UrlTarget Variable Watch accepts createEndpoint
   createFairGate createFollower createHold createKeys createOAuth createToolCalls describe digestOf
-  endSession errorText guarded hidden isJsonType isUnavailable legacyClient limitsOf listen nameOf notFound
+  endSession errorText failureOf guarded hidden isJsonType isUnavailable legacyClient limitsOf listen nameOf notFound
   oneLine openQuestions optionsOf placeKey quote quoted readBody readHeaders readScopes readSurface
   recordChannel redact refuse serverBudgets sessionOf silent statusOf step styleOf textOf toClient toMatcher
   tooLarge tooLong unavailable unknownPrompt unknownTask unknownTool unsupported within
