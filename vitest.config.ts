@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -18,6 +19,7 @@ const onTheirOwn = [
   "test/package/import-time.test.ts",
   "test/conformance/**/*.test.ts",
   "test/e2e/attack-*.test.ts",
+  "test/e2e/gateway-chaos.test.ts",
 ];
 
 /** To notice what hangs, not what is slow: how long a test takes is up to whoever else has the processor. */
@@ -41,6 +43,8 @@ export default defineConfig({
           include: ["src/**/*.test.ts", "test/architecture.test.ts"],
           exclude: withProcesses,
           ...patience,
+          // One load of the sources for all files of a worker.
+          isolate: false,
           maxWorkers: "100%",
         },
       },
@@ -52,7 +56,8 @@ export default defineConfig({
           exclude: ["test/architecture.test.ts", "**/node_modules/**", ...onTheirOwn],
           globalSetup: "test/support/built.ts",
           ...patience,
-          maxWorkers: "100%",
+          // These wait for other processes for half of their time.
+          maxWorkers: availableParallelism() + 1,
         },
       },
       {

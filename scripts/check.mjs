@@ -7,6 +7,5 @@ steps([
     "types without a platform",
     () => node(binary("typescript", "tsc"), "-p", "tsconfig.web.json", "--noEmit", "--composite", "false"),
   ],
-  // One load of the sources for all files: `npm test` gives each its own.
-  ["unit tests", () => node(binary("vitest"), "run", "--project", "unit", "--no-isolate")],
+  ["unit tests", () => node(binary("vitest"), "run", "--project", "unit")],
 ]);

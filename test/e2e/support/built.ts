@@ -22,7 +22,7 @@ export const { openGateway }: typeof gateway = await import(publicName("gateway"
 export const { createMetrics }: typeof metrics = await import(publicName("metrics"));
 export const { createLock, writeLock }: typeof lock = await import(publicName("lock"));
 export const { serveHttp, toNodeHandler, toFetchHandler }: typeof http = await import(publicName("http"));
-export const { createServer, serveChannel, tool }: typeof server = await import(publicName("server"));
+export const { createServer, resource, serveChannel, tool }: typeof server = await import(publicName("server"));
 export const { testMatrix }: typeof testing = await import(publicName("testing"));
 
 /** The server of the everything fixture, in this process. */
