@@ -107,6 +107,12 @@ function createTally() {
         return undefined;
       }
     },
+    /** Why calls have failed, and how many so. */
+    reasons(): ReadonlyMap<string, number> {
+      const counts = new Map<string, number>();
+      for (const { why } of failures) counts.set(why, (counts.get(why) ?? 0) + 1);
+      return counts;
+    },
     /** How long after a fault the last call failed, before the next fault. */
     recoveryAfter(fault: number, next: number): number {
       return Math.max(
@@ -222,7 +228,7 @@ describe.skipIf(redisProgram === undefined)("three gateways on one Redis", () =>
           `${tally.recoveryAfter(killedAt, redisAt).toFixed(1)} s after a process was killed, ` +
           `${tally.recoveryAfter(redisAt, Number.POSITIVE_INFINITY).toFixed(1)} s after Redis was`,
       );
-      for (const { at, what, why } of tally.failures) console.log(`${at.toFixed(1)} s: ${what}: ${why}`);
+      for (const [why, count] of tally.reasons()) console.log(`${count} failed so: ${why}`);
       expect([...acknowledged].filter((id) => !recorded.has(id))).toEqual([]);
       expect([...confirmed].filter((id) => !answered.has(id))).toEqual([]);
       expect(tasks.size).toBeGreaterThan(0);
