@@ -10,6 +10,7 @@ export interface Mistake {
 
 const head = `import { createServer, tool } from "plugbay/server";
 import { connect } from "plugbay/client";
+import { openHost } from "plugbay/host";
 import { z } from "zod";
 
 const input = z.object({ sku: z.string() });
@@ -20,6 +21,8 @@ export const shop = createServer({
   tools: { buy: tool({ input, output, run: ({ sku }) => ({ order: sku, total: 1 }) }) },
 });
 export const client = await connect(shop);
+type HostTools = { readonly "shop:buy": { readonly input: { readonly sku: string }; readonly output: unknown } };
+export const host = await openHost<HostTools>({ shop });
 `;
 
 export const mistakes: readonly Mistake[] = [
@@ -89,6 +92,11 @@ export const mistakes: readonly Mistake[] = [
     name: "an unknown tool of a client",
     code: "client.tools.»by;",
     message: "Property 'by' does not exist on type",
+  },
+  {
+    name: "an unknown tool of a typed host",
+    code: 'host.callTool(»"shop:by", { sku: "A" });',
+    message: "Argument of type '\"shop:by\"' is not assignable to parameter of type '\"shop:buy\"'.",
   },
   {
     name: "an unknown option of connect",
