@@ -28,7 +28,9 @@ const isNumber = (value: Json): boolean => typeof value === "number";
 
 const number = plain("a number", isNumber);
 /** A number; in draft 4 a boolean that makes `minimum` or `maximum` exclusive. */
-const exclusive = plain("a number", (value, draft) => (draft === 4 ? typeof value === "boolean" : isNumber(value)));
+const exclusive = plain("a number, or a boolean in draft 4", (value, draft) =>
+  draft === 4 ? typeof value === "boolean" : isNumber(value),
+);
 const count = plain("a non-negative integer", isCount);
 const boolean = plain("a boolean", (value) => typeof value === "boolean");
 const string = plain("a string", isString);
