@@ -1,10 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, exec, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { quietPort } from "../support/quiet-port.ts";
+import { serveRegistry } from "./local-registry.ts";
 import { mistaken, mistakes, placeOf } from "./mistakes.ts";
 import { type Compiler, compilers, createWorkspace, type Project, type Workspace } from "./project.ts";
 import { isServer, needsNodeTypes, type Program, portsIn, readPrograms, withPorts } from "./readme.ts";
@@ -24,7 +28,7 @@ beforeAll(async () => {
   const ports = new Map<string, number>();
   for (const port of portsIn(written)) ports.set(port, await quietPort());
   programs = written.map((program) => withPorts(program, ports));
-  workspace = await createWorkspace();
+  workspace = await createWorkspace("zod");
 }, patience);
 
 afterAll(() => workspace[Symbol.asyncDispose]());
@@ -37,11 +41,17 @@ function create(compiler: Compiler, hasNodeTypes: boolean, more: Readonly<Record
   return workspace.createProject({ compiler, hasNodeTypes, files: { ...files, ...entries, ...more }, compilerOptions });
 }
 
-/** Declarations of every entry are checked, whether the README has something of it or not. */
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const optionalPeers = Object.keys(manifest.peerDependenciesMeta);
+/** The entry that is about an optional peer, and of no use without it. */
+const needsPeer = "plugbay/otel";
+
+/** Declarations of every other entry are checked, whether the README has something of it or not. */
 const entries = {
-  "entries.ts": Object.keys(JSON.parse(readFileSync("package.json", "utf8")).exports)
+  "entries.ts": Object.keys(manifest.exports)
     .filter((name) => name !== "./package.json")
     .map((name) => name.replace(".", "plugbay"))
+    .filter((entry) => entry !== needsPeer)
     .map((entry, index) => `export * as entry${index} from "${entry}";\n`)
     .join(""),
 };
@@ -49,6 +59,7 @@ const entries = {
 describe.each(names)("with %s", (compiler) => {
   it("the README compiles in an empty project without @types/node (T1, I11)", { timeout: patience }, async () => {
     const project = await create(compiler, false);
+    expect(optionalPeers.filter((name) => isInstalled(name, project.folder))).toEqual([]);
     expect(await project.compile()).toBe("");
   });
 
@@ -65,6 +76,48 @@ describe.each(names)("with %s", (compiler) => {
     expect(found, problems.join("\n")).toEqual(mistakes.map(({ name }) => `${name}: 1`));
     expect(problems, problems.join("\n")).toHaveLength(mistakes.length);
   });
+});
+
+it(`${needsPeer} compiles where its peer is installed (T1)`, { timeout: patience }, async () => {
+  await using other = await createWorkspace("@opentelemetry/api");
+  const files = { "otel.ts": `export * from "${needsPeer}";\n` };
+  for (const compiler of names) {
+    const project = await other.createProject({ compiler, hasNodeTypes: false, files });
+    expect(optionalPeers.filter((name) => isInstalled(name, project.folder))).toEqual(["@opentelemetry/api"]);
+    expect(await project.compile(), compiler).toBe("");
+  }
+});
+
+describe("the commands of the README, as they stand", () => {
+  it.each(names)(
+    "make a project in an empty folder in which its programs compile and run, with %s (T1)",
+    {
+      timeout: patience,
+    },
+    async (compiler) => {
+      await using project = await createEmptyProject(compiler);
+      const { commands, compileAndRun } = readCommands("README.md");
+      for (const command of commands) await project.run(command);
+      // Only what a dependency brings is there: prom-client has the API of OpenTelemetry.
+      expect(optionalPeers.filter((name) => existsSync(join(project.folder, "node_modules", name)))).toEqual([
+        "@opentelemetry/api",
+      ]);
+      for (const { file, code } of programs) writeFileSync(join(project.folder, file), code);
+      const [compile = "", serve = ""] = compileAndRun.split(" && ");
+      expect(await project.run(compile)).toBe("");
+      const [runtime, script] = serve.split(" ");
+      expect(runtime).toBe("node");
+      const server = start(project, { file: script ?? "", code: "" });
+      try {
+        const [port] = portsIn(programs.filter(isServer));
+        await Promise.race([isReached(Number(port)), endedEarly(server)]);
+        const ended = await end(start(project, { file: "client.js", code: "" }));
+        expect(ended).toEqual({ code: 0, said: "3\n" });
+      } finally {
+        server.child.kill("SIGKILL");
+      }
+    },
+  );
 });
 
 it("the programs of the README run (T1)", { timeout: patience }, async () => {
@@ -84,13 +137,60 @@ it("the programs of the README run (T1)", { timeout: patience }, async () => {
   }
 });
 
+/** The commands on the first screen of a page, and the one that it says a program is run with. */
+function readCommands(page: string) {
+  const text = readFileSync(page, "utf8");
+  const [, block = ""] = /^```sh\n([\s\S]*?)```$/m.exec(text) ?? [];
+  const commands = block.split("\n").map((line) => line.replace(/\s+#.*$/, ""));
+  const [, compileAndRun = ""] = /`(npx tsc && node \S+)` runs it/.exec(text) ?? [];
+  expect(commands.filter((command) => command !== "").length).toBeGreaterThanOrEqual(4);
+  return { commands: commands.filter((command) => command !== ""), compileAndRun };
+}
+
+interface EmptyProject extends AsyncDisposable {
+  readonly folder: string;
+  /** Runs a line of a shell in the folder. Gives what it said, and fails if its exit code is not 0. */
+  run(command: string): Promise<string>;
+}
+
+/** A folder as `npm init -y` leaves it, with a registry that has the packed package and this compiler. */
+async function createEmptyProject(compiler: Compiler): Promise<EmptyProject> {
+  const root = mkdtempSync(join(tmpdir(), "plugbay-empty-"));
+  const folder = join(root, "calc");
+  mkdirSync(folder);
+  writeFileSync(join(root, "npmrc"), "");
+  const registry = await serveRegistry({ plugbay: workspace.tarball, typescript: compilers[compiler] });
+  const env = {
+    ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))),
+    npm_config_registry: registry.url,
+    npm_config_cache: join(root, "cache"),
+    npm_config_userconfig: join(root, "npmrc"),
+    npm_config_update_notifier: "false",
+  };
+  const run = (command: string) => promisify(exec)(command, { cwd: folder, env }).then(({ stdout }) => stdout);
+  await run("npm init -y");
+  return {
+    folder,
+    run,
+    async [Symbol.asyncDispose]() {
+      await registry[Symbol.asyncDispose]();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+}
+
+function isInstalled(name: string, folder: string): boolean {
+  const places = createRequire(join(folder, "any.js")).resolve.paths(name) ?? [];
+  return places.some((place) => existsSync(join(place, name)));
+}
+
 interface Started {
   readonly child: ChildProcess;
   /** What it said so far. */
   said(): string;
 }
 
-function start({ folder }: Project, { file }: Program): Started {
+function start({ folder }: Pick<Project, "folder">, { file }: Program): Started {
   const script = join(folder, file.replace(/\.ts$/, ".js"));
   const child = spawn(process.execPath, [script], { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   let text = "";

@@ -18,6 +18,8 @@ export type Compiler = keyof typeof compilers;
 
 /** A folder outside of this repository with the packed package installed, and projects that use it. */
 export interface Workspace extends AsyncDisposable {
+  /** The path of the packed package. */
+  readonly tarball: string;
   /** A project as `npm init -y` and `tsc --init` of a compiler leave it, with these options changed. */
   createProject(options: ProjectOptions): Promise<Project>;
 }
@@ -36,23 +38,22 @@ export interface Project {
   compile(): Promise<string>;
 }
 
-/** What programs of the guides import besides the package. */
-const companions = ["zod", "valibot", "@valibot/to-json-schema", "@opentelemetry/api"];
-
-/** Packs the package and installs the tarball with its dependencies, but without its optional peers. */
-export async function createWorkspace(): Promise<Workspace> {
+/** Packs the package and installs the tarball with its dependencies and `companions`, but without its optional peers. */
+export async function createWorkspace(...companions: readonly string[]): Promise<Workspace> {
   const root = mkdtempSync(join(tmpdir(), "plugbay-project-"));
   const modules = join(root, "node_modules");
   mkdirSync(join(modules, "plugbay"), { recursive: true });
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const { stdout } = await run(npm, ["pack", "--json", "--ignore-scripts", "--pack-destination", root]);
   const [{ filename }] = JSON.parse(stdout) as readonly [{ readonly filename: string }];
-  await run("tar", ["-xzf", join(root, filename), "-C", join(modules, "plugbay"), "--strip-components=1"]);
+  const tarball = join(root, filename);
+  await run("tar", ["-xzf", tarball, "-C", join(modules, "plugbay"), "--strip-components=1"]);
   const { dependencies } = JSON.parse(readFileSync(join(modules, "plugbay", "package.json"), "utf8"));
   for (const name of [...Object.keys(dependencies), ...companions]) install(modules, name);
 
   let count = 0;
   return {
+    tarball,
     async createProject({ compiler, files, hasNodeTypes, compilerOptions }) {
       const folder = join(root, `project-${++count}`);
       mkdirSync(folder);
