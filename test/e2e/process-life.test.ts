@@ -3,9 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { find } from "../../scripts/system-programs.mjs";
 import { isRunning, until } from "../fixtures/children/processes.ts";
+import { quietPort } from "../support/quiet-port.ts";
 import { type Program, root, script } from "./support/places.ts";
 import { type Ended, run, start } from "./support/run.ts";
 
@@ -24,11 +26,24 @@ describe("a program stays until what it awaits has settled", () => {
     ["runTools", "limit-reached"],
     ["host.events", "tried again"],
     ["host.changes", "came back"],
+    ["host.listTools", "timeout"],
+    ["host.settled", "down"],
     ["host.callTool", "timeout"],
     ["handler.close", "200"],
   ])("%s (P1)", async (what, said) => {
     const { code, stdout, stderr } = await run(script(`${children}/awaits.mjs`, what));
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: said, stderr: "" });
+  });
+
+  it.each(["client.close over npx", "host.close over npx"])("%s (P1)", async (what) => {
+    const { code, stdout, stderr } = await run(script(`${children}/awaits.mjs`, what, npxProject()));
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "closed", stderr: "" });
+  });
+
+  it("openStore, where nobody listens (P1)", async () => {
+    const url = `redis://127.0.0.1:${await quietPort()}`;
+    const { code, stdout, stderr } = await run(script(`${children}/awaits.mjs`, "openStore", url));
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "unavailable", stderr: "" });
   });
 
   it("callTool of a server that is busy and closes its connections (B11)", async () => {
@@ -82,12 +97,27 @@ describe("no server outlives a program", () => {
     await until(() => !pids.some(isRunning));
   });
 
-  it("that is started with npx (P2)", async () => {
-    const { pids, child, ended } = await startWith(
-      "wait",
-      ["npx", "clinging-server", "ignores", "family"],
-      npxProject(),
-    );
+  it.each(["SIGINT", "SIGTERM"] as const)("that is started with npx, at %s (P2)", async (signal) => {
+    const command = ["npx", "clinging-server", "ignores", "family"];
+    const { pids, child, ended } = await startWith("wait", command, { cwd: npxProject() });
+    child.kill(signal);
+    expect(await ended).toEqual({ code: null, signal });
+    await until(() => !pids.some(isRunning));
+  });
+
+  it.each<[how: string, ended: Ended]>([
+    ["exit", { code: 7, signal: null }],
+    ["throw", { code: 1, signal: null }],
+  ])("without /bin/sh, that ends by %s (P2)", async (how, expected) => {
+    const command = servers["with a child and a grandchild"] ?? [];
+    const { pids, ended } = await startWith(how, command, { hasShell: false });
+    expect(await ended).toEqual(expected);
+    await until(() => !pids.some(isRunning));
+  });
+
+  it("without /bin/sh, at a signal, unless it ignores the end of its stdin (P2)", async () => {
+    const { pids, child, ended } = await startWith("wait", [node, server], { hasShell: false });
+    expect(childrenOf(child.pid ?? 0)).toEqual(pids);
     child.kill("SIGTERM");
     expect(await ended).toEqual({ code: null, signal: "SIGTERM" });
     await until(() => !pids.some(isRunning));
@@ -117,9 +147,17 @@ describe("no server outlives a program", () => {
   );
 });
 
+interface Circumstances {
+  readonly cwd?: string;
+  /** Whether the program finds `/bin/sh`. */
+  readonly hasShell?: boolean;
+}
+
 /** Starts a program with a server, and waits until it has said which processes that has. */
-async function startWith(how: string, command: readonly string[], cwd?: string) {
-  const program: Program = script(`${children}/with-child.mjs`, how, ...command);
+async function startWith(how: string, command: readonly string[], { cwd, hasShell = true }: Circumstances = {}) {
+  const { command: runtime, args } = script(`${children}/with-child.mjs`, how, ...command);
+  const preload = hasShell ? [] : ["--import", pathToFileURL(join(root, children, "without-shell.mjs")).href];
+  const program: Program = { command: runtime, args: [...preload, ...args] };
   const running = await start(cwd === undefined ? program : inFolder(program, cwd));
   const line = await new Promise<string>((resolve, reject) => {
     let said = "";
