@@ -44,6 +44,14 @@ async function officialConnects(transports: readonly (() => Parameters<Client["c
   return false;
 }
 
+/** The methods that the server over HTTP was sent at a path so far. */
+async function heardAt(path: string): Promise<readonly string[]> {
+  const heard = (await (await fetch(new URL("/heard", http.url))).json()) as Readonly<
+    Record<string, readonly string[]>
+  >;
+  return heard[path] ?? [];
+}
+
 describe.each([
   { what: "ends", file: "picky-server.mjs", manner: "exits", starts: 2 },
   { what: "takes no initialize afterwards", file: "picky-server.mjs", manner: "spoiled", starts: 2 },
@@ -64,18 +72,25 @@ describe.each([
   });
 });
 
-describe.each(["exits", "spoiled", "empty"])("a server on stdio that cannot take the probe (%s)", (manner) => {
+describe.each([
+  ["exits", "picky-server.mjs"],
+  ["spoiled", "picky-server.mjs"],
+  ["empty", "picky-server.mjs"],
+  ["hangs", "mute-server.mjs"],
+])("a server on stdio that cannot take the probe (%s)", (manner, file) => {
+  const probe = { probeMs: 1_000 };
+
   it("is not asked again what it is, and started once (I1)", async () => {
-    const first = program("picky-server.mjs", manner, "remembered");
-    await (await connect(first.command)).close();
-    const second = program("picky-server.mjs", manner, "remembered");
-    await (await connect(second.command)).close();
+    const first = program(file, manner, "remembered");
+    await (await connect(first.command, probe)).close();
+    const second = program(file, manner, "remembered");
+    await (await connect(second.command, probe)).close();
     expect(second.processes()).toEqual([["initialize", "notifications/initialized"]]);
   });
 
   it("is connected to by a host, and connected to again without a probe (I1)", async () => {
-    const { command, processes } = program("picky-server.mjs", manner, "member");
-    await using host = await openHost({ picky: { target: command } });
+    const { command, processes } = program(file, manner, "member");
+    await using host = await openHost({ picky: { target: command, connectOptions: probe } });
     expect(await host.callTool("picky:speak")).toMatchObject({ content: [{ text: "spoken" }] });
     const before = processes().length;
     await host.restart("picky");
@@ -100,12 +115,44 @@ describe("a server on stdio that takes no opening", () => {
   });
 });
 
-describe.each(["/empty", "/mute", "/crash"])("a server over HTTP at %s", (path) => {
+describe.each(["/empty", "/mute", "/crash", "/bridge"])("a server over HTTP at %s", (path) => {
   it("is connected to, as by the official client (I1, I3)", async () => {
     const url = new URL(path, http.url);
     expect(await officialConnects([() => new StreamableHTTPClientTransport(url)])).toBe(true);
     await using client = await connect(url, { probeMs: 1_000 });
     expect(client.revision).toBe("2025-11-25");
+    expect(await client.tools.speak?.({})).toBe("spoken");
+  });
+});
+
+describe.each(["/empty", "/mute", "/bridge"])("a server over HTTP that cannot take the probe, at %s", (path) => {
+  it("is not asked again what it is (I1)", async () => {
+    const url = new URL(path, http.url);
+    const probe = { probeMs: 1_000 };
+    await (await connect(url, probe)).close();
+    const before = (await heardAt(path)).length;
+    await using client = await connect(url, probe);
+    expect(await client.tools.speak?.({})).toBe("spoken");
+    const again = (await heardAt(path)).slice(before);
+    expect(again[0]).toBe("initialize");
+    expect(again).not.toContain("server/discover");
+  });
+});
+
+describe("a bridge over HTTP to one program, which has opened the only session for the probe", () => {
+  it("is not connected to, nor by the official client, and the error says what it answered (I1, X15)", async () => {
+    const official = new URL("/one-child/official", http.url);
+    expect(await officialConnects([() => new StreamableHTTPClientTransport(official)])).toBe(false);
+    const error: unknown = await connect(new URL("/one-child/ours", http.url)).catch((reason: unknown) => reason);
+    if (!(error instanceof McpError)) throw new Error("there was no McpError", { cause: error });
+    expect(error.code).toBe("invalid-request");
+    expect(error.message).toMatch(
+      /: Invalid Request: Server already initialized; tried server\/discover \(\d+ ms: Method not found\), initialize 2025-11-25 \(\d+ ms\)/,
+    );
+  });
+
+  it("is connected to by a client that knows its revision (I1)", async () => {
+    await using client = await connect(new URL("/one-child/hinted", http.url), { revisionHint: "2025-11-25" });
     expect(await client.tools.speak?.({})).toBe("spoken");
   });
 });
