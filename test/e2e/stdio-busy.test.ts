@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../src/json/json.ts";
 import { until } from "../fixtures/children/processes.ts";
+import { modern } from "../support/served.ts";
 import { connect } from "./support/built.ts";
 import { script } from "./support/places.ts";
 import { startRaw } from "./support/raw-peer.ts";
@@ -31,6 +32,23 @@ it("a server with 64 calls that run and 900 that wait reads cancellations, answe
   await until(() => peer.stderr().includes("cancelled 7\n"));
   // The place of the one that was cancelled goes to the first of those that waited.
   await until(() => peer.stderr().includes("held 65\n"));
+});
+
+it("a server of 2026-07-28 with 64 calls that run and 900 that wait reads cancellations and requests (P5)", async () => {
+  const peer = await startRaw(server);
+  const hold = (n: number) => request(n, "tools/call", modern({ name: "hold", arguments: { n } }));
+  for (let n = 0; n < 964; n++) await peer.send(hold(n));
+  await until(() => peer.stderr().includes("held 63\n"));
+
+  expect(await peer.request("server/discover", modern({}))).toMatchObject({ result: { resultType: "complete" } });
+  const cancel = (requestId: number) =>
+    peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+  // One that waits and would be the next to run, then one that runs.
+  await cancel(64);
+  await cancel(7);
+  await until(() => peer.stderr().includes("cancelled 7\n"));
+  await until(() => peer.stderr().includes("held 65\n"));
+  expect(peer.stderr()).not.toContain("held 64\n");
 });
 
 it("a client with 1,000 calls open still pings, and cancels what it likes (P5)", async () => {
