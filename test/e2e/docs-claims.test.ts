@@ -7,10 +7,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { connect as connectHere } from "../../src/connect/index.ts";
+import type { PolicyRule } from "../../src/host/access.ts";
+import { openHost } from "../../src/host/index.ts";
 import { McpError } from "../../src/protocol/errors.ts";
 import { type Revision, revisions } from "../../src/protocol/revision.ts";
 import { createServer, type Middleware, tool } from "../../src/server/index.ts";
 import { serveHttp, toNodeHandler } from "../../src/transport/node/http.ts";
+import { fencesIn } from "../support/fences.ts";
 import { root } from "./support/places.ts";
 
 // Sentences of the guides that were wrong once, as tests.
@@ -41,6 +44,39 @@ describe("docs/servers.md", () => {
       await expect(client.callTool("any")).rejects.toMatchObject(seen);
     }
     expect(heard).toEqual(thrown instanceof McpError ? [] : [thrown, thrown]);
+  });
+});
+
+describe("docs/host.md", () => {
+  it("the policy of its example hides and refuses what an untrusted server has, and asks where it says so (S14)", async () => {
+    const asked: string[] = [];
+    const { code = "" } = fencesIn("docs/host.md").find((fence) => fence.code.includes("untrusted:*")) ?? {};
+    const [, rules] = /policy: (\[.*?\n {2}\]),/s.exec(code) ?? [];
+    const policy: PolicyRule[] = new Function(`return ${rules}`)();
+    expect(policy).toHaveLength(3);
+    const read = { annotations: { readOnlyHint: true } };
+    const serverOf = (name: string, tools: Readonly<Record<string, object>>) =>
+      createServer({
+        ...info,
+        tools: Object.fromEntries(
+          Object.entries(tools).map(([each, options]) => [each, tool({ ...options, run: () => `${name} ran` })]),
+        ),
+      });
+    await using host = await openHost(
+      {
+        untrusted: serverOf("untrusted", { look: read, delete_all: {} }),
+        shop: serverOf("shop", { look: read, buy: {}, delete_order: {} }),
+        files: serverOf("files", { write: {}, delete_file: {} }),
+      },
+      { policy, onApprove: ({ tool: { name } }) => asked.push(name) > 0 },
+    );
+    const listed = (await host.listTools()).map(({ name }) => name);
+    const trusted = ["files:delete_file", "files:write", "shop:buy", "shop:delete_order", "shop:look"];
+    expect(listed.toSorted()).toEqual(trusted);
+    for (const name of ["untrusted:look", "untrusted:delete_all"])
+      await expect(host.callTool(name)).rejects.toMatchObject({ code: "denied" });
+    for (const name of trusted) expect(await host.callTool(name)).toMatchObject({ content: [{ type: "text" }] });
+    expect(asked).toEqual(["files:delete_file", "shop:buy", "shop:delete_order"]);
   });
 });
 
