@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
@@ -20,9 +20,12 @@ import { run } from "./support/run.ts";
 // The programs of docs/frameworks.md as they stand there, each in a process of its own.
 
 const recipes = fencesIn("docs/frameworks.md").filter(({ name, kind }) => name !== undefined && kind !== "fragment");
+const runtimes = ["bun-server", "deno-server"];
 const servers = recipes.flatMap(({ name = "" }) => (name.endsWith("-server") ? [name] : []));
+const nodeServers = servers.filter((name) => !runtimes.includes(name));
 const out = join(root, ".tmp", "frameworks");
 const next = join(root, ".tmp", "next");
+const others = join(root, ".tmp", "runtimes");
 
 /** Writes the programs of the page into a folder, as JavaScript for this Node. */
 async function writeRecipes(folder: string): Promise<void> {
@@ -146,6 +149,8 @@ describe("docs/frameworks.md", () => {
 
   it("has a recipe for every framework that is promised (T7)", () => {
     expect([...servers].toSorted()).toEqual([
+      "bun-server",
+      "deno-server",
       "express-server",
       "fastify-server",
       "hono-server",
@@ -155,16 +160,54 @@ describe("docs/frameworks.md", () => {
     expect(recipes.map(({ name }) => name)).toContain("app/mcp/route");
   });
 
-  describe.each(servers)("%s", (name) => {
+  describe.each(nodeServers)("%s", (name) => {
     servesEveryClient(() => serve(script(join(".tmp", "frameworks", `${name}.js`)), root));
   });
 });
 
-const UNAVAILABLE = 69;
-const installed = await run(script("test/frameworks/next/install.mjs", next));
-if (installed.code !== 0 && installed.code !== UNAVAILABLE) throw new Error(installed.stderr);
+/** Installs what the test needs. False when there is no network to do so. */
+async function install(name: string, folder: string): Promise<boolean> {
+  const { code, stderr } = await run(script("test/frameworks/install.mjs", name, folder));
+  if (code !== 0 && code !== UNAVAILABLE) throw new Error(stderr);
+  return code === 0;
+}
 
-describe.skipIf(installed.code === UNAVAILABLE)("Next", () => {
+const UNAVAILABLE = 69;
+const [hasNext, hasRuntimes] = [await install("next", next), await install("runtimes", others)];
+
+/** The program of a package for this platform. Undefined where there is none for it. */
+function programOf(scope: string, folder: string, name: string): string | undefined {
+  const packages = existsSync(join(others, "node_modules", scope))
+    ? readdirSync(join(others, "node_modules", scope))
+    : [];
+  const files = packages.flatMap((each) =>
+    [name, `${name}.exe`].map((file) => join(others, "node_modules", scope, each, folder, file)),
+  );
+  return files.find((file) => existsSync(file));
+}
+
+const bun = hasRuntimes ? programOf("@oven", "bin", "bun") : undefined;
+const deno = hasRuntimes ? programOf("@deno", "", "deno") : undefined;
+
+describe.each([
+  { name: "bun-server", program: bun, args: [] },
+  {
+    name: "deno-server",
+    program: deno,
+    args: ["run", "--no-remote", "--cached-only", "--allow-net", "--allow-env", "--allow-read"],
+  },
+])("$name", ({ name, program, args }) => {
+  describe.skipIf(program === undefined)("in its runtime", () => {
+    servesEveryClient(async () => {
+      await writeRecipes(others);
+      const link = join(others, "node_modules", "plugbay");
+      if (!existsSync(link)) symlinkSync(root, link);
+      return serve({ command: program ?? "", args: [...args, `${name}.js`] }, others);
+    });
+  });
+});
+
+describe.skipIf(!hasNext)("Next", () => {
   const binary = join(next, "node_modules", "next", "dist", "bin", "next");
 
   servesEveryClient(async () => {
