@@ -115,6 +115,19 @@ describe("a server on stdio that takes no opening", () => {
   });
 });
 
+describe("a server on stdio that the probe silences for good", () => {
+  it("is given up at the time limit, in one process, and connected to by a client that knows its revision (I1)", async () => {
+    const { command, processes } = program("picky-server.mjs", "silenced");
+    await expect(connect(command, { probeMs: 100, connectTimeoutMs: 500 })).rejects.toMatchObject({
+      code: "timeout",
+      data: { attempts: [{ opening: "server/discover" }, { opening: "initialize 2025-11-25" }] },
+    });
+    expect(processes()).toHaveLength(1);
+    await using client = await connect(command, { revisionHint: "2025-11-25" });
+    expect(await client.tools.speak?.({})).toBe("spoken");
+  });
+});
+
 describe.each(["/empty", "/mute", "/crash", "/bridge"])("a server over HTTP at %s", (path) => {
   it("is connected to, as by the official client (I1, I3)", async () => {
     const url = new URL(path, http.url);
