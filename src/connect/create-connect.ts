@@ -79,6 +79,8 @@ export interface DialOptions extends ConnectOptions {
   readonly handlers?: ClientRequestHandlers | undefined;
   /** Is given the end of an attempt that took too long: it resolves when nothing of the attempt is left. */
   onAbandoned?(over: Promise<void>): void;
+  /** True where no caller awaits the connection: then the attempt does not keep the process alive. */
+  readonly inBackground?: boolean;
 }
 
 /** Connects like {@link Connect}, for who has to reach below the client. */
@@ -144,7 +146,8 @@ async function dialBy(
   const explain = (error: unknown): never => {
     throw log.explain(error);
   };
-  const opened = await holding(clock, connectInTime(start, limit).catch(explain));
+  const opening = connectInTime(start, limit).catch(explain);
+  const opened = await (options.inBackground === true ? opening : holding(clock, opening));
   const connection = options.telemetry === undefined ? opened : await observed(opened, options, place);
   askForLogs(connection, options);
   const pingIntervalMs = canBeDead(connection, place) ? (options.pingIntervalMs ?? 0) : 0;

@@ -2,6 +2,7 @@ import type { ClientConnection } from "../connect/create-connect.ts";
 import { McpError, toFailure } from "../protocol/errors.ts";
 import type { CallOf } from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
+import { orAborted } from "../std/lazy-abort.ts";
 import type { Access } from "./access.ts";
 import {
   type HostPrompt,
@@ -82,7 +83,7 @@ export function createListings(options: ListingsOptions): CallerListings {
     const partFor = async (slot: ServerSlot): Promise<readonly T[]> =>
       part(own === undefined || caller === undefined ? slot : await own.listsOf(slot, caller));
     const parts = await Promise.all(asked.map((slot) => orMissing(slot, partFor)));
-    if (signal?.aborted === true) throw new McpError("cancelled", "listing was cancelled", { cause: signal.reason });
+    if (signal?.aborted === true) throw cancelled(signal.reason);
     return toListing(
       parts.flatMap(({ items }) => items),
       parts.flatMap(({ lacks }) => lacks),
@@ -104,9 +105,11 @@ export function createListings(options: ListingsOptions): CallerListings {
     if (line !== undefined) return Promise.resolve(line);
     if (state.kind === "needs-auth" || (state.kind === "down" && !state.isLooping))
       return Promise.reject(unavailable(name, state.reason));
-    const opened = member.open(signal);
+    // Whoever waits for a connection keeps the process alive: a list that has given up must not wait any more.
+    const over = new AbortController();
+    const opened = orAborted(member.open(over.signal), signal, cancelled);
     const since = member.state.kind === "connecting" ? member.state.since : undefined;
-    return wait(opened, { server: name, since, what: "connecting" });
+    return wait(opened, { server: name, since, what: "connecting" }).finally(() => over.abort());
   };
 
   const allowed = async (
@@ -156,6 +159,10 @@ export function createListings(options: ListingsOptions): CallerListings {
         return text === undefined ? [] : [{ server: slot.name, text }];
       }, options),
   };
+}
+
+function cancelled(cause: unknown): McpError {
+  return new McpError("cancelled", "listing was cancelled", { cause });
 }
 
 async function orMissing<T>(

@@ -32,6 +32,8 @@ export interface ServerConnection {
   readonly state: ConnectionState;
   /** The connection; undefined unless there is one. */
   readonly line: ClientConnection | undefined;
+  /** Connects in the background. */
+  start(): void;
   /** The connection, made if need be. Rejects with the reason when it cannot be had, and when the signal aborts. */
   open(signal?: AbortSignal): Promise<ClientConnection>;
   /** Counts work as use: a server in use is not let go. */
@@ -52,8 +54,7 @@ export function createMember(options: MemberOptions): ServerConnection {
   let failed = 0;
   let waiting = 0;
   let stopTimer = (): void => {};
-  const turns = createTurns();
-  const farewells = createFarewells();
+  const [turns, farewells] = [createTurns(), createFarewells()];
 
   const send = (event: MemberEvent): void => {
     const before = state;
@@ -131,6 +132,7 @@ export function createMember(options: MemberOptions): ServerConnection {
     get line() {
       return line;
     },
+    start: () => send({ kind: "wanted" }),
     open: (signal) => (line === undefined ? wait(signal) : Promise.resolve(line)),
     use: upkeep.use,
     restart: () => send({ kind: "restart" }),
@@ -221,7 +223,7 @@ interface AttemptsOptions {
 }
 
 /** What an attempt to connect is told. */
-type AttemptOptions = Required<Pick<DialOptions, "onAbandoned">> & { readonly signal: AbortSignal };
+type AttemptOptions = Required<Pick<DialOptions, "onAbandoned" | "inBackground">> & { readonly signal: AbortSignal };
 
 interface AttemptsEvents {
   opened(line: ClientConnection): void;
@@ -258,7 +260,8 @@ function createAttempts({ name, gate, dial }: AttemptsOptions, events: AttemptsE
   const run = async (mine: AbortController): Promise<void> => {
     if (mine.signal.aborted) return;
     try {
-      const line = await dial({ signal: mine.signal, onAbandoned: track });
+      // Whoever waits for the connection holds the process by itself.
+      const line = await dial({ signal: mine.signal, onAbandoned: track, inBackground: true });
       if (current !== mine) return events.tooLate(line);
       current = undefined;
       events.opened(line);

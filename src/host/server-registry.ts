@@ -57,8 +57,7 @@ export function createServerRegistry(options: ServerRegistryOptions): ServerRegi
     slots.set(name, slot);
     onTurn();
     tell({ kind: "added", server: name });
-    // A caller that asks for it gets the error; without this it would be an unhandled rejection until then.
-    if (slot.isEager) slot.member.open().catch(() => {});
+    if (slot.isEager) slot.member.start();
   };
 
   const remove = async (name: string): Promise<boolean> => {
