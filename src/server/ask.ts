@@ -44,12 +44,13 @@ export interface EmptyForm {
 
 const emptyForm: EmptyForm = { type: "object", properties: {} };
 
-interface Form<S extends AnySchema> {
+export interface Form<S extends AnySchema> {
   readonly message: string;
   readonly schema: S | undefined;
 }
 
-interface Answered {
+/** What came back for a form or a page. */
+export interface Answered {
   readonly action: ElicitResult["action"];
   readonly content?: unknown;
 }
@@ -115,15 +116,16 @@ export function pass(run: Execution, question: Question, key?: string): Promise<
   return inquire(run, { question, read: (answer) => readObject(answer, key ?? question.method) }, key);
 }
 
-async function askForm(
-  run: Execution,
-  { message, schema = emptyForm }: Form<AnySchema>,
-  { key }: AskOptions = {},
-): Promise<Answered> {
+function askForm(run: Execution, form: Form<AnySchema>, { key }: AskOptions = {}): Promise<Answered> {
+  return inquire(run, formInquiry(form, key), key);
+}
+
+/** The question for a form. Throws `invalid-definition` when its schema is not one of a form. */
+export function formInquiry({ message, schema = emptyForm }: Form<AnySchema>, key = message): Inquiry<Answered> {
   const form = formOf(schema);
   const question = { method: "elicitation/create", params: { message, requestedSchema: form.json } } as const;
   const prepare = form.prove && (() => proveForm(form));
-  return inquire(run, { question, prepare, read: (answer) => readForm(form, answer, key ?? message) }, key);
+  return { question, prepare, read: (answer) => readForm(form, answer, key) };
 }
 
 const forms = new WeakMap<object, Validator>();
@@ -161,7 +163,8 @@ async function readForm(form: Validator, answer: unknown, key: string): Promise<
   throw malformed(key, issueText(checked.issues), { key, issues: checked.issues as unknown as Json });
 }
 
-function accepted({ action, content }: Answered, message: string): unknown {
+/** The content of an answer. Throws `declined` when the user says no. */
+export function accepted({ action, content }: Answered, message: string): unknown {
   if (action === "accept") return content;
   const verb = action === "decline" ? "declined" : "cancelled";
   throw new McpError("declined", `the user ${verb}: ${message}`, { data: { action } });

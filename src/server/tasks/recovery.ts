@@ -4,7 +4,7 @@ import type { HttpRequestInfo } from "../../std/http-facts.ts";
 import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";
 import type { TaskContext } from "./task-events.ts";
-import { endOf, type TaskEvent, type TaskRecord } from "./task-record.ts";
+import { endOf, isPast, type TaskEvent, type TaskRecord } from "./task-record.ts";
 import { type Prepared, type TaskJob, taskJob } from "./task-run.ts";
 
 export interface RecoveryOptions {
@@ -110,8 +110,4 @@ export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOp
     recover: () => visitAll().catch(report),
     adopt: (id, http) => visit(id, http).catch(report),
   };
-}
-
-function isPast({ created, ttlMs }: TaskRecord, now: number): boolean {
-  return ttlMs !== null && created + ttlMs <= now;
 }

@@ -4,7 +4,7 @@ import type { Question, QuestionAnswer } from "../../protocol/input.ts";
 import { metaKeys, withMeta } from "../../protocol/meta.ts";
 import { type Ask, abortReason, type Call, type Outcome, onAbort } from "../../protocol/service.ts";
 import { isAbort } from "../error-reporter.ts";
-import type { TaskContext } from "./task-events.ts";
+import { createBell, type TaskContext } from "./task-events.ts";
 import { answerTask, findTask, type Local } from "./task-methods.ts";
 import { openQuestions, type TaskRecord } from "./task-record.ts";
 
@@ -108,20 +108,4 @@ function cancelled(message: string): ResultOutcome {
 /** All messages about a task say so. */
 function related({ method, params }: Question, taskId: string): Question {
   return { method, params: withMeta(asJson(params), metaKeys.relatedTask, { taskId }) } as unknown as Question;
-}
-
-/** Something to wait for again and again. */
-function createBell() {
-  let ring = (): void => {};
-  let rung = Promise.resolve();
-  return {
-    ring: () => ring(),
-    /** Resolves when it rings after this. */
-    next(): Promise<void> {
-      rung = new Promise((resolve) => {
-        ring = resolve;
-      });
-      return rung;
-    },
-  };
 }

@@ -3,6 +3,7 @@ import type { Outcome } from "../../protocol/service.ts";
 import type { CallToolParams } from "../../protocol/tool.ts";
 import type { Job } from "../runs/execution.ts";
 import type { ServerTask } from "../server-tasks.ts";
+import type { OutsideQuestions } from "./outside-questions.ts";
 import type { TaskContext } from "./task-events.ts";
 import type { Local } from "./task-methods.ts";
 import { endOf, type TaskEvent } from "./task-record.ts";
@@ -12,11 +13,12 @@ import { unknownTask } from "./task-store.ts";
 interface ServerTaskOptions {
   readonly context: TaskContext;
   readonly local: Pick<Local, "ended">;
+  readonly questions: OutsideQuestions;
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
 
 /** Changes a task from outside of its handler. Whoever runs it hears of its end, in whichever process. */
-export function createServerTask({ context, local, prepare }: ServerTaskOptions, id: string): ServerTask {
+export function createServerTask({ context, local, questions, prepare }: ServerTaskOptions, id: string): ServerTask {
   const { records, news } = context;
 
   const change = async (event: TaskEvent): Promise<void> => {
@@ -51,6 +53,7 @@ export function createServerTask({ context, local, prepare }: ServerTaskOptions,
         type: "report",
         progress: { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) },
       }),
+    ask: (message, schema, options) => questions.ask(id, { message, schema }, options) as Promise<never>,
     finish: (value) => end((job) => job.finish(value)),
     fail: (error) => end((job) => job.fail(error)),
     cancel: () => change({ type: "cancel" }),

@@ -166,3 +166,24 @@ export function createPaced<T>(clock: Clock, everyMs: number, pass: (value: T) =
     },
   };
 }
+
+/** Something to wait for again and again. */
+interface Bell {
+  ring(): void;
+  /** Resolves when it rings after this. */
+  next(): Promise<void>;
+}
+
+export function createBell(): Bell {
+  let ring = (): void => {};
+  let rung = Promise.resolve();
+  return {
+    ring: () => ring(),
+    next() {
+      rung = new Promise((resolve) => {
+        ring = resolve;
+      });
+      return rung;
+    },
+  };
+}

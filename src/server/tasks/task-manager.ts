@@ -13,6 +13,7 @@ import type { Execution, Job } from "../runs/execution.ts";
 import { bindingOf } from "../runs/ticket.ts";
 import type { ServerTask } from "../server-tasks.ts";
 import { createHeldTasks } from "./held-tasks.ts";
+import { createOutsideQuestions } from "./outside-questions.ts";
 import { createRecovery } from "./recovery.ts";
 import { createTaskResult } from "./result.ts";
 import { createRunningTasks } from "./running-tasks.ts";
@@ -135,6 +136,7 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
   const context = await createTaskContext(env, limits, isRequestBound ? adopt : undefined);
   const { store } = context;
   const running = createRunningTasks(context);
+  const questions = createOutsideQuestions(context);
 
   const asTask = (record: TaskRecord): ToolOutcome => ({ kind: "task", task: brief(record, limits.pollIntervalMs) });
 
@@ -194,7 +196,7 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
 
   return {
     context,
-    handle: (id) => createServerTask({ context, local: running, prepare }, id),
+    handle: (id) => createServerTask({ context, local: running, questions, prepare }, id),
     answer: createAnswering({
       ...createTaskMethods(context, running),
       "tasks/result": createTaskResult(context, running),
@@ -209,6 +211,7 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
     },
     async close() {
       stop();
+      await questions.close();
       await holding(context.env.clock, running.close());
       await context.news.close();
     },

@@ -115,11 +115,13 @@ export async function answerTask(
 ): Promise<void> {
   const { kind } = await records.change(id, async (record): Promise<TaskEvent> => {
     const answers: [string, Told][] = [];
-    for (const [name, { key, question }] of openQuestions(record)) {
+    const outside: [string, Told][] = [];
+    for (const [name, { key, question, isOutside }] of openQuestions(record)) {
       const answer = Object.hasOwn(given, name) ? given[name] : undefined;
-      if (answer !== undefined) answers.push([key, { answer, asked: await digestOfQuestion(question) }]);
+      if (answer === undefined) continue;
+      (isOutside ? outside : answers).push([key, { answer, asked: await digestOfQuestion(question) }]);
     }
-    return { type: "answer", answers: Object.fromEntries(answers) };
+    return { type: "answer", answers: Object.fromEntries(answers), outside: Object.fromEntries(outside) };
   });
   if (kind === "unknown") throw unknownTask();
   if (kind !== "changed") return;

@@ -75,10 +75,21 @@ export type TaskState =
       readonly answers: Readonly<Record<string, Told>>;
       /** How often a question was put again because its answer was malformed. */
       readonly retries: Readonly<Record<string, number>>;
+      /** What was asked from outside of the handler, by its key. Absent until something is. */
+      readonly outside?: Readonly<Record<string, OutsideQuestion>>;
     }
   | { readonly stage: "completed"; readonly result: CallToolResult }
   | { readonly stage: "failed"; readonly failure: Failure }
   | { readonly stage: "cancelled" };
+
+/** A question that was asked from outside of the handler, by `server.task(id).ask`. */
+export interface OutsideQuestion {
+  readonly question: Question;
+  /** How often it was put again because its answer was malformed. */
+  readonly retries: number;
+  /** Absent while the question is open. */
+  readonly answer?: Told;
+}
 
 type OpenState = Extract<TaskState, { stage: "open" }>;
 
@@ -86,7 +97,17 @@ export type TaskEvent =
   /** The handler waits for these answers, and no others. */
   | { readonly type: "ask"; readonly questions: Readonly<Record<string, Question>> }
   /** The client has answered. What is not asked is left out. */
-  | { readonly type: "answer"; readonly answers: Readonly<Record<string, Told>> }
+  | {
+      readonly type: "answer";
+      readonly answers: Readonly<Record<string, Told>>;
+      readonly outside?: Readonly<Record<string, Told>>;
+    }
+  /** Somebody asks from outside of the handler. A key that was used before changes nothing. */
+  | { readonly type: "ask-outside"; readonly key: string; readonly question: Question }
+  /** The answer to such a question is malformed: it is put again, unless it was already. */
+  | { readonly type: "repeat-outside"; readonly key: string; readonly retries: number }
+  /** Nobody waits for the answer to such a question any more. */
+  | { readonly type: "withdraw"; readonly key: string }
   /** Answers have reached the handler; those that were malformed are asked for again. */
   | {
       readonly type: "take";
@@ -111,7 +132,14 @@ export function change(record: TaskRecord, event: TaskEvent, now: number): TaskR
       return isSame ? record : { ...record, updated: now, state: { ...state, questions } };
     }
     case "answer":
-      return answered(record, event.answers, now);
+      return answered(record, event, now);
+    case "ask-outside":
+    case "repeat-outside":
+    case "withdraw": {
+      const { outside: before = {} } = state;
+      const outside = changedOutside(before, event);
+      return outside === before ? record : { ...record, updated: now, state: { ...state, outside } };
+    }
     case "take":
       return { ...record, updated: now, state: taken(state, event.good, event.bad) };
     case "report":
@@ -137,19 +165,41 @@ function reported(record: TaskRecord, progress: Progress, now: number): TaskReco
   return { ...record, progress, message, updated: now };
 }
 
-function answered(record: TaskRecord, given: Readonly<Record<string, Told>>, now: number): TaskRecord {
+function answered(record: TaskRecord, given: Extract<TaskEvent, { type: "answer" }>, now: number): TaskRecord {
   const { state } = record;
   if (state.stage !== "open") return record;
-  const answers = only(given, state.questions);
-  if (Object.keys(answers).length === 0) return record;
+  const answers = only(given.answers, state.questions);
+  const told = Object.entries(given.outside ?? {}).flatMap(([key, answer]) => {
+    const asked = own(state.outside, key);
+    return asked === undefined || asked.answer !== undefined ? [] : [[key, { ...asked, answer }] as const];
+  });
+  if (Object.keys(answers).length === 0 && told.length === 0) return record;
   const questions = without(state.questions, answers);
-  return { ...record, updated: now, state: { ...state, questions, answers: { ...state.answers, ...answers } } };
+  const outside = told.length > 0 && { outside: { ...state.outside, ...Object.fromEntries(told) } };
+  const next = { ...state, questions, answers: { ...state.answers, ...answers }, ...outside };
+  return { ...record, updated: now, state: next };
+}
+
+/** The same when the event changes nothing. */
+function changedOutside(
+  all: NonNullable<OpenState["outside"]>,
+  event: Extract<TaskEvent, { type: "ask-outside" | "repeat-outside" | "withdraw" }>,
+): NonNullable<OpenState["outside"]> {
+  const { key } = event;
+  const asked = own(all, key);
+  if (event.type === "ask-outside") {
+    return asked === undefined ? { ...all, [key]: { question: event.question, retries: 0 } } : all;
+  }
+  if (asked === undefined) return all;
+  if (event.type === "withdraw") return without(all, { [key]: true });
+  if (asked.answer === undefined || asked.retries !== event.retries) return all;
+  return { ...all, [key]: { question: asked.question, retries: asked.retries + 1 } };
 }
 
 function taken(state: OpenState, good: readonly string[], bad: Readonly<Record<string, Question>>): OpenState {
   const retried = Object.keys(bad).map((key) => [key, (state.retries[key] ?? 0) + 1]);
   return {
-    stage: "open",
+    ...state,
     questions: { ...state.questions, ...bad },
     answers: without(state.answers, { ...Object.fromEntries(good.map((key) => [key, true])), ...bad }),
     retries: { ...state.retries, ...Object.fromEntries(retried) },
@@ -168,15 +218,35 @@ export function endOf(outcome: Outcome<"tools/call">): TaskEvent {
   return { type: "fail", failure: { code: "internal", message: "internal error" } };
 }
 
+/** A question that a client can answer. */
+interface OpenQuestion {
+  readonly key: string;
+  readonly question: Question;
+  /** Whether it was asked from outside of the handler: keys of those are of their own. */
+  readonly isOutside: boolean;
+}
+
 /** Open questions by the key that clients know: one that was answered is never used again. */
-export function openQuestions({ state }: TaskRecord): ReadonlyMap<string, { key: string; question: Question }> {
+export function openQuestions({ state }: TaskRecord): ReadonlyMap<string, OpenQuestion> {
   if (state.stage !== "open") return new Map();
-  return new Map(
-    Object.entries(state.questions).map(([key, question]) => {
-      const retries = state.retries[key] ?? 0;
-      return [retries === 0 ? key : `${key}~${retries + 1}`, { key, question }];
-    }),
-  );
+  const asked = Object.entries(state.questions).map(([key, question]) => {
+    return [nameOf(key, state.retries[key] ?? 0), { key, question, isOutside: false }] as const;
+  });
+  const outside = Object.entries(state.outside ?? {}).flatMap(([key, { question, retries, answer }]) => {
+    return answer === undefined
+      ? [[`outside:${nameOf(key, retries)}`, { key, question, isOutside: true }] as const]
+      : [];
+  });
+  return new Map<string, OpenQuestion>([...outside, ...asked]);
+}
+
+function nameOf(key: string, retries: number): string {
+  return retries === 0 ? key : `${key}~${retries + 1}`;
+}
+
+/** Whether its time is over. A task that runs goes on all the same. */
+export function isPast({ created, ttlMs }: TaskRecord, now: number): boolean {
+  return ttlMs !== null && created + ttlMs <= now;
 }
 
 /** What clients see of a record. */
@@ -207,6 +277,10 @@ export function detailed(record: TaskRecord, pollIntervalMs: number): DetailedTa
 
 export function brief(record: TaskRecord, pollIntervalMs: number): Task {
   return briefly(detailed(record, pollIntervalMs));
+}
+
+function own<T>(all: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return all !== undefined && Object.hasOwn(all, key) ? all[key] : undefined;
 }
 
 /** The members of `all` whose keys are in `keys`. */
