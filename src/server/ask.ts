@@ -121,7 +121,10 @@ function askForm(run: Execution, form: Form<AnySchema>, { key }: AskOptions = {}
 }
 
 /** The question for a form. Throws `invalid-definition` when its schema is not one of a form. */
-export function formInquiry({ message, schema = emptyForm }: Form<AnySchema>, key = message): Inquiry<Answered> {
+export function formInquiry(
+  { message, schema = emptyForm }: Form<AnySchema>,
+  key: string = message,
+): Inquiry<Answered> {
   const form = formOf(schema);
   const question = { method: "elicitation/create", params: { message, requestedSchema: form.json } } as const;
   const prepare = form.prove && (() => proveForm(form));

@@ -199,6 +199,7 @@ export class RunContext implements Context {
   }
 
   get meta(): JsonObject {
+    this.#run.isPersonal = true;
     return this.#run.call.meta;
   }
 
@@ -239,13 +240,19 @@ export class RunContext implements Context {
     return (method, params = {}) => run.notify(vendorMethod(method), params);
   }
 
+  /** The run, for a question: what its client answers is for this caller only. */
+  get #askingRun(): Execution {
+    this.#run.isPersonal = true;
+    return this.#run;
+  }
+
   get ask(): Context["ask"] {
-    const run = this.#run;
+    const run = this.#askingRun;
     return (message, schema, options) => asking(({ ask }) => ask(run, { message, schema }, options));
   }
 
   get askUrl(): Context["askUrl"] {
-    const run = this.#run;
+    const run = this.#askingRun;
     return (message, url, options) => asking(({ askUrl }) => askUrl(run, { message, url }, options));
   }
 
@@ -254,17 +261,17 @@ export class RunContext implements Context {
   }
 
   get elicit(): Context["elicit"] {
-    const run = this.#run;
+    const run = this.#askingRun;
     return (params, options) => asking(({ elicit }) => elicit(run, params, options));
   }
 
   get sample(): Context["sample"] {
-    const run = this.#run;
+    const run = this.#askingRun;
     return (params, options) => asking(({ sample }) => sample(run, params, options));
   }
 
   get roots(): Context["roots"] {
-    const run = this.#run;
+    const run = this.#askingRun;
     return (options) => asking(({ roots }) => roots(run, options));
   }
 
@@ -350,7 +357,7 @@ interface Handling<T> {
   readonly method: string;
   readonly name?: string;
   run(context: Context): T | Promise<T>;
-  /** `isPersonal` when the handler looked at who calls. */
+  /** `isPersonal` when the handler looked at who calls, or asked. */
   finish(value: T, isPersonal: boolean): Outcome;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { complete, makeCall, peer, send } from "../../test/support/direct.ts";
+import { askedBy, complete, makeCall, peer, send } from "../../test/support/direct.ts";
+import type { JsonObject } from "../json/json.ts";
 import type { Method, Params } from "../protocol/methods.ts";
 import type { Context } from "./context.ts";
 import { prompt } from "./prompt.ts";
@@ -185,6 +186,87 @@ describe("what depends on the caller", () => {
     expect(await scopeOf("club://open")).toBe("public");
     expect(await scopeOf("club://mine")).toBe("private");
     expect(await scopeOf("club://secret")).toBe("private");
+  });
+
+  type Read = (context: Context) => unknown;
+  const form = { type: "object", properties: { name: { type: "string" } } } as const;
+  const personal: readonly (readonly [string, Read])[] = [
+    ["client", ({ client }) => client.info?.name],
+    ["auth", ({ auth }) => auth?.principal],
+    ["session", ({ session }) => session?.id],
+    ["http", ({ http }) => http?.remote],
+    ["platform", ({ platform }) => platform],
+    ["meta", ({ meta }) => meta],
+  ];
+  const asking: readonly (readonly [string, Read])[] = [
+    ["ask", ({ ask }) => ask("Your name?", form)],
+    ["askUrl", ({ askUrl }) => askUrl("Sign in", "https://example.com")],
+    ["elicit", ({ elicit }) => elicit({ message: "Your name?", requestedSchema: form })],
+    ["sample", ({ sample }) => sample({ messages: [], maxTokens: 1 })],
+    ["roots", ({ roots }) => roots()],
+  ];
+  const replies: Readonly<Record<string, JsonObject>> = {
+    ask: { action: "accept", content: { name: "ann" } },
+    askUrl: { action: "accept" },
+    elicit: { action: "accept", content: { name: "ann" } },
+    sample: { role: "assistant", model: "m", content: { type: "text", text: "ann" } },
+    roots: { roots: [{ uri: "file:///home/ann" }] },
+  };
+  const stateKeys = ["KXnZTXoiyrcQMW6czKs-zDymBYXuXckvnfvRrwwowRI"];
+  const publicServer = (read: Read) =>
+    createServer({
+      ...info,
+      stateKeys,
+      cache: { ttlMs: 60_000, scope: "public" },
+      resources: [
+        resource("club://it", { read: async (_, context) => JSON.stringify((await read(context)) ?? null) }),
+        resource("club://of/{it}", {
+          list: async (context) => [{ uri: "club://of/1", name: JSON.stringify((await read(context)) ?? null) }],
+          read: () => "",
+        }),
+      ],
+    });
+
+  it.each(personal)("by ctx.%s is never cached as public, read or listed", async (_, read) => {
+    const it = publicServer(read);
+    expect(await complete(it, "resources/read", { uri: "club://it" })).toMatchObject({ cacheScope: "private" });
+    expect(await complete(it, "resources/list", {})).toMatchObject({ cacheScope: "private" });
+    const same = publicServer(({ requestId }) => requestId);
+    expect(await complete(same, "resources/read", { uri: "club://it" })).toMatchObject({ cacheScope: "public" });
+  });
+
+  it.each(asking)(
+    "by ctx.%s is never cached as public: asked while it waits, and resumed elsewhere",
+    async (name, read) => {
+      const reply = replies[name] as never;
+      const uri = { uri: "club://it" };
+      expect(await complete(publicServer(read), "resources/read", uri, { ask: async () => reply })).toMatchObject({
+        cacheScope: "private",
+      });
+      const { state, questions } = askedBy(await send(publicServer(read), "resources/read", uri));
+      const answers = Object.fromEntries(Object.keys(questions).map((key) => [key, reply]));
+      expect(await complete(publicServer(read), "resources/read", uri, { state, answers })).toMatchObject({
+        cacheScope: "private",
+      });
+    },
+  );
+
+  it("by an answer is never cached as public, also where the handler that is run again does not ask", async () => {
+    let isAsked = false;
+    const read: Read = ({ ask }) => ask("Your name?", form);
+    const once =
+      (ask: Read): Read =>
+      (context) => {
+        if (isAsked) return "ann";
+        isAsked = true;
+        return ask(context);
+      };
+    const uri = { uri: "club://it" };
+    const { state, questions } = askedBy(await send(publicServer(once(read)), "resources/read", uri));
+    const answers = Object.fromEntries(Object.keys(questions).map((key) => [key, replies.ask as never]));
+    expect(await complete(publicServer(once(read)), "resources/read", uri, { state, answers })).toMatchObject({
+      cacheScope: "private",
+    });
   });
 
   it("leaves lists that are the same for all as they are, made once", async () => {

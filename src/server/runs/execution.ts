@@ -58,8 +58,8 @@ export class Execution {
   refused = false;
   /** What it goes on from. */
   readonly past: Past | undefined;
-  /** True once the handler looked at who calls: what it gives may be for this caller only. */
-  isPersonal = false;
+  /** True once the handler looked at who calls, or asked: what it gives may be for this caller only. */
+  isPersonal: boolean;
   /** What this run asked, was told and has done. Made by `inputStateOf` when first needed: most runs do without. */
   inputState: InputState | undefined;
   readonly #job: Job;
@@ -81,6 +81,8 @@ export class Execution {
     this.#job = job;
     this.#reach = reach;
     this.past = past;
+    // A handler that is run again may skip what it asked: its steps know the answers.
+    this.isPersonal = past !== undefined;
   }
 
   /** Starts the handler. The outcome comes when it ends or has to wait for another call. */
