@@ -1,9 +1,12 @@
-import type { Call } from "../protocol/service.ts";
+import { type Call, createCall } from "../protocol/service.ts";
 import { digestText } from "../std/digest.ts";
+import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Lease, Store } from "../store/store.ts";
 import { type Context, handlerJob } from "./context.ts";
 import type { Environment } from "./environment.ts";
 import type { ServerOptions } from "./options.ts";
+
+type Subscriber = Call<"subscriptions/listen">;
 
 /** What an author does about the first and the last subscriber of a resource. */
 export type WatcherHooks = Pick<ServerOptions, "onSubscribe" | "onUnsubscribe">;
@@ -11,39 +14,40 @@ export type WatcherHooks = Pick<ServerOptions, "onSubscribe" | "onUnsubscribe">;
 /** Counts the subscribers of resources, and has one process of all look after each resource that has some. */
 export interface Watchers {
   /** Somebody subscribes. Returns how to end that. */
-  add(uris: readonly string[], call: Call): () => void;
+  add(uris: readonly string[], call: Subscriber): () => void;
   /** Nobody here subscribes to anything any more. Never rejects. */
   close(): Promise<void>;
 }
 
 /** A process that does not renew it for so long is gone, and another one looks after its resources. */
 const LEASE_MS = 15_000;
+/** How long a watcher goes on after its last subscriber: a client that asks for one more resource may ask for all of them anew. */
+const LINGER_MS = 1_000;
 const TOPIC = "watchers";
 
 export function createWatchers(env: Environment, hooks: WatcherHooks): Watchers {
   const watched = new Map<string, Watched>();
   const coordination = env.isShared && env.clock.requestBound !== true ? createCoordination(env, watched) : undefined;
 
-  const release = (uri: string): void => {
-    const resource = watched.get(uri);
-    if (resource === undefined || --resource.count > 0) return;
+  const watchFor = (uri: string, call: Subscriber): void => {
+    const known = watched.get(uri);
+    const resource = known ?? watch(uri, { env, hooks, coordination });
+    if (known === undefined) watched.set(uri, resource);
+    resource.join(call);
+  };
+
+  const end = (uri: string): void => {
+    void watched.get(uri)?.end();
     watched.delete(uri);
-    void resource.end();
     if (watched.size === 0) coordination?.rest();
   };
 
   return {
     add(uris, call) {
       const distinct = [...new Set(uris)];
-      for (const uri of distinct) {
-        const known = watched.get(uri);
-        if (known !== undefined) known.count++;
-        else watched.set(uri, watch(uri, call, { env, hooks, coordination }));
-      }
-      let isOver = false;
+      for (const uri of distinct) watchFor(uri, call);
       return () => {
-        if (!isOver) for (const uri of distinct) release(uri);
-        isOver = true;
+        for (const uri of distinct) watched.get(uri)?.leave(call, () => end(uri));
       };
     },
     async close() {
@@ -55,12 +59,14 @@ export function createWatchers(env: Environment, hooks: WatcherHooks): Watchers 
   };
 }
 
-/** A resource that somebody here subscribes to. */
+/** A resource that somebody here subscribes to, or did a moment ago. */
 interface Watched {
-  count: number;
+  join(call: Subscriber): void;
+  /** Calls `ended` once nobody has subscribed for a while. Idempotent. */
+  leave(call: Subscriber, ended: () => void): void;
   /** Tries to be the one who looks after it, if nobody is. */
   claim(): Promise<void>;
-  /** Nobody here subscribes any more. */
+  /** Looks after it no more. */
   end(): Promise<void>;
 }
 
@@ -70,11 +76,14 @@ interface WatchParts {
   readonly coordination: Coordination | undefined;
 }
 
-function watch(uri: string, call: Call, { env, hooks, coordination }: WatchParts): Watched {
+function watch(uri: string, { env, hooks, coordination }: WatchParts): Watched {
+  /** Who subscribes now, in the order in which they came. */
+  const calls = new Set<Subscriber>();
   let isRunning = false;
   let isOver = false;
   let lease: Lease | undefined;
   let stopTimer = (): void => {};
+  let stay = (): void => {};
   let turn: Promise<void> = Promise.resolve();
 
   /** One thing after the other: a watcher is not stopped while it starts. */
@@ -83,18 +92,15 @@ function watch(uri: string, call: Call, { env, hooks, coordination }: WatchParts
     return turn;
   };
 
+  /** On behalf of who subscribes now. One that fails leaves the resource to other processes, and is tried again later. */
   const start = async (): Promise<void> => {
-    isRunning = true;
-    const { onSubscribe } = hooks;
-    if (onSubscribe === undefined) return;
-    const run = async (context: Context): Promise<void> => onSubscribe(uri, context);
-    const job = handlerJob(env, {
-      method: call.method,
-      name: uri,
-      run,
-      finish: () => ({ kind: "complete", result: {} }),
-    });
-    await env.runner.runOnce(call, job);
+    const [call] = calls;
+    if (call === undefined) return;
+    isRunning = await callOnSubscribe(uri, call, { env, hooks });
+    if (isRunning) return;
+    const given = lease;
+    lease = undefined;
+    await given?.release();
   };
 
   const stop = async (): Promise<void> => {
@@ -103,32 +109,43 @@ function watch(uri: string, call: Call, { env, hooks, coordination }: WatchParts
     await hooks.onUnsubscribe?.(uri);
   };
 
-  const later = (): void => {
-    stopTimer();
-    if (!isOver) stopTimer = env.clock.after(LEASE_MS / 3, () => void claim());
-  };
-
-  /** Holds on to the lease, or takes it when nobody has it. */
-  const hold = async (): Promise<void> => {
-    if (isOver || coordination === undefined) return;
-    if (lease !== undefined && (await lease.renew())) return;
+  /** Holds on to the lease, or takes it when nobody has it. False when it is not ours. */
+  const holdLease = async ({ acquire }: Coordination): Promise<boolean> => {
+    if (lease !== undefined && (await lease.renew())) return true;
     // Another process took it, or may have.
     lease = undefined;
     await stop();
-    lease = await coordination.acquire(uri);
-    if (lease !== undefined) await start();
+    if (calls.size > 0) lease = await acquire(uri);
+    return lease !== undefined;
+  };
+
+  const hold = async (): Promise<void> => {
+    if (isOver || (coordination !== undefined && !(await holdLease(coordination)))) return;
+    if (!isRunning) await start();
+  };
+
+  const later = (): void => {
+    stopTimer();
+    const isNeeded = !isOver && (coordination !== undefined || !isRunning);
+    if (isNeeded) stopTimer = env.clock.after(LEASE_MS / 3, () => void claim());
   };
 
   const claim = (): Promise<void> => inTurn(hold).then(later);
 
-  if (coordination === undefined) void inTurn(start);
-  else void claim();
   return {
-    count: 1,
+    join(call) {
+      stay();
+      calls.add(call);
+      if (calls.size === 1) void claim();
+    },
+    leave(call, ended) {
+      if (calls.delete(call) && calls.size === 0) stay = linger(env, ended);
+    },
     claim: () => (lease === undefined ? claim() : turn),
     end() {
       isOver = true;
       stopTimer();
+      stay();
       return inTurn(async () => {
         await stop();
         await lease?.release();
@@ -136,6 +153,40 @@ function watch(uri: string, call: Call, { env, hooks, coordination }: WatchParts
       });
     },
   };
+}
+
+/** Calls `ended` in a moment, and keeps the process alive until then. At once where a timer would end with its request. Returns how to prevent it. */
+function linger({ clock }: Environment, ended: () => void): () => void {
+  if (clock.requestBound === true) {
+    ended();
+    return () => {};
+  }
+  const letGo = clock.hold?.();
+  const disarm = clock.after(LINGER_MS, () => {
+    letGo?.();
+    ended();
+  });
+  return () => {
+    disarm();
+    letGo?.();
+  };
+}
+
+/** Runs the hook with a call of its own: what it starts goes on when this subscriber leaves. False when it fails. */
+async function callOnSubscribe(
+  uri: string,
+  subscriber: Subscriber,
+  { env, hooks: { onSubscribe } }: Pick<WatchParts, "env" | "hooks">,
+): Promise<boolean> {
+  if (onSubscribe === undefined) return true;
+  const call = createCall({ ...subscriber, abort: new LazyAbort() });
+  const job = handlerJob(env, {
+    method: call.method,
+    name: uri,
+    run: async (context: Context): Promise<void> => onSubscribe(uri, context),
+    finish: () => ({ kind: "complete", result: {} }),
+  });
+  return (await env.runner.runOnce(call, job)).kind === "complete";
 }
 
 /** Where several processes agree on who looks after a resource. */

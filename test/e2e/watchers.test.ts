@@ -94,4 +94,22 @@ describe.skipIf(redisProgram === undefined)("a watcher for 100 subscribers on tw
     await vi.waitFor(() => expect(two.did.slice(1)).toEqual([`stops ${uri}`]), patiently);
     expect(one.did).toHaveLength(2);
   });
+
+  it.each(["2026-07-28", "2025-11-25"] as const)(
+    "goes on while a client of %s that signed in subscribes to more resources, one after the other",
+    async (revision) => {
+      const [{ url, did }] = nodes as readonly [WatchingNode, WatchingNode];
+      did.length = 0;
+      const client = await connect(url, { revision, headers: { "x-api-key": "ann" } });
+      const uris = ["weather://rome", "weather://oslo", "weather://lima"];
+      for (const each of uris) {
+        await client.watch(each).ready;
+        await vi.waitFor(() => expect(did.at(-1)).toBe(`starts ${each}`), patiently);
+      }
+      await client.close();
+      await vi.waitFor(() => expect(did.filter((what) => what.startsWith("stops"))).toHaveLength(3), patiently);
+      expect(did.slice(0, 3)).toEqual(uris.map((each) => `starts ${each}`));
+      expect(did).toHaveLength(6);
+    },
+  );
 });
