@@ -1,4 +1,5 @@
 import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { ErrorCode } from "./errors.ts";
 import type { Auth } from "./peer.ts";
 
 /** Who sends a request, or why it is refused. */
@@ -52,6 +53,8 @@ export interface RouteAnswer {
   readonly body: string;
   /** For whoever runs the server: `onWarning` hears it, the client does not. */
   readonly warning?: string | undefined;
+  /** Why nobody got what was asked for: `onEvent` hears it, the client does not. Known for the statuses 401, 403 and 429. */
+  readonly refusal?: ErrorCode | undefined;
 }
 
 /** Answers requests for one path, whatever their method. `body` is that of a POST. */

@@ -112,10 +112,12 @@ export type Middleware = (next: Service) => (call: Call) => Promise<Outcome>;
  * service has besides stays: the store, `close` and the types of a server.
  */
 export function withMiddleware<S extends Service>(service: S, ...middleware: readonly Middleware[]): S {
-  const wrapped = inPlaceOf(
-    service,
-    middleware.reduceRight<Service>((next, wrap) => wrap(next) as Service, service),
-  );
+  const around = (inner: Service): Service =>
+    middleware.reduceRight<Service>((next, wrap) => wrap(next) as Service, inner);
+  const { [observed]: known } = service as ObservedService;
+  const inner = around(known?.inner ?? service);
+  const wrapped = inPlaceOf(service, known?.observe(inner) ?? inner);
+  if (known !== undefined) Object.assign(wrapped, { [observed]: { ...known, inner } });
   const views = viewsOf(service)?.around((view) => withMiddleware(view, ...middleware));
   return views === undefined ? wrapped : Object.assign(wrapped, { views });
 }
@@ -136,6 +138,18 @@ export interface ServiceViews {
 /** The views of a service, where it has any. */
 export function viewsOf(service: Service): ServiceViews | undefined {
   return (service as { readonly views?: ServiceViews }).views;
+}
+
+/** Leads from a service that something observes to how: middleware that is put around it is observed, too. */
+export const observed: unique symbol = Symbol("observed");
+
+/** A service of which something hears every call. */
+export interface ObservedService {
+  readonly [observed]?: {
+    /** The service as nothing hears of it. */
+    readonly inner: Service;
+    observe(inner: Service): Service;
+  };
 }
 
 /** Leads from a service to what it is without middleware. */

@@ -4,9 +4,10 @@ import { faultLog, send, sendAny } from "../../test/support/direct.ts";
 import { callOf, serveFake } from "../../test/support/fake-endpoint.ts";
 import { connect } from "../connect/connect.ts";
 import type { Channel } from "../jsonrpc/channel.ts";
+import { rateLimit } from "../middleware/rate-limit.ts";
 import { McpError, toolError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/server-event.ts";
-import { createCall, type Outcome, type Service } from "../protocol/service.ts";
+import { createCall, type Middleware, type Outcome, type Service, withMiddleware } from "../protocol/service.ts";
 import type { CallEnding, Telemetry } from "../protocol/telemetry.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { memoryStore } from "../store/memory-store.ts";
@@ -131,6 +132,25 @@ describe("onEvent", () => {
       { method: "tools/call", name: "buy", requestBytes: 321 },
     ]);
     expect(JSON.stringify(events)).not.toContain(session["mcp-session-id"]);
+  });
+
+  it.each(["option", "withMiddleware"])("hears once of what a rate limit refuses that is put on by %s", async (way) => {
+    const limit = rateLimit({ limit: 1, windowMs: 60_000 });
+    const others: string[] = [];
+    const outer: Middleware = (next) => (call) => {
+      others.push(call.method);
+      return next(call);
+    };
+    const { server, events } = shop(way === "option" ? { middleware: [outer, limit] } : {});
+    const limited = way === "option" ? server : withMiddleware(withMiddleware(server, limit), outer);
+    await send(limited, "tools/call", { name: "buy" });
+    await send(limited, "tools/call", { name: "buy" });
+    expect(events).toMatchObject([
+      { kind: "call", outcome: "complete", name: "buy" },
+      { kind: "refused", code: "limit-reached", name: "buy" },
+    ]);
+    expect(others).toHaveLength(2);
+    expect(limited.info).toBe(server.info);
   });
 
   it("that throws is reported, and the call goes on", async () => {

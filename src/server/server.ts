@@ -10,6 +10,7 @@ import {
   lazyService,
   type Outcome,
   type OutcomeOf,
+  observed,
   type Service,
 } from "../protocol/service.ts";
 import type { SessionHooks } from "../protocol/session.ts";
@@ -182,7 +183,7 @@ export function createServer<const T extends ToolDefinitions = Record<never, nev
     notification: createNotificationHandler(env, options),
   };
   const core = createDispatch({ handlers, methods: options.methods ?? {}, env, capabilities });
-  return Object.assign(observed(guarded(core, options.middleware ?? [], env), options, env), {
+  return Object.assign(observing(guarded(core, options.middleware ?? [], env), options, env), {
     info,
     tools: collection(tools, env.faults, "tools/call"),
     prompts: collection(prompts, env.faults, "prompts/get"),
@@ -212,16 +213,17 @@ function resourceCollection(resources: ResourceRegistry): Server["resources"] {
 }
 
 /** Lets telemetry and `onEvent` hear of every call. Without them the server stays as it is, and nothing is loaded. */
-function observed(
+function observing(
   service: Service,
   options: ServerOptions,
   env: Environment,
 ): Service & Pick<Server, "telemetry" | "onEvent" | "askTimeoutMs"> {
   const { telemetry, onEvent, askTimeoutMs } = options;
-  const load = async (): Promise<Service> =>
-    (await import("./observed-service.ts")).observedService(service, options, env);
-  const isObserved = telemetry !== undefined || onEvent !== undefined;
-  return Object.assign(isObserved ? lazyService(load) : service, { telemetry, onEvent, askTimeoutMs });
+  const members = { telemetry, onEvent, askTimeoutMs };
+  if (telemetry === undefined && onEvent === undefined) return Object.assign(service, members);
+  const observe = (inner: Service): Service =>
+    lazyService(async () => (await import("./observed-service.ts")).observedService(inner, options, env));
+  return Object.assign(observe(service), members, { [observed]: { inner: service, observe } });
 }
 
 function complete(call: Call<"completion/complete">, { prompts, resources }: Offers, env: Environment) {

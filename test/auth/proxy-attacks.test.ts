@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { github } from "../../src/auth/node/proxy.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { gate } from "../support/served.ts";
 import { type GithubLike, githubClient, startGithubLike } from "./support/github.ts";
 import { close, listen } from "./support/provider.ts";
 import {
@@ -67,13 +68,25 @@ describe("a user who has signed in before", () => {
     }
   });
 
+  it.each(["http://127.0.0.1:4998/callback", "http://localhost/callback", "com.example.app:/callback"])(
+    "is asked again where any program could wait for the answer: %s (Q1)",
+    async (redirectUri) => {
+      const client = await createRawClient(server.origin, { redirectUri });
+      const user = createUser({ headers: direct });
+      await client.signIn(user);
+      const visit = await user.browse(client.authorizeUrl(), first);
+      expect(visit.location).toBeNull();
+      expect(visit.page).toContain("Raw client");
+    },
+  );
+
   it("is not asked again for the same client, place and scopes, but for any other (Q1)", async () => {
-    const client = await createRawClient(server.origin);
+    const client = await createRawClient(server.origin, { redirectUri: "https://app.example/callback" });
     const user = createUser({ headers: direct });
     await client.tokens(user, { scope: "orders:read" });
     const again = await user.browse(client.authorizeUrl({ scope: "orders:read" }), first);
     expect(again.location).toMatch(`${provider.url}/login/oauth/authorize?`);
-    for (const changes of [{ scope: "orders:read orders:write" }, { redirect_uri: "http://localhost:4999/callback" }]) {
+    for (const changes of [{ scope: "orders:read orders:write" }, { redirect_uri: "https://app.example/other" }]) {
       const visit = await user.browse(client.authorizeUrl({ scope: "orders:read", ...changes }), first);
       expect(visit.location).toBeNull();
     }
@@ -82,7 +95,7 @@ describe("a user who has signed in before", () => {
   });
 
   it("does not agree for somebody else who uses the browser next (Q1)", async () => {
-    const client = await createRawClient(server.origin);
+    const client = await createRawClient(server.origin, { redirectUri: "https://app.example/callback" });
     const user = createUser({ headers: direct });
     await client.tokens(user);
     provider.login = "hubot";
@@ -255,7 +268,31 @@ describe("a code", () => {
     const client = await createRawClient(server.origin);
     const code = (await client.signIn()).get("code") ?? "";
     const answers = await Promise.all(Array.from({ length: 8 }, () => client.redeem(code)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const good = answers.filter(({ status }) => status === 200);
+    expect(good.length).toBeLessThanOrEqual(1);
+    for (const { access_token } of good) expect((await call(server.url, access_token ?? "")).status).toBe(401);
+  });
+
+  it("that is used again before the first use has given a token gives none that lasts (Q5)", async () => {
+    const store = memoryStore();
+    const { opened: reached, open: reach } = gate();
+    const { opened: goOn, open: letGo } = gate();
+    const put: Store["values"]["put"] = async (name, text, options) => {
+      // The first use is marked, and its grant is about to be written.
+      if (options?.group !== undefined && name.includes("grant")) {
+        reach();
+        await goOn;
+      }
+      return store.values.put(name, text, options);
+    };
+    await using slow = await start({ store: { ...store, values: { ...store.values, put } } });
+    const client = await createRawClient(slow.origin);
+    const code = (await client.signIn()).get("code") ?? "";
+    const one = client.redeem(code);
+    await reached;
+    expect(await client.redeem(code)).toMatchObject({ status: 400, error: "invalid_grant" });
+    letGo();
+    expect(await one).toMatchObject({ status: 400, error: "invalid_grant" });
   });
 
   it("is for the client that it was made for (Q5)", async () => {

@@ -82,8 +82,9 @@ describe.skipIf(program === undefined)("a user in Chromium", () => {
       const secure = createHttpsServer({ cert, key }, handler).listen(port, "127.0.0.1");
       // For what is no browser, and does not know the certificate.
       const plain = createHttpServer(handler).listen(plainPort, "127.0.0.1");
-      const application = createHttpServer((_, response) => response.end("back"));
-      const redirectUri = `${await listen(application)}/callback`;
+      // A place of its own, as only a client with a host has one: what waits on a port of this machine is asked each time.
+      const application = createHttpsServer({ cert, key }, (_, response) => response.end("back"));
+      const redirectUri = `${(await listen(application)).replace("http:", "https:")}/callback`;
       const context = await browser.newContext({ ignoreHTTPSErrors: true });
       const stranger = await browser.newContext({ ignoreHTTPSErrors: true });
       try {

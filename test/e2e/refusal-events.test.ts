@@ -1,11 +1,14 @@
 import { expect, it } from "vitest";
+import { github, oauthProxy } from "../../src/auth/node/proxy.ts";
 import { apiKey } from "../../src/auth/server/api-key.ts";
 import type { ServerEvent } from "../../src/protocol/server-event.ts";
 import { createServer, tool } from "../../src/server/index.ts";
 import { toFetchHandler } from "../../src/transport/http/fetch-handler.ts";
 import { type ServeHttpOptions, serveHttp } from "../../src/transport/node/serve-http.ts";
+import { proxyKey } from "../auth/support/proxied-server.ts";
 import { modernCall } from "../support/fake-endpoint.ts";
 import { createHttpService } from "../support/http-service.ts";
+import { quietPort } from "../support/quiet-port.ts";
 import { createRawClient } from "../support/raw-http.ts";
 
 const auth = apiKey({ verify: (key) => (key === "good" ? { principal: "ann" } : undefined) });
@@ -70,6 +73,46 @@ it("onEvent hears of budgets, and whose share was used up", async () => {
   release();
   await Promise.all([first, ...others]);
   expect(events[0]).toMatchObject({ kind: "refused", code: "limit-reached", status: 429, principal: "ann" });
+});
+
+it("onEvent hears of every refusal of the routes of an authorization server, without what was sent", async () => {
+  const events: ServerEvent[] = [];
+  const port = await quietPort();
+  const server = createServer({ name: "shop", version: "1", onEvent: (event) => events.push(event) });
+  const auth = oauthProxy({
+    provider: github({ clientId: "i", clientSecret: "s".repeat(20) }),
+    resource: `http://127.0.0.1:${port}/mcp`,
+    keys: [proxyKey()],
+    limits: { maxRegistrationsPerAddress: 1 },
+  });
+  await using _serving = await serveHttp(server, { port, auth });
+  const send = async (path: string, body: string | URLSearchParams): Promise<[number, Record<string, string>]> => {
+    const headers = typeof body === "string" ? { "content-type": "application/json" } : {};
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body, headers });
+    return [response.status, path === "/register" ? await response.json() : {}];
+  };
+  const form = (fields: Record<string, string>): URLSearchParams => new URLSearchParams(fields);
+  const metadata = JSON.stringify({ redirect_uris: ["http://127.0.0.1/callback"], client_name: secret });
+
+  const [, client] = await send("/register", metadata);
+  expect(events).toEqual([]);
+  await send("/register", metadata);
+  await send("/consent", form({ request: secret, decision: "allow" }));
+  await send("/token", form({ grant_type: "refresh_token", client_id: secret, refresh_token: secret }));
+  const known = { client_id: client.client_id ?? "" };
+  await send("/token", form({ grant_type: "authorization_code", code: secret, ...known }));
+  await send("/token", form({ grant_type: "refresh_token", refresh_token: secret, ...known }));
+  // What is wrong with a request is no refusal.
+  await send("/token", form({ grant_type: secret }));
+  expect(seen(events)).toEqual([
+    ["refused", "limit-reached", 429],
+    ["refused", "forbidden", 403],
+    ["refused", "unauthorized", 401],
+    ["refused", "unauthorized", 400],
+    ["refused", "unauthorized", 400],
+  ]);
+  for (const event of events) expect(event).toMatchObject({ address: "127.0.0.1" });
+  expect(JSON.stringify(events)).not.toContain(secret);
 });
 
 it("onEvent of a handler takes the place of the server's, and one that throws refuses nothing else", async () => {

@@ -9,7 +9,7 @@ import { errorPage, pageAnswer } from "./pages.ts";
 import { formOf, type Parameters, queryOf } from "./parameters.ts";
 import { type ProxyParts, paths } from "./proxy-parts.ts";
 import type { RegisteredClient } from "./record-types.ts";
-import { isLoopbackUri, isRegistered } from "./redirect-uri.ts";
+import { isClaimed, isLoopbackUri, isRegistered } from "./redirect-uri.ts";
 import type { ProxySettings } from "./settings.ts";
 import { type AuthorizationRequest, backToClient, consentName, SIGN_IN_TTL_MS } from "./sign-in.ts";
 import { newUpstreamRequest } from "./upstream.ts";
@@ -20,7 +20,7 @@ export function authorizeRoute(parts: ProxyParts): AuthRoute {
 
   /** Who has agreed to the same before, in this browser. Pages of others cannot make use of that: then users are asked again. */
   const agreedBefore = async (http: HttpRequestInfo, browser: string, request: AuthorizationRequest) => {
-    if (http.header("sec-fetch-site") !== "none") return undefined;
+    if (http.header("sec-fetch-site") !== "none" || !isClaimed(request.redirectUri)) return undefined;
     const kept = await records.get("consent", await consentName(await digestText(browser), request));
     return kept?.value.principal;
   };

@@ -6,6 +6,7 @@ import { randomText } from "./grants.ts";
 import { errorPage } from "./pages.ts";
 import { type Parameters, queryOf } from "./parameters.ts";
 import type { ProxyParts } from "./proxy-parts.ts";
+import { isClaimed } from "./redirect-uri.ts";
 import { backToClient, CONSENT_TTL_MS, consentName, type PendingSignIn } from "./sign-in.ts";
 import type { SignedIn } from "./upstream.ts";
 
@@ -55,7 +56,8 @@ async function admit(user: SignedIn, pending: PendingSignIn, browser: string, pa
   if (agreed !== undefined && agreed !== principal) return askForConsent(parts, request, browser);
   if (!(await settings.onSignIn({ principal, claims }))) {
     const description = "this user may not use this server";
-    return backToClient(request, settings.issuer, { error: "access_denied", error_description: description });
+    const answer = backToClient(request, settings.issuer, { error: "access_denied", error_description: description });
+    return { ...answer, refusal: "forbidden" };
   }
   const code = randomText(32);
   const { clientId, scopes, refreshes, redirectUri, challenge } = request;
@@ -70,6 +72,8 @@ async function admit(user: SignedIn, pending: PendingSignIn, browser: string, pa
   const expires = now() + settings.codeTtlMs;
   const kept = { state: "unused", grantId: grants.newId(), terms, redirectUri, challenge, expires } as const;
   await records.put("code", await digestText(code), kept, { ttlMs: settings.codeTtlMs });
-  await records.put("consent", await consentName(pending.browser, request), { principal }, { ttlMs: CONSENT_TTL_MS });
+  if (isClaimed(redirectUri)) {
+    await records.put("consent", await consentName(pending.browser, request), { principal }, { ttlMs: CONSENT_TTL_MS });
+  }
   return backToClient(request, settings.issuer, { code });
 }

@@ -46,6 +46,14 @@ export function isLoopbackUri(uri: string): boolean {
 }
 
 /**
+ * Whether the place that users go back to belongs to the client. Any program on the user's machine can open a browser with the
+ * id of a client and wait there, on a port or by a scheme (RFC 8252, 8.6).
+ */
+export function isClaimed(redirectUri: string): boolean {
+  return new URL(redirectUri).protocol === "https:";
+}
+
+/**
  * Whether a URI is one of those that a client has registered: character by character, but for the port of a program
  * on the user's machine, which takes one that is free (RFC 8252, OAuth 2.1).
  */

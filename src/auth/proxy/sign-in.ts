@@ -40,7 +40,7 @@ export type AuthorizationCode =
       readonly challenge: string;
       readonly expires: number;
     }
-  | { readonly state: "used"; readonly grantId: string };
+  | { readonly state: "used" | "used-twice"; readonly grantId: string };
 
 /** Somebody who has agreed before. */
 export type RememberedConsent = { readonly principal: string };

@@ -50,11 +50,13 @@ async function redeemCode(
   const found = await records.get("code", name);
   if (found === undefined) return refused("the code is not known, or has expired");
   const code = found.value;
-  if (code.state === "used") {
-    // Two have it, and one of them has stolen it.
+  /** Two have the code, and one of them has stolen it: ends what was given for it, or is about to be. */
+  const usedBefore = async (): Promise<RouteAnswer> => {
+    await records.put("code", name, { state: "used-twice", grantId: code.grantId }, { ttlMs: USED_TTL_MS });
     await grants.end(code.grantId);
     return refused("the code was used before");
-  }
+  };
+  if (code.state !== "unused") return usedBefore();
   const { terms, redirectUri, challenge, grantId, expires } = code;
   const stated = form.get("redirect_uri");
   if (terms.clientId !== clientId) return refused("the code is for another client");
@@ -66,8 +68,11 @@ async function redeemCode(
   }
   const used = { state: "used", grantId } as const;
   const isFirst = await records.put("code", name, used, { ttlMs: USED_TTL_MS, version: found.version });
-  if (!isFirst) return refused("the code was used before");
-  return tokensAnswer(await grants.create(grantId, terms), settings.tokenTtlMs);
+  if (!isFirst) return usedBefore();
+  const tokens = await grants.create(grantId, terms);
+  // Who used it again before there was a grant has ended nothing.
+  if ((await records.get("code", name))?.value.state !== "used") return usedBefore();
+  return tokensAnswer(tokens, settings.tokenTtlMs);
 }
 
 async function refresh(form: Parameters, clientId: string, { grants, settings }: ProxyParts): Promise<RouteAnswer> {
@@ -79,7 +84,7 @@ async function refresh(form: Parameters, clientId: string, { grants, settings }:
       scope === undefined ? undefined : readScopes(scope),
     );
     if (refreshed.ok) return tokensAnswer(refreshed.tokens, settings.tokenTtlMs);
-    return oauthError(400, refreshed.error, "the refresh token is not good for this, or not any more");
+    return refused("the refresh token is not good for this, or not any more", refreshed.error);
   } catch (error) {
     if (!(error instanceof McpError)) throw error;
     const answer = oauthError(
@@ -94,8 +99,8 @@ async function refresh(form: Parameters, clientId: string, { grants, settings }:
   }
 }
 
-function refused(description: string): RouteAnswer {
-  return oauthError(400, "invalid_grant", description);
+function refused(description: string, error = "invalid_grant"): RouteAnswer {
+  return { ...oauthError(400, error, description), refusal: "unauthorized" };
 }
 
 function tokensAnswer({ accessToken, refreshToken, scopes }: IssuedTokens, ttlMs: number): RouteAnswer {

@@ -1,8 +1,10 @@
-import type { AuthRoute } from "../../protocol/authenticator.ts";
+import type { AuthRoute, RouteAnswer } from "../../protocol/authenticator.ts";
+import type { ErrorCode } from "../../protocol/errors.ts";
 import { quote } from "../../std/text.ts";
 import type { Admitted } from "./admission.ts";
 import { createHostCheck } from "./allowed-hosts.ts";
 import { type HttpAnswer, type HttpHead, type HttpReply, pathOf, refusal, sendAnswer } from "./http-message.ts";
+import type { RefusalEvents } from "./refusal-events.ts";
 
 interface AuthRoutesOptions {
   readonly routes: Readonly<Record<string, AuthRoute>>;
@@ -18,8 +20,8 @@ export interface AuthRoutes {
   has(head: HttpHead): boolean;
   /** Judges a request for one of them by its head. */
   admit(head: HttpHead): Admitted;
-  /** Answers a request that was admitted. */
-  handle(head: HttpHead, body: string, reply: HttpReply): void;
+  /** Answers a request that was admitted, and tells of the refusal if it is one. */
+  handle(head: HttpHead, body: string, reply: HttpReply, refusals?: RefusalEvents): void;
 }
 
 /** In bytes where the length is announced, else in characters. No form that signs somebody in is longer. */
@@ -29,7 +31,7 @@ export function createAuthRoutes({ routes, hosts, warn }: AuthRoutesOptions): Au
   const byPath = new Map(Object.entries(routes));
   const checkHost = createHostCheck(hosts);
 
-  const answer = async (head: HttpHead, body: string): Promise<HttpAnswer> => {
+  const answer = async (head: HttpHead, body: string): Promise<HttpAnswer & Pick<RouteAnswer, "refusal">> => {
     if (body.length > MAX_BODY) return tooLarge;
     try {
       const answered = await byPath.get(pathOf(head.url))?.(head, body);
@@ -52,11 +54,23 @@ export function createAuthRoutes({ routes, hosts, warn }: AuthRoutesOptions): Au
         ? { ok: false, answer: tooLarge }
         : { ok: true, cors };
     },
-    handle(head, body, reply) {
-      void answer(head, body).then((answered) => sendAnswer(reply, answered));
+    handle(head, body, reply, refusals) {
+      void answer(head, body).then((answered) => {
+        const { status, refusal: code = codes.get(status) } = answered;
+        if (code !== undefined) refusals?.answered(head, status, code);
+        sendAnswer(reply, answered);
+      });
     },
   };
 }
+
+/** Why a route refuses, by the status of its answer. */
+const codes: ReadonlyMap<number, ErrorCode> = new Map([
+  [401, "unauthorized"],
+  [403, "forbidden"],
+  [413, "limit-reached"],
+  [429, "limit-reached"],
+]);
 
 /** Routes say themselves who may read their answers. */
 const cors = Object.freeze({});

@@ -164,7 +164,7 @@ export function createEndpoint(service: Service, options: EndpointOptions = {}, 
       return (besides.size > 0 ? (besides.get(pathOf(head.url)) ?? admission) : admission).admit(head);
     },
     handle(head, body, reply) {
-      if (routes?.has(head)) return routes.handle(head, body, reply);
+      if (routes?.has(head)) return routes.handle(head, body, reply, settings.refusals);
       if (guard !== undefined && !(head instanceof AuthenticatedHttp)) return sendAnswer(reply, unidentified);
       if (besides.size > 0 && besides.has(pathOf(head.url))) return beside(head, body, reply);
       const handlers = views?.find(head) ?? whole;

@@ -19,7 +19,7 @@ export function joinRoutes(one: AuthRoutes | undefined, other: AuthRoutes | unde
   return {
     has: (head) => one.has(head) || other.has(head),
     admit: (head) => of(head).admit(head),
-    handle: (head, body, reply) => of(head).handle(head, body, reply),
+    handle: (head, ...rest) => of(head).handle(head, ...rest),
   };
 }
 
