@@ -292,13 +292,9 @@ export function signalOf(call: CallOf): AbortSignal {
 
 /** The id of a call, unique and hard to guess. Copies of a call have the same. Made when it is first asked for. */
 export function requestIdOf(call: CallOf & { readonly abort?: LazyAbort }): string {
-  const key = call.abort ?? call;
-  let id = requestIds.get(key);
-  if (id === undefined) {
-    id = createRequestId();
-    requestIds.set(key, id);
-  }
-  return id;
+  const key = (call.abort ?? call) as { [requestId]?: string };
+  key[requestId] ??= createRequestId();
+  return key[requestId];
 }
 
 /** Says which task a call of a handler works for. */
@@ -314,7 +310,8 @@ export function taskIdOf(call: CallOf & { readonly abort?: LazyAbort }): string 
 const taskIds = new WeakMap<object, string>();
 
 /** What a call shares with all its copies leads to its id. */
-const requestIds = new WeakMap<object, string>();
+/** A member, and not a map: a map of what is forgotten at once costs more than all the rest of an event. */
+const requestId: unique symbol = Symbol("request id");
 
 /** An id for what belongs to no call, or to one that is not known. */
 export function createRequestId(): string {
