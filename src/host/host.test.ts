@@ -147,6 +147,32 @@ describe("a host", () => {
     expect((await host.listTools()).withheld).toEqual([]);
   });
 
+  it("says which tools it withholds because they are not what was approved, or were never approved", async () => {
+    const named = { name: "shop", version: "1" } as const;
+    const look = tool({ run: () => "looked" });
+    const before = createServer({ ...named, tools: { look, buy: tool({ description: "Buys", run: () => "" }) } });
+    const tools = { look, buy: tool({ description: "Buys, and more", run: () => "" }), sell: tool({ run: () => "" }) };
+    await using approved = open({ shop: { target: before } });
+    await approved.settled();
+    await using host = open(
+      { shop: { target: createServer({ ...named, tools }) } },
+      { lock: await createLock(await approved.readSurfaces()) },
+    );
+    await host.settled();
+    const listed = await host.listTools();
+    expect(listed.map(({ name }) => name)).toEqual(["shop:look"]);
+    expect(listed.withheld).toEqual([
+      {
+        server: "shop",
+        name: "shop:buy",
+        by: "lock",
+        reason: "the lockfile: the tool is not what was approved",
+      },
+      { server: "shop", name: "shop:sell", by: "lock", reason: "the lockfile: nobody has approved the tool" },
+    ]);
+    await expect(host.callTool("shop:sell")).rejects.toMatchObject({ code: "denied", data: { by: "lock" } });
+  });
+
   it("tells an unknown tool from an unknown server, and which there are (C141, X7)", async () => {
     await using host = open({ shop: { target: shop() }, bank: { target: bank() } });
     const failure = (call: Promise<unknown>) => call.catch((error: McpError) => error);

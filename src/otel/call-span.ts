@@ -88,8 +88,14 @@ function isSpanOfTool(span: Span, { method, name }: ObservedCall): boolean {
   const attributes = span.attributes as Readonly<Record<string, unknown>> | undefined;
   const tool = attributes?.["gen_ai.tool.name"];
   const isRunning = attributes?.["gen_ai.operation.name"] === "execute_tool";
-  // Programs qualify names of tools in front.
-  return isRunning && attributes["mcp.method.name"] === undefined && typeof tool === "string" && tool.endsWith(name);
+  return isRunning && attributes["mcp.method.name"] === undefined && typeof tool === "string" && isNameOf(tool, name);
+}
+
+/** Programs qualify names of tools in front: `shop__buy`, `shop.buy`, `shop/buy`. */
+function isNameOf(qualified: string, name: string): boolean {
+  if (!qualified.endsWith(name)) return false;
+  const before = qualified.at(-name.length - 1);
+  return before === undefined || /[^\p{L}\p{N}]/u.test(before);
 }
 
 interface ObservedSpan {

@@ -189,6 +189,24 @@ describe("a span of a client", () => {
     expect(spans().every(({ status }) => status.code === SpanStatusCode.ERROR)).toBe(true);
   });
 
+  it.each([
+    ["rebuy", false],
+    ["2buy", false],
+    ["buy", true],
+    ["shop__buy", true],
+    ["shop.buy", true],
+  ])("within a span that runs the tool %s is left out for the tool buy: %s", async (running, isLeftOut) => {
+    const { tracer, spans } = createTraces();
+    await using client = await connect(shop().server, { telemetry: otel({ tracer }) });
+    const attributes = { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": running };
+    await tracer.startActiveSpan(`execute_tool ${running}`, { attributes }, async (span) => {
+      await client.callTool("buy");
+      span.end();
+    });
+    const ofClient = spans().filter(({ kind, name }) => kind === SpanKind.CLIENT && name === "tools/call buy");
+    expect(ofClient).toHaveLength(isLeftOut ? 0 : 1);
+  });
+
   it("is not begun within a span that runs this very tool, which gets the attributes", async () => {
     const { tracer, spans } = createTraces();
     await using client = await connect(echo, { telemetry: otel({ tracer }) });
@@ -240,6 +258,9 @@ describe("metrics", () => {
     expect(buy?.value.max).toBeLessThan(60);
     expect(await recorded("mcp.client.operation.duration")).toMatchObject([{ value: { count: 2 } }]);
     expect(await recorded("mcp.client.session.duration")).toMatchObject([{ value: { count: 1 } }]);
+    await expect
+      .poll(() => recorded("mcp.server.session.duration"))
+      .toMatchObject([{ value: { count: 1 }, attributes: { "mcp.protocol.version": "2025-11-25" } }]);
   });
 
   it("have no names that callers made up, and methods that nobody knows count as one", async () => {
