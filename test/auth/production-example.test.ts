@@ -119,19 +119,26 @@ describe.skipIf(find("nginx") === undefined || find("redis") === undefined)("exa
     expect(event.data).toMatchObject({ outcome: "complete", principal: expect.stringMatching(/#ann$/) });
   });
 
-  it("loses nothing when a process is told to end under load, and sessions go on at the other", async () => {
+  it("loses nothing and does nothing twice when a process is told to end under load, and sessions go on at the other", async () => {
     const [one, two] = world.servers;
     const requestInit = { headers: { authorization: `Bearer ${await tokenOf("cleo")}` } };
     const official = async (mode: "legacy" | { readonly pin: string }) =>
       (await openV2(new StreamableHTTPClientTransport(new URL(world.url), { requestInit }), mode)).client;
     const ours = await Promise.all([signIn("dora", "2026-07-28"), signIn("emil", "2025-11-25")]);
     const theirs = await Promise.all([official({ pin: "2026-07-28" }), official("legacy")]);
-    const clients = [...ours, ...theirs].map((client) => async (sku: string) => {
+    const clients = [...ours, ...theirs].map((client) => async (name: string, sku: string) => {
       const { content } = await ("tools" in client
-        ? client.callTool("price", { sku })
-        : client.callTool({ name: "price", arguments: { sku } }));
-      return (content as { readonly text?: string }[])[0]?.text;
+        ? client.callTool(name, { sku })
+        : client.callTool({ name, arguments: { sku } }));
+      return (content as { readonly text?: string }[])[0]?.text ?? "";
     });
+    const users = ["dora", "emil", "cleo", "cleo"];
+    /** What each user has put into their cart, as far as they were told. */
+    const carts = new Map<string, string[]>(users.map((user) => [user, []]));
+
+    // Tasks that are under way in either process when one ends.
+    const packers = await Promise.all([signIn("fay", "2026-07-28"), signIn("gus", "2026-07-28")]);
+    for (const packer of packers) for (const sku of "abcdefghij") await packer.callTool("addToCart", { sku });
 
     const [modern, session] = ours;
     const watch = session.watch("stock://tea");
@@ -144,21 +151,37 @@ describe.skipIf(find("nginx") === undefined || find("redis") === undefined)("exa
     const count = 800;
     /** Calls one after the other until there are enough. */
     const caller = async (at: number): Promise<void> => {
+      const who = at % clients.length;
+      const isWriter = at >= 3 * clients.length && at < 5 * clients.length;
       while (next < count) {
         const sku = `a${next++}`;
-        const text = await clients[at % clients.length]?.(sku).catch((error: unknown) => error);
+        const text = await clients[who]?.(isWriter ? "addToCart" : "price", sku).catch((error: unknown) => error);
         answered++;
-        if (text !== `${sku} is ${sku.length}.00`) wrong.push(text);
+        if (isWriter && `${text}`.endsWith(sku)) carts.get(users[who] ?? "")?.push(sku);
+        else if (text !== `${sku} is ${sku.length}.00`) wrong.push(text);
       }
     };
     const all = Promise.all(Array.from({ length: 32 }, (_, at) => caller(at)));
     await vi.waitFor(() => expect(answered).toBeGreaterThan(count / 4), patiently);
+    const orders = await Promise.all(packers.map((packer) => packer.tasks.start("order")));
     process.kill(one.pid, "SIGTERM");
+    // Who signs in meanwhile gets in.
+    const arriving = signIn("hal", "2026-07-28");
+    arriving.catch(() => {});
     await world.printed.find(({ text }) => text === "one has ended: 0");
     expect(answered).toBeLessThan(count);
     await all;
     expect(wrong).toEqual([]);
     expect(answered).toBe(count);
+    await using newcomer = await arriving;
+    expect(await textOf(newcomer, "whoami")).toMatch(/^hal at /);
+    for (const order of orders) expect(await order.result()).toMatchObject({ content: [{ text: "10 sent" }] });
+    for (const [at, user] of users.slice(0, 3).entries()) {
+      const put = carts.get(user) ?? [];
+      expect(put.length).toBeGreaterThan(0);
+      const cart = (await clients[at]?.("addToCart", "last"))?.replace(/^\d+ in the cart: /, "").split(", ");
+      expect(cart?.toSorted()).toEqual([...put, "last"].toSorted());
+    }
 
     // Sessions are the same as before, and hear what they have subscribed to. Without a session one subscribes again.
     for (const client of ours) expect(await textOf(client, "whoami")).toMatch(/ at two$/);
@@ -171,7 +194,7 @@ describe.skipIf(find("nginx") === undefined || find("redis") === undefined)("exa
     const news = { done: false, value: { uri: "stock://tea" } };
     expect(await Promise.all(heard)).toEqual([news, news]);
     expect((await fetch(`${two.watched}/readyz`)).status).toBe(200);
-    await Promise.all([...ours, ...theirs].map((client) => client.close()));
+    await Promise.all([...ours, ...theirs, ...packers].map((client) => client.close()));
   });
 
   it("ends as a whole when it is told to", async () => {
