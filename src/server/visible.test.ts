@@ -194,7 +194,7 @@ describe("what depends on the caller", () => {
     ["client", ({ client }) => client.info?.name],
     ["auth", ({ auth }) => auth?.principal],
     ["session", ({ session }) => session?.id],
-    ["http", ({ http }) => http?.remote],
+    ["http", ({ http }) => http?.remoteAddress],
     ["platform", ({ platform }) => platform],
     ["meta", ({ meta }) => meta],
   ];
