@@ -25,6 +25,9 @@ const onTheirOwn = [
 /** To notice what hangs, not what is slow: how long a test takes is up to whoever else has the processor. */
 const patience = { testTimeout: 60_000, hookTimeout: 60_000 };
 
+/** One more than there are processors: tests with processes wait for those half of their time. */
+const maxWorkers = availableParallelism() + 1;
+
 /** The source of what `package.json` maps to the built package, and property tests with a fixed seed. */
 const resolve = {
   alias: [
@@ -45,7 +48,7 @@ export default defineConfig({
           ...patience,
           // One load of the sources for all files of a worker.
           isolate: false,
-          maxWorkers: "100%",
+          maxWorkers,
         },
       },
       {
@@ -56,8 +59,7 @@ export default defineConfig({
           exclude: ["test/architecture.test.ts", "**/node_modules/**", ...onTheirOwn],
           globalSetup: "test/support/built.ts",
           ...patience,
-          // These wait for other processes for half of their time.
-          maxWorkers: availableParallelism() + 1,
+          maxWorkers,
         },
       },
       {
