@@ -362,7 +362,7 @@ describe("an option that is undefined is as good as none", () => {
 
     const loop = {
       maxTurns: undefined,
-      maxMs: undefined,
+      maxTotalMs: undefined,
       signal: undefined,
       clock: undefined,
       systemPrompt: undefined,

@@ -3,13 +3,13 @@ import type { ModelPreferences } from "../protocol/input.ts";
 /** A model that a host can use. The figures are from 0 to 1, relative to each other; what is absent counts as 0.5. */
 export interface ModelChoice {
   readonly name: string;
-  /** 1 is the dearest. */
+  /** 1 is the most expensive model. */
   readonly cost?: number | undefined;
-  /** 1 is the fastest. */
+  /** 1 is the fastest model. */
   readonly speed?: number | undefined;
-  /** 1 is the cleverest. */
+  /** 1 is the most capable model. */
   readonly intelligence?: number | undefined;
-  /** Other names it is hinted at by, such as a family. */
+  /** Other names that model hints may use, such as a family. */
   readonly aliases?: readonly string[] | undefined;
 }
 

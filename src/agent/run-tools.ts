@@ -27,19 +27,19 @@ export interface RunToolsOptions {
   readonly systemPrompt?: string | undefined;
   /** How long one reply may be, in tokens. Default 4096. */
   readonly maxTokens?: number | undefined;
-  /** Which tools the model is told of, and when. Default `auto`. */
+  /** Which tools are in the prompt of the model, and when. Default `auto`. */
   readonly selection?: SelectionPolicy | SelectionPolicy["kind"] | undefined;
-  /** How often the model is asked. Default 10. */
+  /** Maximum number of model requests. Default 10. */
   readonly maxTurns?: number | undefined;
-  /** For everything together. Default 5 min; 0 is off. */
+  /** Time limit of the whole run, in milliseconds. Default 300,000 (5 min); 0 disables the limit. */
   readonly maxTotalMs?: number | undefined;
-  /** How many tools are called in all; after that the model is told to answer. Default 100. */
+  /** Maximum number of tool calls; after that the model is asked for its answer. Default 100. */
   readonly maxCalls?: number | undefined;
   /** How many tools run at once. Default 8. */
   readonly maxParallel?: number | undefined;
   /** How long the conversation may become, in estimated tokens; beyond that it ends with `limit-reached`. Default: no limit. */
   readonly maxContextTokens?: number | undefined;
-  /** Hears what happens. Must not throw. */
+  /** Called with each event. Must not throw. */
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
@@ -66,7 +66,7 @@ export interface RunToolsResult {
   /** The text of the last reply. */
   readonly text: string;
   readonly reply: CreateMessageResult;
-  /** The whole conversation, to go on from. */
+  /** The whole conversation, which a further run can continue. */
   readonly messages: readonly SamplingMessage[];
   readonly turns: number;
   /** How many tools were called. */
@@ -76,10 +76,9 @@ export interface RunToolsResult {
 /**
  * Lets a model use the tools of a host until it has an answer.
  *
- * Tools of one turn run at the same time. What a tool gets wrong, what it may
- * not do, and what does not exist is told to the model, which may try again.
- * Rejects with `limit-reached` naming the limit, `cancelled`, or whatever the
- * model rejects with.
+ * Tools of one turn run in parallel. An error of a tool, a denied call and an unknown tool become error results for the
+ * model, which may try again. Rejects with `limit-reached` naming the limit, `cancelled`, or whatever the model rejects
+ * with.
  */
 export async function runTools(options: RunToolsOptions): Promise<RunToolsResult> {
   checkOptionNames("runTools", options, optionNames);
@@ -187,12 +186,12 @@ function textOf({ content }: CreateMessageResult): string {
   return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
-/** What happens while a model works, for whoever shows it. */
+/** What happens during a run, for a user interface. */
 export type AgentEvent =
   /** The model is asked, for the first time or with results. */
   | { readonly kind: "turn"; readonly turn: number }
   | { readonly kind: "reply"; readonly turn: number; readonly reply: CreateMessageResult }
-  /** A tool is called. `id` is the same in everything that comes of it. */
+  /** A tool is called. `id` is the same in all events of the call. */
   | { readonly kind: "call"; readonly id: string; readonly name: string; readonly input: JsonObject }
   | { readonly kind: "progress"; readonly id: string; readonly name: string; readonly progress: Progress }
   | {
@@ -206,14 +205,14 @@ export type AgentEvent =
 /** Makes the tools of a request for a provider: one of the bridges. */
 export type Bridge<F extends ProviderFormat> = (tools: readonly Tool[]) => Toolkit<F>;
 
-/** Sends a request of the provider, and gives its reply. */
+/** Sends a request to the provider, and resolves with its reply. */
 export type Send<F extends ProviderFormat> = (request: F["request"], context: LoopContext) => Promise<F["reply"]>;
 
 /**
- * A model of a bridge and a way to send, for `runTools` and `toolLoop`.
+ * Creates a model for `runTools` and `toolLoop` from a bridge and a function that sends requests.
  *
- * A call that cannot be made, because its arguments are no JSON or do not fit the
- * schema of the tool, is not made: the model is told why, and may mend it.
+ * A call with arguments that are not JSON, or that are invalid for the schema of the tool, is not made: the model
+ * receives the problem as its result, and may correct it.
  */
 export function toModel<F extends ProviderFormat>(
   bridge: Bridge<F>,

@@ -20,15 +20,14 @@ export interface SamplerOptions<T extends ModelChoice> {
     | ((params: CreateMessageParams, context: SampleContext) => boolean | Promise<boolean>)
     | undefined;
   /**
-   * Whose tools the model may use when the server asks for context: those of the
-   * server itself (`thisServer`) or of all (`allServers`). The host runs them, and
-   * the server gets the answer. Default: no tools but those the server brings,
-   * which it runs itself.
+   * The source of the tools that the model may use when the server asks for context: those of the server itself
+   * (`thisServer`) or of all servers (`allServers`). The host runs them. Default: only the tools in the request of the
+   * server, which the server runs itself.
    */
   readonly tools?: (() => ToolSource) | undefined;
-  /** How often the model is asked for one answer with tools. Default 10. */
+  /** Maximum number of model requests for one answer with tools. Default 10. */
   readonly maxTurns?: number | undefined;
-  /** Default 5 min. */
+  /** Time limit of one answer with tools, in milliseconds. Default 300,000 (5 min). */
   readonly maxTotalMs?: number | undefined;
   /** No reply is longer, whatever the server asks for. Default 4096. */
   readonly maxTokens?: number | undefined;
@@ -43,7 +42,10 @@ export interface SampleContext {
 
 export type Sampler = (params: CreateMessageParams, context: SampleContext) => Promise<CreateMessageResult>;
 
-/** Answers servers that ask for a completion: picks a model by their preferences, and runs tools where that is wanted. For `onSample` of a host. */
+/**
+ * Answers sampling requests of servers: picks a model by the preferences of the server, and runs tools where these were
+ * requested. For `onSample` of a host.
+ */
 export function createSampler<T extends ModelChoice>(options: SamplerOptions<T>): Sampler {
   const {
     models,

@@ -19,7 +19,7 @@ export interface ToolSource {
   ): Promise<{ readonly contents: readonly ResourceContents[] }>;
 }
 
-/** Lets a model read on where a result was cut. */
+/** Lets a model read the rest of a result that was cut. */
 export const readPage: Tool = {
   name: "read_page",
   description: "Reads one page of a tool result that was cut. Give the URI that the result names.",

@@ -1,6 +1,6 @@
 import { shortHash } from "../std/short-hash.ts";
 
-/** Which names somebody accepts. */
+/** The names that a provider accepts. */
 export interface NameRule {
   /** Matches a whole name that can stay as it is. */
   readonly safe: RegExp;

@@ -6,21 +6,23 @@ import type {
   ToolResultContent,
 } from "../protocol/input.ts";
 
-/** Tools in the words of one provider, and the way back. Plain data in and out; nothing is sent anywhere. */
+/**
+ * Converts tools, messages and calls to the format of one provider, and back. Plain data in and out; it sends nothing.
+ */
 export interface Toolkit<F extends ProviderFormat> {
   /** The definitions of the tools, in the order in which they were given. */
   readonly tools: F["tools"];
-  /** Tools that the provider cannot take. Without them the others can be used. */
+  /** Tools that the provider does not accept. The other tools can be used without them. */
   readonly skipped: readonly SkippedTool[];
-  /** What the provider is not told about the arguments of a tool. It is checked on the way back all the same. */
+  /** Input constraints that the definitions for the provider leave out. Arguments are still validated against them. */
   readonly notes: readonly SchemaNote[];
-  /** What to send to have the model answer, but for the name of the model. Tools in `params` are left aside. */
+  /** The request that makes the model answer, without the name of the model. Tools in `params` are ignored. */
   request(params: CreateMessageParams): F["request"];
   /** A conversation, without its system prompt. */
   messages(messages: readonly SamplingMessage[]): F["message"][];
-  /** What the model wants to have done, checked against the schemas that the servers gave. */
+  /** The calls in a reply, validated against the input schemas of the servers. */
   calls(reply: F["reply"]): Promise<readonly ToolCall[]>;
-  /** What came of the calls in one reply. Give all of them at once; a provider misses those that are left out. */
+  /** The results of the calls in one reply. Pass all of them at once: a provider rejects a missing result. */
   results(results: readonly NamedResult[]): F["message"][];
   /**
    * The reply as the answer to a sampling request, or as the next message of a
@@ -53,7 +55,7 @@ export interface SkippedTool {
   readonly reason: string;
 }
 
-/** One thing that a provider is told less exactly, or not at all. */
+/** A schema keyword that the definition for the provider approximates or leaves out. */
 export interface SchemaNote {
   readonly tool: string;
   /** JSON Pointer into the input schema of the tool: where the keyword stands. */
@@ -62,13 +64,13 @@ export interface SchemaNote {
   readonly message: string;
 }
 
-/** A call that can be made, or one with which something is wrong. `problem` tells them apart. */
+/** A call that can be made, or one that is invalid: only the latter has `problem`. */
 export type ToolCall = ReadyCall | FaultyCall;
 
 export interface ReadyCall {
-  /** Of the provider; made here where it gives none. */
+  /** The provider's id of the call, or a generated one when the provider sends none. */
   readonly id: string;
-  /** The name that the server gave the tool. */
+  /** The name of the tool at its server. */
   readonly name: string;
   readonly input: JsonObject;
   readonly problem?: undefined;
@@ -79,11 +81,11 @@ export interface FaultyCall {
   /** As the model wrote it when there is no such tool. */
   readonly name: string;
   readonly input?: undefined;
-  /** For the model to read and mend: what is wrong, where, and by which keyword. */
+  /** A message for the model that says what is wrong, where, and by which keyword. */
   readonly problem: string;
 }
 
-/** The result of a call, with the name of the tool, which some providers want to hear again. */
+/** The result of a call, with the name of its tool, which some providers require. */
 export interface NamedResult extends ToolResultContent {
   readonly name: string;
 }

@@ -12,15 +12,15 @@ import type { Lowered, Lowering } from "./lower/lower.ts";
 
 /** A tool as it is offered to a provider. */
 export interface Offer<P> {
-  /** The name that the server gave it. */
+  /** The name of the tool at its server. */
   readonly name: string;
   /** The name that the provider gets. */
   readonly alias: string;
   readonly title?: string;
-  /** Empty when the server gave none. */
+  /** Empty when the server sent none. */
   readonly description: string;
   readonly lowered: Lowered<P>;
-  /** Checks arguments as the server wants them. */
+  /** Validates arguments against the input schema of the server. */
   readonly validator: Validator;
 }
 
@@ -110,7 +110,10 @@ function referenceProblem(schema: JsonObject): string | undefined {
   return undefined;
 }
 
-/** The schema of a tool; any object where it has none. Something else that is no schema is found out when it is read. */
+/**
+ * The input schema of a tool, or that of any object when the tool has none. An invalid schema is reported when it is
+ * read.
+ */
 function schemaOf({ inputSchema }: { readonly inputSchema?: unknown }): JsonObject {
   return inputSchema === undefined || inputSchema === null || inputSchema === true
     ? anyObject
@@ -120,22 +123,21 @@ function schemaOf({ inputSchema }: { readonly inputSchema?: unknown }): JsonObje
 const anyObject: JsonObject = { type: "object" };
 
 /**
- * Remembers what a provider wants back with a piece of content, such as the
- * thoughts that led to a call.
+ * Metadata that a provider needs back with a piece of content, such as the reasoning before a call.
  *
- * It belongs to the very object, in this process: nobody else sees it, and
- * nothing from elsewhere can pretend to have it. A copy of the content has none.
+ * The key is the identity of the content object in this process, so that data from elsewhere cannot forge metadata. A
+ * copy of the content has none.
  */
 export interface ProviderMetadata<K> {
   /** The content itself. */
-  keep<C extends SamplingContent>(content: C, metadata: K): C;
+  save<C extends SamplingContent>(content: C, metadata: K): C;
   find(content: SamplingContent): K | undefined;
 }
 
 export function createProviderMetadata<K>(): ProviderMetadata<K> {
   const kept = new WeakMap<SamplingContent, K>();
   return {
-    keep(content, metadata) {
+    save(content, metadata) {
       kept.set(content, metadata);
       return content;
     },

@@ -24,9 +24,9 @@ export interface RawCall {
 }
 
 /**
- * The call that the model meant. Arguments are brought into the form that the
- * tool wants and checked by its schema, unless `validate` is false. A schema whose
- * patterns could take too long to match is not used: the server checks, too.
+ * Reads one call of the model: finds its tool, converts its arguments to the form of the tool's input schema and
+ * validates them, unless `validate` is false. A schema whose patterns could take too long to match is not validated
+ * here; the server validates, too.
  */
 export async function readCall<P>(raw: RawCall, offers: Offers<P>, validate: boolean): Promise<ToolCall> {
   const call = decodeCall(raw, offers);
@@ -56,7 +56,7 @@ function otherInput<P>({ input }: RawCall, offer: Offer<P>): JsonObject | undefi
   return typeof given === "string" ? undefined : offer.lowered.liftOtherwise?.(given);
 }
 
-/** The arguments, or why there are none. No text at all is no arguments only for a tool that has none. */
+/** The arguments, or why they are invalid. An empty text means no arguments, and only for a tool without parameters. */
 function readInput<P>(input: unknown, { alias, lowered }: Offer<P>): JsonObject | string {
   if (typeof input === "string" && input.trim() === "" && !lowered.hasProperties) return {};
   return parseInput(input, alias);
@@ -141,7 +141,7 @@ export function answerOf(answer: {
   };
 }
 
-/** The id of a call, made fit for a provider that did not give it. */
+/** A valid id for a call, derived where the provider would reject the original. */
 export function safeId(id: string, maxLength: number): string {
   const rule: NameRule = {
     safe: new RegExp(`^[A-Za-z0-9_-]{1,${maxLength}}$`),

@@ -3,7 +3,7 @@ import type { Json } from "../json/json.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Content, ResourceContents, ResourceLink } from "../protocol/content.ts";
 
-/** A piece of what a tool gave, in the few kinds that providers know. */
+/** A part of a tool result, in one of the few kinds that providers support. */
 export type Part = TextPart | MediaPart;
 
 export interface TextPart {
@@ -42,7 +42,7 @@ export function textPart(text: string): TextPart {
   return { kind: "text", text };
 }
 
-/** A word for media that cannot be shown: `[image/tiff image, 12 kB, not shown]`. */
+/** A description of media that the provider cannot show: `[image/tiff image, 12 kB, not shown]`. */
 export function describeMedia({ kind, mimeType, data }: MediaPart): string {
   return `[${oneLine(mimeType)} ${kind}, ${sizeOf(data)}, not shown]`;
 }

@@ -9,9 +9,8 @@ import { type RawCall, readCall, resultTurn, type Turn, turnsOf } from "./read-c
 export type RunTool = (name: string, input: JsonObject) => Promise<CallToolResult | string>;
 
 /**
- * Runs the calls of one reply, all at the same time, and gives a result for each
- * of them in their order. A call with a problem is not run: the problem is its
- * result. What `run` throws is told to the model. Never rejects.
+ * Runs the calls of one reply in parallel, and returns their results in the same order. A call with a problem is not
+ * run: the problem becomes its result, and so does the message of an error that `run` throws. Never rejects.
  */
 export function runToolCalls(calls: readonly ToolCall[], run: RunTool): Promise<readonly NamedResult[]> {
   return Promise.all(calls.map((call) => runCall(call, run)));
@@ -33,7 +32,7 @@ function failed(call: ToolCall, message: string): NamedResult {
   return toNamedResult(call, { content: [{ type: "text", text: message }], isError: true });
 }
 
-/** What a tool gave as the result of a call. */
+/** The output of a tool as the result of a call. */
 export function toNamedResult({ id, name }: ToolCall, result: CallToolResult): NamedResult {
   const { content, structuredContent, isError } = result;
   return {

@@ -13,12 +13,12 @@ import type { CallToolResult, Tool } from "../protocol/tool.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { defined, type OrUndefined } from "../std/defined.ts";
 
-/** Whoever works for the loop is told when it is over. */
+/** Aborts when the loop ends, so that `sample` and `run` can stop early. */
 export interface LoopContext {
   readonly signal: AbortSignal;
 }
 
-/** What running a tool is told besides. */
+/** The context of one tool run. */
 export interface ToolRunContext extends LoopContext {
   /** The use that is answered, as the model named it. */
   readonly id: string;
@@ -26,7 +26,7 @@ export interface ToolRunContext extends LoopContext {
 
 /** What a model said. */
 export interface LoopReply extends CreateMessageResult {
-  /** Uses of tools that cannot be made, by id, and why: the model is told instead. */
+  /** Messages for the model about tool uses that cannot be run, by their id. */
   readonly problems?: ReadonlyMap<string, string>;
 }
 
@@ -34,11 +34,14 @@ export interface ToolLoopOptions extends OrUndefined<CreateMessageParams> {
   readonly tools: readonly Tool[];
   /** Asks the model once. */
   sample(params: CreateMessageParams, context: LoopContext): Promise<LoopReply>;
-  /** Runs one of the tools. A string is its text. What it throws is told to the model. */
+  /**
+   * Runs one of the tools. A string becomes text content. The message of an error that it throws becomes an error
+   * result.
+   */
   run(name: string, input: JsonObject, context: ToolRunContext): Promise<CallToolResult | string>;
-  /** How often the model is asked. Default 10. In the last turn it is told to use no more tools. */
+  /** Maximum number of model requests. Default 10. The last one tells the model to use no more tools. */
   readonly maxTurns?: number | undefined;
-  /** For everything together. Default 5 min; 0 is off. */
+  /** Time limit of the whole loop, in milliseconds. Default 300,000 (5 min); 0 disables the limit. */
   readonly maxTotalMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
@@ -133,10 +136,10 @@ function toolResult(toolUseId: string, { content, structuredContent, isError }: 
   };
 }
 
-/** The time a loop has. */
+/** The time limit of a loop. */
 interface LoopDeadline {
   readonly signal: AbortSignal;
-  /** Settles as `work` does, or rejects at once when the time is over: not everybody listens to a signal. */
+  /** Settles as `work` does, or rejects as soon as the time is over, because `work` may ignore its signal. */
   limit<T>(work: () => Promise<T>): Promise<T>;
   stop(): void;
 }
@@ -174,7 +177,7 @@ function startDeadline(maxTotalMs: number, clock: Clock, given: AbortSignal | un
     },
     stop() {
       stopTimer?.();
-      letGo?.();
+      releaseProcess?.();
       given?.removeEventListener("abort", cancel);
     },
   };

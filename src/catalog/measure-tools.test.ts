@@ -7,7 +7,7 @@ const toolOf = (server: string, name: string, description: string): CatalogTool 
   tool: { name, description, inputSchema: { type: "object" } },
 });
 
-describe("meter", () => {
+describe("measureTools", () => {
   it("adds up by server, the dearest first, and by name among equals", () => {
     const long = "Says a lot about what it does. ".repeat(20);
     const measured = measureTools([

@@ -32,7 +32,7 @@ function hintOf(near: readonly string[]): string {
   return near.length > 0 ? ` Did you mean ${near.join(" or ")}?` : "";
 }
 
-/** A text of the model, told back to it. */
+/** A text of the model, quoted in an error message for it. */
 function quoted(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }
@@ -44,7 +44,7 @@ function kindOf(value: Json): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** `call_tool`: runs a tool that is not in the prompt. Without a catalog, whoever is called judges the name. */
+/** `call_tool`: runs a tool that is not in the prompt. Without a catalog, `call` itself rejects unknown names. */
 export function callTool(catalog: Catalog | undefined, finder: string): MetaTool {
   return {
     tool: {
@@ -74,10 +74,10 @@ export function callTool(catalog: Catalog | undefined, finder: string): MetaTool
   };
 }
 
-/** So many groups are in the description, and so many tools stand for one that says nothing of itself. */
+/** Maximum number of groups in the description, and of example tools for a group without a summary. */
 const MAX_GROUPS = 100;
 const MAX_EXAMPLES = 5;
-/** So many definitions can be asked for at once. */
+/** Maximum number of definitions in one request. */
 const MAX_LISTED = 50;
 
 /** `list_tools`: opens a group, which is a server, and shows its tools. */
@@ -123,8 +123,8 @@ export function listTools(
 }
 
 function opened({ text, shortened }: ShownTools): CallToolResult {
-  const more = shortened > 0 ? ' Ask for definitions that are not there with "names".' : "";
-  return answer(`Run one of these with call_tool.${more}\n${text}`);
+  const advice = shortened > 0 ? ' Ask for definitions that are not there with "names".' : "";
+  return answer(`Run one of these with call_tool.${advice}\n${text}`);
 }
 
 function isNames(names: Json): names is readonly string[] {
@@ -146,7 +146,7 @@ function unknownGroup({ servers }: Catalog, group: string): CallToolResult {
   return problem(`There is no group ${quoted(group)}.${hint}`);
 }
 
-/** A line a group. */
+/** One line for each group. */
 function groupsOf({ tools, servers }: Catalog, summaries: Readonly<Record<string, string>>): string {
   const examples = new Map<string, string[]>();
   for (const { server, tool } of tools) {
@@ -168,7 +168,7 @@ function exampleText(names: readonly string[]): string {
 
 const DEFAULT_LIMIT = 5;
 const MAX_LIMIT = 20;
-/** So many servers are named in the description. */
+/** Maximum number of servers that the description names. */
 const MAX_SERVERS = 100;
 
 /** `search_tools`: shows the tools that fit a query best. */
@@ -204,8 +204,9 @@ export function searchTools(catalog: Catalog, show: (tools: readonly CatalogTool
       if (hits.length === 0)
         return answer(`No tool fits ${quoted(query)}. Try other words. The servers are: ${servers}.`);
       const { text, shortened } = show(hits);
-      const more = shortened > 0 ? " Search for the name of one that is not shown in full to see its definition." : "";
-      return answer(`Run one of these with call_tool.${more}\n${text}`);
+      const advice =
+        shortened > 0 ? " Search for the name of one that is not shown in full to see its definition." : "";
+      return answer(`Run one of these with call_tool.${advice}\n${text}`);
     },
   };
 }
@@ -217,7 +218,7 @@ function serversOf({ servers }: Catalog): string {
 
 /** Tools as a model reads them. */
 interface ShownTools {
-  /** A tool a line: its definition as JSON, or its name and the first words of what it says. */
+  /** One line for each tool: its definition as JSON, or its name and the beginning of its description. */
   readonly text: string;
   /** The tools whose definition is there as a whole. */
   readonly whole: readonly CatalogTool[];
@@ -225,12 +226,12 @@ interface ShownTools {
   readonly shortened: number;
 }
 
-/** So many tools are named in one answer when there is no room for their definitions. */
+/** Maximum number of tools that one answer lists by name when their definitions do not fit. */
 const MAX_NAMES = 200;
 
 /**
- * Shows the definitions of tools while they fit in `maxTokens`, but always the
- * first one; of the others the names. The same tools give the same text.
+ * Writes the definitions of tools while they fit in `maxTokens`, but always the first one, and the names of the others.
+ * The same tools give the same text.
  */
 export function showTools(tools: readonly CatalogTool[], maxTokens: number): ShownTools {
   const whole: CatalogTool[] = [];
@@ -265,7 +266,7 @@ export interface Catalog {
   readonly servers: readonly string[];
   find(name: string): CatalogTool | undefined;
   search(query: string, limit: number): readonly ToolHit[];
-  /** Names that somebody may have meant who used one that is unknown. */
+  /** Known names that are similar to an unknown one. */
   suggest(name: string): readonly string[];
 }
 
@@ -276,7 +277,7 @@ export function createCatalog(given: readonly CatalogTool[], order: readonly str
     if (!byName.has(name)) byName.set(name, tool);
   }
   const tools = [...byName.values()];
-  /** Made when it is first needed. */
+  /** Created on first use. */
   let index: ReturnType<typeof createToolIndex> | undefined;
   const search = (query: string, limit: number): readonly ToolHit[] => {
     index ??= createToolIndex(tools);

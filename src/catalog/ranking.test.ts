@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Postings, scoresOf } from "./tool-index.ts";
+import { type PostingsList, scoresOf } from "./tool-index.ts";
 
 /** Documents as lists of words; counts what is looked at. */
 function collectionOf(documents: readonly (readonly string[])[]) {
@@ -17,7 +17,7 @@ function collectionOf(documents: readonly (readonly string[])[]) {
     collection: {
       lengths,
       meanLength: lengths.reduce((sum, length) => sum + length, 0) / lengths.length,
-      postingsOf(word: string): Postings | undefined {
+      postingsOf(word: string): PostingsList | undefined {
         const list = postings.get(word);
         looked += (list?.length ?? 0) / 2;
         return list;

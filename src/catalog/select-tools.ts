@@ -15,7 +15,7 @@ import {
 import { type CatalogTool, toFullName } from "./sort-tools.ts";
 import { tokensWithServer } from "./tokens.ts";
 
-/** How many tools a model is told of, and when. */
+/** How many tools are in the prompt of a model, and when. */
 export interface SelectionPolicy {
   /**
    * - `all`: every tool, from the start.
@@ -30,14 +30,14 @@ export interface SelectionPolicy {
   readonly maxAnswerTokens?: number | undefined;
   /** The order of the servers. See `sortTools`. */
   readonly servers?: readonly string[] | undefined;
-  /** A line about each server, for `groups`. Without one, some of its tools are named. */
+  /** One line of description for each server, for `groups`. A server without one is described by some of its tools. */
   readonly summaries?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a model is told, and how its calls are run. For one conversation. */
+/** The tools in the prompt of one conversation, and the function that runs the calls of the model. */
 export interface ToolSelection {
   readonly kind: "all" | "groups" | "search";
-  /** For the prompt, by full names. Stays the same for the whole conversation. */
+  /** Definitions for the prompt, under their full names. They do not change during a conversation. */
   readonly tools: readonly Tool[];
   /**
    * Runs what the model called: one of `tools`, or a tool it was shown since. A
@@ -47,7 +47,9 @@ export interface ToolSelection {
   run(name: string, args: JsonObject, call: ToolCaller): Promise<CallToolResult>;
 }
 
-/** Tells a model of tools as a policy says. Equal tools and policies give equal texts, so that prompts stay cached. */
+/**
+ * Selects the tools of a prompt by a policy. Equal tools and policies give equal texts, so that prompts stay cached.
+ */
 export function selectTools(
   tools: readonly CatalogTool[],
   policy: SelectionPolicy | SelectionPolicy["kind"],
@@ -88,7 +90,10 @@ function fitting({ tools }: Catalog, maxTokens: number): "all" | "search" {
   return "all";
 }
 
-/** Arguments of a tool that the model has not seen are guesses, so it is told to look first. */
+/**
+ * A call of a tool whose definition the model has not seen returns the definition first, because its arguments are
+ * guesses.
+ */
 function runner(catalog: Catalog, metaTools: readonly MetaTool[], isShown: (name: string) => boolean) {
   const [finder] = metaTools;
   return async (name: string, args: JsonObject, call: ToolCaller): Promise<CallToolResult> => {

@@ -1,12 +1,10 @@
 import type { Tool } from "../protocol/tool.ts";
 
 /**
- * The same tools in an order that does not depend on the one they came in, so
- * that prompts begin alike and stay cached.
+ * Sorts tools so that their order does not depend on the order of the input, and prompts keep a cacheable prefix.
  *
- * Servers stand as in `servers`, those that are not in it after them by name;
- * the tools of one stand by name. Names are compared by their code units. A tool
- * that comes or goes leaves the others in their order.
+ * Servers are sorted as in `servers`, the others after them by name; the tools of one server are sorted by name. Names
+ * are compared by code units. Adding or removing a tool does not change the order of the others.
  */
 export function sortTools(tools: readonly CatalogTool[], servers: readonly string[] = []): readonly CatalogTool[] {
   const places = new Map(servers.map((server, place) => [server, place]));
@@ -44,10 +42,10 @@ export interface SourceTool extends Tool {
   readonly localName?: string;
 }
 
-/** Tools for the catalog: to be measured, searched or selected. */
+/** Prepares tools for the catalog: to be measured, searched or selected. */
 export function toCatalogTools(tools: readonly SourceTool[]): readonly CatalogTool[] {
   return tools.map(({ server = "", localName, ...rest }) => {
-    // The alias of a host is no part of the tool.
+    // The alias of a host is not a part of the tool definition.
     const { alias: _, ...tool } = rest as typeof rest & { readonly alias?: string };
     return { server, tool: { ...tool, name: localName ?? tool.name } };
   });

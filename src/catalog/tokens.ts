@@ -3,16 +3,14 @@ import type { Tool } from "../protocol/tool.ts";
 import { type CatalogTool, compareUnits } from "./sort-tools.ts";
 
 /**
- * How many tokens a text, or the definition of a tool, takes in a prompt, about.
+ * Estimates how many tokens a text, or the definition of a tool, takes in a prompt.
  *
- * Of a tool its name, description and input schema are counted, which is what
- * models are told. Every word, every run of punctuation and every three digits is
- * nearly one token, and letters of other scripts are parts of one.
+ * Of a tool, its name, description and input schema are counted, as these are what a model receives. Every word, every
+ * run of punctuation and every three digits is nearly one token, and letters of other scripts are parts of one.
  *
- * Linear in the length, the same on every machine, and asks no model. Compared
- * with the tokenizer o200k it is within 12 % for definitions of tools, and within
- * 25 % for plain text of any language. Older tokenizers take up to three times as
- * many tokens for scripts other than Latin.
+ * Linear in the length, the same on every machine, and without a model. Compared with the tokenizer o200k it is within
+ * 12 % for definitions of tools, and within 25 % for plain text of any language. Older tokenizers take up to three
+ * times as many tokens for scripts other than Latin.
  */
 export function estimateTokens(of: string | Tool): number {
   return typeof of === "string" ? tokensIn(of) : tokensOf(of);
@@ -45,7 +43,10 @@ function tokensIn(text: string): number {
 
 type Kind = "lower" | "upper" | "accented" | "digit" | "space" | "mark" | "letter" | "ideograph" | "picture";
 
-/** Whether a character goes on with what the one before it began. An upper case letter after a lower case one does not. */
+/**
+ * Whether a character continues the word of the one before it. An upper case letter after a lower case one begins a new
+ * word.
+ */
 function continues(before: Kind, kind: Kind): boolean {
   if (kind === "upper") return before === "upper";
   if (kind === "lower" || kind === "accented") return before === "lower" || before === "upper" || before === "accented";
@@ -93,7 +94,7 @@ function asciiKindOf(code: number): Kind {
   return code <= 0x20 ? "space" : "mark";
 }
 
-/** How much a word counts by where it stands. */
+/** The weight of a word, by the part of the definition it is in. */
 const weights = { name: 5, title: 3, server: 2, description: 1, property: 1, about: 0.5 } as const;
 
 /** What is read of one text, and of one schema: more says nothing new. */
@@ -101,10 +102,10 @@ const MAX_CHARS = 4000;
 const MAX_PROPERTIES = 200;
 const MAX_DEPTH = 6;
 
-/** Hears a text about a tool, and how much a word in it counts. */
+/** Receives a text of a tool definition, and the weight of its words. */
 type TextVisitor = (text: string, weight: number) => void;
 
-/** Visits the texts that a tool is found by: what it is called, what it says, and its arguments. */
+/** Visits the texts that a tool is found by: its names, its description, and its arguments. */
 export function visitTexts({ server, tool }: CatalogTool, visit: TextVisitor): void {
   const title = tool.title ?? tool.annotations?.title;
   visit(tool.name.slice(0, MAX_CHARS), weights.name);
@@ -147,7 +148,7 @@ function visitDescription({ description }: JsonObject, visit: TextVisitor): void
 
 const MAX_LINE = 120;
 
-/** The first sentence of a text, on one line and not longer than one. */
+/** The first sentence of a text, as one line of limited length. */
 export function oneLine(text: string): string {
   const line = text
     .slice(0, 1000)
@@ -163,17 +164,17 @@ export function oneLine(text: string): string {
         .trimEnd()}…`;
 }
 
-/** What tools take of a prompt, in tokens. */
+/** How many tokens tools take in a prompt. */
 export interface ToolCosts {
   readonly tokens: number;
-  /** The dearest first. */
+  /** The most expensive first. */
   readonly servers: readonly ServerToolCosts[];
 }
 
 export interface ServerToolCosts {
   readonly server: string;
   readonly tokens: number;
-  /** The dearest first. */
+  /** The most expensive first. */
   readonly tools: readonly ToolCost[];
 }
 
@@ -182,7 +183,10 @@ export interface ToolCost {
   readonly tokens: number;
 }
 
-/** Estimates what tools take of a prompt when all of them are in it, by their full names. See {@link estimateTokens}. */
+/**
+ * Estimates how many tokens tools take when all of them are in the prompt under their full names. See {@link
+ * estimateTokens}.
+ */
 export function measureTools(tools: readonly CatalogTool[]): ToolCosts {
   const byServer = new Map<string, ToolCost[]>();
   for (const item of tools) {
@@ -199,7 +203,7 @@ export function measureTools(tools: readonly CatalogTool[]): ToolCosts {
   return { tokens: sumOf(servers), servers };
 }
 
-/** What one tool takes under its full name. */
+/** The tokens of one tool under its full name. */
 export function tokensWithServer({ server, tool }: CatalogTool): number {
   return tokensIn(`${server}:`) + tokensOf(tool);
 }

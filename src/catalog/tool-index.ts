@@ -18,23 +18,21 @@ export interface SearchOptions {
 
 export interface ToolIndex {
   /**
-   * The tools that fit best, best first; among equals the one that was given
-   * first. The last word may be the beginning of one. Of a long query the first
-   * 1,000 characters and 32 words count.
+   * The best matches, best first; among equals, in the order of the tools given. The last word may be incomplete. Of a
+   * long query, the first 1,000 characters and 32 words are used.
    */
   search(query: string, options?: SearchOptions): readonly ToolHit[];
 }
 
 const MAX_QUERY_CHARS = 1000;
 const MAX_QUERY_WORDS = 32;
-/** How many words the beginning of one may stand for, and how much such a word counts. */
+/** How many completions an incomplete word may match, and the weight of a completion. */
 const MAX_COMPLETIONS = 32;
 const COMPLETION_SHARE = 0.5;
 
 /**
- * An index of tools for questions in words: BM25 over names, titles,
- * descriptions, arguments and servers. Needs no model. Takes linear time; when
- * the tools change, make another.
+ * A search index of tools: BM25 over names, titles, descriptions, arguments and servers, without a model. Building it
+ * takes linear time. It does not change; build another when the tools change.
  */
 export function createToolIndex(tools: readonly CatalogTool[]): ToolIndex {
   return indexBy(stemOf, tools);
@@ -59,7 +57,7 @@ export function indexBy(stem: (word: string) => string, tools: readonly CatalogT
   return {
     search(query, { limit = 5, server } = {}) {
       const words = new Set(wordsOf(query.slice(0, MAX_QUERY_CHARS), stem));
-      const scores = scoresOf(collection, wantedOf([...words].slice(0, MAX_QUERY_WORDS), completionsOf));
+      const scores = scoresOf(collection, queryWordsOf([...words].slice(0, MAX_QUERY_WORDS), completionsOf));
       const isWanted = (document: number): boolean => server === undefined || documents[document]?.server === server;
       return bestOf(scores, limit, isWanted).flatMap((document) => {
         const found = documents[document];
@@ -70,7 +68,7 @@ export function indexBy(stem: (word: string) => string, tools: readonly CatalogT
   };
 }
 
-/** Adds where each word occurs, and by how much; returns how long the texts of each tool are. */
+/** Adds a posting for each word of each tool, and returns the word counts of the tools. */
 function readTools(
   tools: readonly CatalogTool[],
   postings: Map<string, number[]>,
@@ -95,15 +93,18 @@ function listOf(postings: Map<string, number[]>, word: string): number[] {
   return list;
 }
 
-/** Documents come in order, so one that has the word already is the last of its list. */
+/** Documents are added in order, so a document that already has the word is the last of its list. */
 function addPosting(list: number[], document: number, weight: number): void {
   const last = list.length - 1;
   if (list[last - 1] === document) list[last] = (list[last] ?? 0) + weight;
   else list.push(document, weight);
 }
 
-/** The last word may be unfinished; what it may become counts less than what it is. */
-function wantedOf(words: readonly string[], completionsOf: (start: string) => readonly string[]): readonly Wanted[] {
+/** The last word may be incomplete; a completion counts less than an exact match. */
+function queryWordsOf(
+  words: readonly string[],
+  completionsOf: (start: string) => readonly string[],
+): readonly QueryWord[] {
   return words.map((word, index) => {
     const whole = { word, share: 1 };
     if (index < words.length - 1) return [whole];
@@ -138,32 +139,31 @@ function bestOf(scores: Float64Array, limit: number, isWanted: (document: number
 }
 
 /**
- * BM25 with its usual constants. `k1`: how much it helps when a word is there
- * several times. `b`: how much a long document is held back, from 0 to 1.
+ * BM25 with its usual constants. `k1`: the effect of repeated words. `b`: the effect of the document length, from 0 to
+ * 1.
  */
 const k1 = 1.2;
 const b = 0.6;
 
-/** Where a word occurs: the number of a document, then how often it is there, in turn. */
-export type Postings = readonly number[];
+/** The occurrences of a word: pairs of a document number and a count, in one array. */
+export type PostingsList = readonly number[];
 
 /** What is known of all documents together. */
 interface Collection {
   /** How many words each document has. */
   readonly lengths: readonly number[];
   readonly meanLength: number;
-  postingsOf(word: string): Postings | undefined;
+  postingsOf(word: string): PostingsList | undefined;
 }
 
-/** One word of a question; the words that count as it, and how much. */
-type Wanted = readonly { readonly word: string; readonly share: number }[];
+/** One word of a query: the words that match it, and their weight. */
+type QueryWord = readonly { readonly word: string; readonly share: number }[];
 
 /**
- * The score of every document, 0 where no wanted word occurs. Of the words that
- * count as the same one only the best counts. Visits each posting of a wanted
- * word once.
+ * The score of every document, 0 where no query word occurs. Of the words that match the same query word, only the best
+ * counts. Visits each posting of a query word once.
  */
-export function scoresOf(collection: Collection, wanted: readonly Wanted[]): Float64Array {
+export function scoresOf(collection: Collection, wanted: readonly QueryWord[]): Float64Array {
   const total = new Float64Array(collection.lengths.length);
   for (const choices of wanted) {
     const best = new Float64Array(total.length);
@@ -173,8 +173,8 @@ export function scoresOf(collection: Collection, wanted: readonly Wanted[]): Flo
   return total;
 }
 
-/** Lifts the scores of the documents that have the word to what it is worth there. */
-function raise(best: Float64Array, collection: Collection, { word, share }: Wanted[number]): void {
+/** Raises the scores of the documents that contain the word to its score there. */
+function raise(best: Float64Array, collection: Collection, { word, share }: QueryWord[number]): void {
   const { lengths, meanLength } = collection;
   const postings = collection.postingsOf(word) ?? [];
   const documents = postings.length / 2;
@@ -197,9 +197,8 @@ const MAX_NAME_CHARS = 200;
 const MAX_FOUND = 3;
 
 /**
- * The names that somebody may have meant, nearest first, at most three; among
- * equals the first. A full name is also near by its part after the `:`. Case and
- * separators do not count.
+ * Known names that are similar to an unknown one, nearest first, at most three; among equals, in the order given. A
+ * full name is also compared by its part after the `:`. Case and separators are ignored.
  */
 export function nearestTo(wanted: string, names: readonly string[]): readonly string[] {
   const want = folded(wanted);
@@ -211,7 +210,7 @@ export function nearestTo(wanted: string, names: readonly string[]): readonly st
     const place = near.findIndex((other) => other.distance > distance);
     near.splice(place < 0 ? near.length : place, 0, { name, distance });
     if (near.length > MAX_FOUND) near.pop();
-    // Only what is nearer than the last of them can come in between.
+    // Skips names that are not nearer than the worst match so far.
     if (near.length === MAX_FOUND) reach = (near.at(-1)?.distance ?? 0) - 1;
     if (reach < 0) break;
   }
@@ -257,14 +256,12 @@ function fillRow(row: number[], above: readonly number[], unit: number, b: strin
 }
 
 /**
- * Reads texts as words: split where names change case or have a separator, in
- * lower case, without accents and English endings. Each word is given as what
- * `make` made of it when it was first read.
+ * Creates a function that splits texts into words: at changes of case and at separators, in lower case, without accents
+ * and English endings. Each word is mapped by `make` once, and then cached.
  *
- * A name in camel case counts in parts and as a whole, so that `GitHub` is found
- * by `github`. Languages that put no space between words are cut into pairs of
- * characters. What it has read it knows for as long as it lives: most texts use
- * the same words.
+ * A name in camel case gives its parts and the whole, so that `GitHub` is found by `github`. Languages that put no
+ * space between words are cut into pairs of characters. The cache lasts as long as the function: most texts use the
+ * same words.
  */
 function createWordReader<T>(
   make: (word: string) => T,
@@ -289,7 +286,7 @@ export function wordsOf(text: string, stem?: (word: string) => string): readonly
   return words;
 }
 
-/** Letters and digits without a break. Accents are gone, and each character is in its usual form. */
+/** Runs of letters and digits. Accents are removed, and each character is in its normal form. */
 function runsOf(text: string): readonly string[] {
   if (!/[^\0-\x7f]/.test(text)) return text.match(/[A-Za-z0-9]+/g) ?? [];
   const plain = text
@@ -321,11 +318,10 @@ function pairsOf(text: string): readonly string[] {
 }
 
 /**
- * An English word without its plural, `-ing` or `-ed`, and without a final `e`,
- * so that `creates`, `creating` and `created` are the same as `create`.
+ * An English word without its plural, `-ing` or `-ed`, and without a final `e`, so that `creates`, `creating` and
+ * `created` are the same as `create`.
  *
- * What comes out need not be a word. Words of other alphabets and short ones
- * stay as they are. Takes lower case.
+ * The result need not be a word. Words of other alphabets and short words are unchanged. Expects lower case.
  */
 export function stemOf(word: string): string {
   if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;

@@ -62,7 +62,7 @@ export class McpError extends Error implements Failure {
 }
 
 /**
- * An error the model is meant to read: `throw toolError("sold out")`.
+ * An error that the model should read: `throw toolError("sold out")`.
  *
  * In a tool it becomes a result with `isError`, and a typed client call throws
  * it again with the same message and data. The data are what `JSON.stringify` writes of `data`; it throws a

@@ -14,11 +14,11 @@ export interface AiSdkFormat extends ProviderFormat {
 export interface AiSdkTool {
   readonly description: string;
   readonly title?: string;
-  /** Brings arguments into the form that the tool wants, and checks them. */
+  /** Converts arguments to the form of the tool's input schema, and validates them. */
   readonly inputSchema: AiSdkSchema;
-  /** There when the toolkit was told how to run tools. */
+  /** Present when the toolkit was created with `run`. */
   readonly execute?: (input: JsonObject, options: AiSdkRun) => Promise<CallToolResult>;
-  /** Shows the model what a tool gave. */
+  /** Converts the output of the tool to content for the model. */
   readonly toModelOutput: (options: { readonly output: CallToolResult }) => AiSdkOutput;
 }
 
@@ -58,7 +58,7 @@ export interface AiSdkFile {
   mediaType: string;
 }
 
-/** Thoughts go back as they came. */
+/** Reasoning parts are sent back unchanged. */
 export interface AiSdkReasoning {
   type: "reasoning";
   text: string;
@@ -80,7 +80,7 @@ export interface AiSdkResult {
   output: AiSdkOutput;
 }
 
-/** What a provider wants back with a part of a message. */
+/** Metadata that a provider needs back with a part of a message. */
 export type ProviderOptions = Record<string, { [key: string]: ProviderValue }>;
 
 type ProviderValue = null | string | number | boolean | { [key: string]: ProviderValue | undefined } | ProviderValue[];
@@ -96,7 +96,7 @@ export interface AiSdkRequest {
   readonly toolChoice?: "auto" | "required" | "none";
 }
 
-/** What `generateText` gives, or a step of it. Only what is read of it is named. */
+/** The result of `generateText`, or of one of its steps. Only the members that are read are declared. */
 export interface AiSdkReply {
   readonly content: readonly { readonly type: string }[];
   readonly finishReason?: string;

@@ -13,7 +13,7 @@ import type {
 } from "./format.ts";
 import { toOutput } from "./tool.ts";
 
-/** What belongs to a part of a reply: the thoughts before it, and what its provider wants back with it. */
+/** Metadata of a part of a reply: the reasoning parts before it, and the provider metadata to send back with it. */
 interface Traces {
   readonly before: readonly AiSdkReasoning[];
   readonly options?: ProviderOptions;
@@ -66,7 +66,7 @@ function plainParts(block: SamplingContent): readonly (AiSdkText | AiSdkFile)[] 
   return [{ type: "file", data: block.data, mediaType: block.mimeType }];
 }
 
-/** The calls in a reply. Tools that the provider has run are none. */
+/** The tool calls in a reply, without those that the provider has executed itself. */
 export function aiSdkCallsOf({ content }: AiSdkReply): readonly RawCall[] {
   return content.map(asJson).flatMap((part) => (isCall(part) ? [rawCall(part)] : []));
 }
@@ -94,7 +94,7 @@ export function toAiSdkAnswer<P>(reply: AiSdkReply, offers: Offers<P>): CreateMe
     const said = contentOf(part, offers);
     if (said === undefined) continue;
     const isPlain = before.length === 0 && options === undefined;
-    content.push(isPlain ? said : traces.keep(said, { before, ...(options !== undefined && { options }) }));
+    content.push(isPlain ? said : traces.save(said, { before, ...(options !== undefined && { options }) }));
     before = [];
   }
   const { finishReason: reason, response } = reply;
@@ -124,7 +124,7 @@ function withOptions(options: ProviderOptions | undefined): { readonly providerO
   return options === undefined ? {} : { providerOptions: options };
 }
 
-/** What a provider gave with a part is what it wants back. */
+/** Provider metadata of a part is sent back unchanged with that part. */
 function optionsOf(metadata: Json | undefined): ProviderOptions | undefined {
   return isObject(metadata) ? (metadata as ProviderOptions) : undefined;
 }

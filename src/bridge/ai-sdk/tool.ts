@@ -8,7 +8,9 @@ import type { AiSdkOutput, AiSdkOutputPart, AiSdkRun, AiSdkSchema, AiSdkTool } f
 /** Runs a tool by its own name. */
 export type AiSdkRunTool = (name: string, input: JsonObject, options: AiSdkRun) => Promise<CallToolResult>;
 
-/** A tool for the AI SDK. `read` brings arguments into the form that the tool wants, and checks them. */
+/**
+ * Creates a tool for the AI SDK. `read` converts arguments to the form of the tool's input schema and validates them.
+ */
 export function toTool(
   { name, title, description, lowered }: Offer<JsonObject>,
   read: (input: unknown) => Promise<ToolCall>,

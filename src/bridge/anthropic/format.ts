@@ -56,12 +56,12 @@ export interface AnthropicToolResult {
   readonly is_error?: boolean;
 }
 
-/** Thoughts go back as they came. */
+/** Thinking blocks are sent back unchanged. */
 export type AnthropicThought =
   | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
   | { readonly type: "redacted_thinking"; readonly data: string };
 
-/** Temperature is not in it: newer models refuse it. */
+/** Without `temperature`, which newer models reject. */
 export interface AnthropicRequest {
   readonly max_tokens: number;
   readonly messages: AnthropicMessage[];
@@ -71,7 +71,7 @@ export interface AnthropicRequest {
   readonly tool_choice?: { readonly type: "auto" | "any" | "none" };
 }
 
-/** A message of the model. Only what is read of it is named. */
+/** A message of the model. Only the members that are read are declared. */
 export interface AnthropicReply {
   readonly model: string;
   readonly content: readonly { readonly type: string }[];

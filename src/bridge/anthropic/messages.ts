@@ -15,7 +15,7 @@ import type {
   AnthropicUserBlock,
 } from "./format.ts";
 
-/** The thoughts that came before a block. They have to be there when it goes back. */
+/** The thinking blocks before a block. The API requires them when the block is sent back. */
 const thoughts: ProviderMetadata<readonly AnthropicThought[]> = createProviderMetadata();
 
 /** A conversation for the Messages API. Messages of which nothing can be shown are left out. */
@@ -30,7 +30,7 @@ export function toMessages(turns: readonly Turn[], aliasOf: (name: string) => st
     .filter(({ content }) => content.length > 0);
 }
 
-/** The API wants to hear of results before anything else. */
+/** The API requires tool results before any other content of a message. */
 function resultsFirst(blocks: readonly AnthropicUserBlock[]): AnthropicUserBlock[] {
   const isResult = (block: AnthropicUserBlock): boolean => block.type === "tool_result";
   return [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))];
@@ -101,7 +101,7 @@ function isImageType(type: string): type is AnthropicImageType {
   return ["image/jpeg", "image/png", "image/gif", "image/webp"].includes(type);
 }
 
-/** The calls in a reply. Tools that run at Anthropic are none. */
+/** The tool calls in a reply, without those of tools that run at Anthropic. */
 export function rawCallsOf(reply: AnthropicReply): readonly RawCall[] {
   return blocksOf(reply).flatMap((block) => (block.type === "tool_use" ? [rawCall(block)] : []));
 }
@@ -115,7 +115,7 @@ export function toAnswer<P>(reply: AnthropicReply, offers: Offers<P>): CreateMes
     if (thought !== undefined) before = [...before, thought];
     const said = contentOf(block, offers);
     if (said === undefined) continue;
-    content.push(before.length === 0 ? said : thoughts.keep(said, before));
+    content.push(before.length === 0 ? said : thoughts.save(said, before));
     before = [];
   }
   const { stop_reason: reason, model } = reply;

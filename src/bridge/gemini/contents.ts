@@ -8,7 +8,7 @@ import { answerOf, namesOfResults, type RawCall, type Turn, toolUse } from "../r
 import { type MediaPart, type Part, textOf, textPart, toParts } from "../result-parts.ts";
 import type { GeminiContent, GeminiPart, GeminiReply } from "./format.ts";
 
-/** The signature of the thoughts that led to a part. Newer models refuse a call without its signature. */
+/** The thought signature of a part. Newer models reject a call without its signature. */
 const signatures: ProviderMetadata<string> = createProviderMetadata();
 
 interface ContentsOptions {
@@ -17,7 +17,7 @@ interface ContentsOptions {
   readonly unsigned?: string;
 }
 
-/** A conversation for Gemini. Pictures and sounds that tools gave follow the results of their turn. */
+/** A conversation for Gemini. Images and audio in tool results follow the results of their turn. */
 export function toContents(turns: readonly Turn[], options: ContentsOptions): GeminiContent[] {
   const names = namesOfResults(turns);
   return turns
@@ -83,7 +83,7 @@ export function geminiCallsOf(reply: GeminiReply): readonly RawCall[] {
   return partsOf(reply).flatMap((part, index) => rawCalls(part, index, reply));
 }
 
-/** A part as a call, if it is one. Gemini leaves out arguments when there are none. */
+/** A part as a call, or undefined when it is not one. Gemini omits arguments of a call without any. */
 function rawCalls(
   { functionCall: call }: JsonObject,
   index: number,
@@ -95,7 +95,7 @@ function rawCalls(
   return [{ id: typeof id === "string" && id !== "" ? id : made, alias: String(name), input: args ?? {} }];
 }
 
-/** The first candidate as an answer. Its thoughts are left out. */
+/** The first candidate as an answer, without its thoughts. */
 export function toGeminiAnswer<P>(reply: GeminiReply, offers: Offers<P>): CreateMessageResult {
   const [candidate] = reply.candidates ?? [];
   if (candidate === undefined) {
@@ -105,7 +105,7 @@ export function toGeminiAnswer<P>(reply: GeminiReply, offers: Offers<P>): Create
   const content = partsOf(reply).flatMap((part, index) => {
     const said = contentOf(part, rawCalls(part, index, reply), offers);
     const { thoughtSignature: signature } = part;
-    return said.map((block) => (typeof signature === "string" ? signatures.keep(block, signature) : block));
+    return said.map((block) => (typeof signature === "string" ? signatures.save(block, signature) : block));
   });
   const stopReason = stopReasonOf(candidate.finishReason, content);
   return answerOf({ content, model: reply.modelVersion ?? "gemini", stopReason });

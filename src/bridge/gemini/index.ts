@@ -26,8 +26,8 @@ import type { GeminiContent, GeminiFormat, GeminiFunction, GeminiRequest } from 
 
 export interface GeminiOptions extends ToolkitOptions {
   /**
-   * How arguments are told: in the schema that all versions of the API know, or in
-   * JSON Schema, of which newer ones know a part. Default `openapi`.
+   * The format of parameters: the OpenAPI schema that all versions of the API accept, or the part of JSON Schema that
+   * newer versions accept. Default `openapi`.
    */
   readonly schema?: "openapi" | "json-schema" | undefined;
   /**
@@ -43,7 +43,7 @@ const parameterNames: NameRule = { safe: /^[A-Za-z_][A-Za-z0-9_]{0,63}$/, unsafe
 
 const maxTools = 512;
 
-/** The value by which Gemini is told not to ask for a signature. */
+/** The value that makes Gemini accept a call without a signature. */
 const noSignature = "skip_thought_signature_validator";
 
 const lowerings: Readonly<Record<"openapi" | "json-schema", Lowering<object>>> = {

@@ -1,6 +1,14 @@
 import type { JsonObject } from "../../json/json.ts";
 import { describe, hintsFor, type Notes } from "./notes.ts";
-import type { ArrayOption, Described, Further, NumberOption, ObjectOption, Option, Shape } from "./shape.ts";
+import type {
+  AdditionalProperties,
+  ArrayOption,
+  Described,
+  NumberOption,
+  ObjectOption,
+  Option,
+  Shape,
+} from "./shape.ts";
 
 /** Arguments without references, in the part of JSON Schema that Gemini reads. */
 export function emitJsonSchema(root: ObjectOption, notes: Notes): JsonObject {
@@ -68,7 +76,7 @@ function emitObject({ at, properties, further, undeclared }: ObjectOption, notes
   };
 }
 
-function emitFurther(further: Further, notes: Notes): JsonObject {
+function emitFurther(further: AdditionalProperties, notes: Notes): JsonObject {
   if (further === "unsaid" || further === "some") return {};
   return { additionalProperties: further === "none" ? false : emitShape(further, notes) };
 }
@@ -105,7 +113,7 @@ function limit(
   return said.length === 0 ? {} : { [keyword]: choose(...said) };
 }
 
-/** What is lost by that, and what has no word at all. */
+/** Hints for limits that the emitted keywords approximate or leave out. */
 export function limitHints(option: NumberOption, notes: Notes): readonly string[] {
   const { at, kind, exclusiveMinimum, exclusiveMaximum, multipleOf } = option;
   const isWhole = kind === "integer";

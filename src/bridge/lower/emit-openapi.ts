@@ -51,7 +51,7 @@ function emitShape(shape: Shape, notes: Notes): OpenApiSchema {
   };
 }
 
-/** Anything has no word here, and a schema must have a type. So it is any of all types. */
+/** The format requires a type, so a schema that accepts any value becomes a choice of all types. */
 function emitAnything(shape: Shape, notes: Notes): OpenApiSchema {
   notes.add(shape.at, "type", `said as any type; arrays in arrays no deeper than ${maxNesting}`);
   return anyType(maxNesting, describe(shape));

@@ -16,8 +16,8 @@ import { shallowly, unroll } from "./unroll.ts";
 import { maxWork, type Source } from "./variants.ts";
 
 /**
- * The arguments of a tool as a provider is told of them, and the way back.
- * Arguments that fit the schema of the tool fit the parameters; others may, too.
+ * The parameters of a tool for a provider, and the conversion back. Arguments that are valid for the tool's schema are
+ * valid for the parameters; the reverse does not hold.
  */
 export interface Lowered<P> {
   readonly parameters: P;
@@ -32,7 +32,7 @@ export interface Lowered<P> {
   readonly hasProperties: boolean;
 }
 
-/** How one provider is told. Undefined for a schema that no arguments can fit. */
+/** Converts a schema for one provider. Undefined for a schema that no arguments can satisfy. */
 export type Lowering<P> = (schema: JsonObject) => Lowered<P> | undefined;
 
 /** For providers that read JSON Schema. */
@@ -53,7 +53,10 @@ export function plainLowering(dialect: PlainDialect, rule: NameRule): Lowering<J
   };
 }
 
-/** For strict mode of OpenAI. What does not fit there is told by `otherwise`, with a note that says why. */
+/**
+ * Strict mode of OpenAI. A schema that strict mode cannot express is converted by `otherwise`, with a note that says
+ * why.
+ */
 export function strictLowering(otherwise: Lowering<JsonObject>, rule: NameRule): Lowering<JsonObject> {
   return (schema) => {
     const source = sourceOf(schema);

@@ -4,7 +4,10 @@ import type { SchemaNote } from "../bridge.ts";
 /** A note on one schema. */
 export type Note = Omit<SchemaNote, "tool">;
 
-/** Collects what a provider is not told. The same is noted once, and no more than {@link maxNotes} for one schema. */
+/**
+ * Collects the keywords that the converted schema leaves out. Duplicates are dropped, and one schema has at most {@link
+ * maxNotes}.
+ */
 export interface Notes {
   add(pointer: string, keyword: string, message: string): void;
   readonly list: readonly Note[];
@@ -26,7 +29,10 @@ export function createNotes(): Notes {
   };
 }
 
-/** A keyword for the model to read, because its schema cannot have it. None when it is too long to help. */
+/**
+ * A keyword as text for the model, because the converted schema cannot contain it. Undefined when it is too long to
+ * help.
+ */
 export function hintOf(keyword: string, value: Json): readonly string[] {
   const text = `${keyword} ${typeof value === "string" ? value : JSON.stringify(value)}`;
   return text.length > maxHintLength ? [] : [text];
@@ -34,24 +40,24 @@ export function hintOf(keyword: string, value: Json): readonly string[] {
 
 const maxHintLength = 200;
 
-/** More than this helps nobody. */
+/** The maximum number of hints in one description. */
 const maxHints = 10;
 
 /** Something that is described, and hints on what cannot be said otherwise. */
-export interface About {
+export interface Description {
   readonly description?: string;
   readonly hints: readonly string[];
 }
 
 /** The first description, with all hints after it: `Size (minimum 1; format uuid)`. Nothing when there is nothing to say. */
-export function describe(...about: readonly About[]): { readonly description?: string } {
+export function describe(...about: readonly Description[]): { readonly description?: string } {
   const [first] = about.flatMap(({ description }) => description ?? []);
   const hints = [...new Set(about.flatMap((one) => one.hints))].slice(0, maxHints).join("; ");
   if (hints === "") return first === undefined ? {} : { description: first };
   return { description: first === undefined ? hints : `${first} (${hints})` };
 }
 
-/** Notes keywords that cannot be said, and gives hints in their place. Those without a value are none. */
+/** Notes keywords that cannot be converted, and returns hints for them. Keywords without a value are ignored. */
 export function hintsFor(
   at: string,
   notes: Notes,

@@ -35,7 +35,7 @@ export function renameOption(option: ObjectOption, renames: Renames, notes: Note
   return { ...option, properties: new Map(properties) };
 }
 
-/** Other keywords of the root speak of names, too. They are left out when some names had to change. */
+/** Other root keywords refer to property names. They are left out when a property was renamed. */
 export function renameRoot(root: JsonObject, renames: Renames, notes: Notes): JsonObject {
   if (renames.size === 0) return root;
   noteAll(renames, notes);

@@ -63,7 +63,7 @@ function flatten(variants: readonly Variant[], source: Source, context: RewriteC
   };
 }
 
-/** Keywords that {@link flatten} looks at, or that say nothing. */
+/** Keywords that {@link flatten} reads, or that constrain nothing. */
 const handled: ReadonlySet<string> = new Set([
   ...[...composition, "type", "properties", "required", "additionalProperties", "title", "description"],
   ...["$schema", "$id", "$anchor", "$dynamicAnchor", "$comment", "$defs", "definitions", "default", "examples"],
@@ -75,7 +75,7 @@ function noteOthers(schemas: readonly LocatedSchema[], { notes }: Source): void 
   }
 }
 
-/** The description of the whole, with a word about its variants. */
+/** The description of the whole, with a summary of its variants. */
 function summary(source: Source): { readonly description?: string } {
   const outline = toOutline({ ...source, notes: createNotes() });
   return outline === undefined ? {} : describe(outline.root);
@@ -128,7 +128,7 @@ function joinedLists(schemas: readonly JsonObject[]): JsonObject | undefined {
   };
 }
 
-/** What a provider wants of schemas that it takes nearly as they are. */
+/** What a provider requires of schemas that it accepts nearly unchanged. */
 export interface PlainDialect {
   /** True if it refuses regular expressions that are not portable. */
   readonly portablePatterns: boolean;
@@ -313,13 +313,13 @@ interface Exactness {
 
 function createExactness({ root, targets }: Source, dialect: PlainDialect): Exactness {
   const isSaid = (keyword: string, value: Json): boolean => !isForeign(keyword, value, dialect);
-  if (createLook(targets, isSaid)(root)) return { exact: true, isExact: () => true };
+  if (createSchemaCheck(targets, isSaid)(root)) return { exact: true, isExact: () => true };
   const isKept = (keyword: string, value: Json): boolean =>
     !keyword.startsWith("unevaluated") && isSaid(keyword, value);
-  return { exact: false, isExact: createLook(targets, isKept) };
+  return { exact: false, isExact: createSchemaCheck(targets, isKept) };
 }
 
-/** True for what is left out because the provider cannot read it, or because `items` are added where there are none. */
+/** True for keywords that are left out because the provider cannot read them, or because missing `items` are added. */
 function isForeign(keyword: string, value: Json, { portablePatterns, itemsRequired }: PlainDialect): boolean {
   if (keyword === "unevaluatedItems") return itemsRequired;
   if (!portablePatterns) return false;
@@ -327,13 +327,16 @@ function isForeign(keyword: string, value: Json, { portablePatterns, itemsRequir
   return keyword === "patternProperties" && !entries(value).every(([source]) => isPortablePattern(source));
 }
 
-/** Looks whether a condition holds for all keywords of a schema, and of all that is in it or that it refers to. */
-function createLook(
+/**
+ * Creates a check whether a condition holds for all keywords of a schema, of its subschemas and of the schemas it
+ * references.
+ */
+function createSchemaCheck(
   targets: Source["targets"],
   holds: (keyword: string, value: Json) => boolean,
 ): (schema: Json) => boolean {
   const known = new Map<Json, boolean>();
-  /** What is being looked at counts as fine, which is true in the end unless something else is not. */
+  /** A schema that is being visited counts as fine, which is right in the end unless another schema is not. */
   const look = (schema: Json, seen: Set<Json>): boolean => {
     if (!isObject(schema) || seen.has(schema)) return true;
     const before = known.get(schema);

@@ -4,9 +4,9 @@ import { own } from "../../schema/json-pointer.ts";
 import { entries, token } from "../../schema/vocabulary.ts";
 import { hintOf, type Notes } from "./notes.ts";
 import type {
+  AdditionalProperties,
   ArrayOption,
   Choice,
-  Further,
   NumberOption,
   ObjectOption,
   Option,
@@ -200,7 +200,7 @@ function itemsOf(schemas: readonly LocatedSchema[], at: string, maker: OptionMak
   return inside.length === 0 ? { kind: "anything", at, hints: [] } : maker.shapeOf(inside);
 }
 
-/** What a variant says about objects. Undefined when it allows none. */
+/** The object option of a variant. Undefined when the variant allows no object. */
 export function objectOption(variant: Variant, maker: OptionMaker): ObjectOption | undefined {
   const { schemas } = variant;
   if (!(typesOf(schemas) ?? ["object"]).includes("object")) return undefined;
@@ -254,7 +254,7 @@ function declared(
   return [[`${at}/properties${token(key)}`, property]];
 }
 
-function furtherOf({ schemas, isPartial }: Variant, maker: OptionMaker): Further {
+function furtherOf({ schemas, isPartial }: Variant, maker: OptionMaker): AdditionalProperties {
   const has = (keywords: readonly string[]) => (located: LocatedSchema) =>
     keywords.some((keyword) => own(located.schema, keyword) !== undefined);
   const closes = ({ schema }: LocatedSchema): boolean => own(schema, "additionalProperties") === false;
@@ -293,7 +293,10 @@ export interface OptionMaker extends Source {
 
 type JsonType = "object" | "array" | "string" | "number" | "integer" | "boolean" | "null";
 
-/** The types that all schemas allow, in the order of the first that says some. Undefined when none does. */
+/**
+ * The types that all schemas allow, in the order of the first schema that has a list. Undefined when no schema
+ * restricts types.
+ */
 export function typesOf(schemas: readonly LocatedSchema[]): readonly JsonType[] | undefined {
   const lists = schemas.flatMap(({ schema }) => {
     const type = own(schema, "type");
@@ -314,7 +317,7 @@ function intersection(a: readonly JsonType[], b: readonly JsonType[]): readonly 
   });
 }
 
-/** The values that all schemas list, of the given types. Undefined when none lists any. */
+/** The values that all schemas list, of the given types. Undefined when no schema lists values. */
 function valuesOf(
   schemas: readonly LocatedSchema[],
   types: readonly JsonType[] | undefined,

@@ -1,6 +1,6 @@
 /**
- * A schema in a form that all providers have words for: a choice of plain types.
- * Whatever is valid for the schema is valid for its shape, often more.
+ * A schema in a form that every provider can express: a choice of plain types. Every value that is valid for the schema
+ * is valid for its shape; the reverse often does not hold.
  */
 export type Shape = Anything | Choice;
 
@@ -10,7 +10,7 @@ export interface Anything extends Described {
 
 export interface Choice extends Described {
   readonly kind: "choice";
-  /** None when only `null` is left. */
+  /** Empty when only `null` is allowed. */
   readonly options: readonly Option[];
   readonly nullable: boolean;
 }
@@ -54,7 +54,7 @@ export interface ArrayOption extends Described {
   readonly kind: "array";
   /** The first items, each with a shape of its own. */
   readonly prefix: readonly Shape[];
-  /** All further items; undefined when there may be none. */
+  /** The shape of all further items. Undefined when no further items are allowed. */
   readonly items: Shape | undefined;
   readonly minItems?: number;
   readonly maxItems?: number;
@@ -63,7 +63,7 @@ export interface ArrayOption extends Described {
 export interface ObjectOption extends Described {
   readonly kind: "object";
   readonly properties: ReadonlyMap<string, Property>;
-  readonly further: Further;
+  readonly further: AdditionalProperties;
   /** Required, although nothing says what they are. */
   readonly undeclared: readonly string[];
 }
@@ -73,11 +73,8 @@ export interface Property {
   readonly required: boolean;
 }
 
-/**
- * Properties that are not declared: there may be none, the schema does not say,
- * there are some of which it says nothing usable, or they have a shape.
- */
-export type Further = "none" | "unsaid" | "some" | Shape;
+/** Undeclared properties: forbidden, unspecified, allowed but without a usable schema, or with a shape. */
+export type AdditionalProperties = "none" | "unsaid" | "some" | Shape;
 
 /** A shape that is used in several places, or in itself. */
 export interface ReferenceOption extends Described {
@@ -142,7 +139,7 @@ function isList(option: Option): option is StringOption & { readonly values: rea
   return option.kind === "string" && option.values !== undefined;
 }
 
-/** The same for options that are the same; undefined where it would take a long look. */
+/** Equal for options that are equal. Undefined where the comparison would be too expensive. */
 function keyOf(option: Option): string | undefined {
   if (option.kind === "object" || option.kind === "array") return undefined;
   const { at: _, hints: __, ...said } = option;

@@ -124,7 +124,7 @@ function left(option: Option, notes: Notes): { readonly hints: readonly string[]
   return { hints };
 }
 
-/** Why arguments cannot be told strictly, and where. */
+/** Why a schema cannot be expressed in strict mode, and where. */
 interface Obstacle {
   readonly at: string;
   readonly keyword: string;
@@ -215,9 +215,8 @@ function firstOf<T>(items: Iterable<T>, look: (item: T) => Obstacle | undefined)
 export type Reading = "null" | "absent";
 
 /**
- * Arguments as they were meant, from arguments as strict mode has them: `null` for
- * a property that may be absent, but not `null`, is absent. If it may be either,
- * `reading` decides. Everything else stays.
+ * Converts arguments of strict mode back to arguments of the tool: `null` becomes an absent property where the property
+ * is optional and not nullable. Where it is both, `reading` decides. Other values are unchanged.
  */
 export function liftStrict(input: JsonObject, outline: Outline, reading: Reading = "null"): JsonObject {
   const { root, variants, definitions } = outline;
@@ -275,7 +274,9 @@ function shapesIn({ prefix, items }: Option & { kind: "array" }): readonly Shape
   return items === undefined ? prefix : [...prefix, items];
 }
 
-/** True if a value has the structure of an option. Limits do not count: they tell no branches apart. */
+/**
+ * True if a value has the structure of an option. Limits are not compared, because they do not distinguish branches.
+ */
 function fits(value: Json, option: Option, context: Context): boolean {
   if (--context.work.left < 0) return false;
   switch (option.kind) {

@@ -189,7 +189,7 @@ function furtherOf(options: readonly ObjectOption[]): ObjectOption["further"] {
   return kinds.every((kind) => kind === "none" || kind === "unsaid") ? "unsaid" : "some";
 }
 
-/** A variant in a few words: what it needs, and its tags. */
+/** A short summary of a variant: its required properties and its tags. */
 function outlined({ properties, undeclared }: ObjectOption): string {
   const needed = [...properties].filter(([, { required }]) => required);
   const words = needed.map(([key, { shape }]) => key + tagOf(shape));

@@ -1,5 +1,14 @@
 import type { Notes } from "./notes.ts";
-import type { ArrayOption, Choice, Further, ObjectOption, Option, Outline, Property, Shape } from "./shape.ts";
+import type {
+  AdditionalProperties,
+  ArrayOption,
+  Choice,
+  ObjectOption,
+  Option,
+  Outline,
+  Property,
+  Shape,
+} from "./shape.ts";
 
 /** How often a shape may be inside of itself. */
 const maxRounds = 2;
@@ -61,7 +70,8 @@ export function unroll({ root, definitions }: Outline, notes: Notes): ObjectOpti
     ),
     further: further(option.further, rounds),
   });
-  const further = (one: Further, rounds: Rounds): Further => (typeof one === "string" ? one : shape(one, rounds));
+  const further = (one: AdditionalProperties, rounds: Rounds): AdditionalProperties =>
+    typeof one === "string" ? one : shape(one, rounds);
 
   return object(root, new Map());
 }

@@ -11,7 +11,7 @@ export interface LocatedSchema {
   readonly at: string;
 }
 
-/** Schemas that apply to a value all at once, none of them composed of others any more. */
+/** Schemas that all apply to one value, none of them composed of others. */
 export interface Variant {
   readonly schemas: readonly LocatedSchema[];
   /** What was left out. */
@@ -26,14 +26,14 @@ export interface Source {
   /** What every `$ref` leads to. */
   readonly targets: ReadonlyMap<string, Json>;
   readonly notes: Notes;
-  /** How many schemas may still be taken apart. Shared by all that look at the document. */
+  /** Maximum number of schemas that are expanded, for all variants of one document together. */
   readonly work: { left: number };
 }
 
 /** Enough for the largest tools that there are, and done in a moment. */
 export const maxWork = 100_000;
 
-/** More combinations than this are not told apart. */
+/** Maximum number of combinations that are kept as separate variants. */
 const maxVariants = 32;
 
 /** More schemas than this are not joined. */
@@ -85,7 +85,7 @@ function conjoined({ schema, at }: LocatedSchema, { targets }: Source): readonly
 
 type Found = readonly (readonly [at: string, schema: Json])[];
 
-/** One expansion for every branch of a keyword; the same one if it has none, or if they are not worth telling apart. */
+/** One expansion for each branch of a keyword, or the same expansion when it has no branches or too many. */
 function fork(
   expansion: Expansion,
   { schema, at }: LocatedSchema,
@@ -138,7 +138,7 @@ function pointerOf(reference: string, at: string, keyword: string): string {
   return reference === "#" || reference.startsWith("#/") ? reference.slice(1) : at + token(keyword);
 }
 
-/** The strictest of several lower limits. Nothing when there is none. */
+/** The strictest of several lower limits. Undefined for an empty list. */
 export function greatest<K extends string>(
   schemas: readonly LocatedSchema[],
   keyword: K,
@@ -146,7 +146,7 @@ export function greatest<K extends string>(
   return limit(schemas, keyword, Math.max);
 }
 
-/** The strictest of several upper limits. Nothing when there is none. */
+/** The strictest of several upper limits. Undefined for an empty list. */
 export function least<K extends string>(
   schemas: readonly LocatedSchema[],
   keyword: K,

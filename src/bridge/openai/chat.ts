@@ -104,8 +104,8 @@ const stopReasons: ReadonlyMap<string, string> = new Map([
 /**
  * A conversation for Chat Completions.
  *
- * A tool message holds text only. Pictures and sounds that tools gave follow all
- * results of their turn in a user message, which says what they belong to.
+ * A tool message holds text only. Images and audio in tool results follow all results of their turn in a user message
+ * that names their tool.
  */
 function toChatMessages(turns: readonly Turn[], aliasOf: (name: string) => string): OpenAiChatMessage[] {
   return turns.flatMap(({ role, content }) =>

@@ -45,8 +45,8 @@ export function errorText(text: string, { isError }: ToolResultContent): string 
 
 export interface OpenAiOptions extends ToolkitOptions {
   /**
-   * Has OpenAI hold the model to the schemas. A tool whose arguments cannot be
-   * told so is offered without it, which is noted. Default false.
+   * Requests strict mode of OpenAI. A tool whose schema strict mode cannot express is offered without it, and a note
+   * says so. Default false.
    */
   readonly strict?: boolean | undefined;
 }

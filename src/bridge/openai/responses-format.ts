@@ -36,7 +36,7 @@ export interface OpenAiResponsesCall {
   readonly id?: string;
 }
 
-/** Thoughts go back as they came. */
+/** Reasoning items are sent back unchanged. */
 export interface OpenAiResponsesReasoning {
   readonly type: "reasoning";
   readonly id: string;
@@ -44,7 +44,7 @@ export interface OpenAiResponsesReasoning {
   readonly encrypted_content?: string | null;
 }
 
-/** Temperature is not in it: newer models refuse it. Nor are stop sequences: this API has none. */
+/** Without `temperature`, which newer models reject, and without stop sequences, which this API lacks. */
 export interface OpenAiResponsesRequest {
   readonly input: OpenAiResponsesItem[];
   readonly max_output_tokens: number;

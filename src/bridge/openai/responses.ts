@@ -66,7 +66,7 @@ function toRequest(
   };
 }
 
-/** The calls in a response. Tools that run at OpenAI are none. */
+/** The tool calls in a response, without those of tools that run at OpenAI. */
 function responseCallsOf({ output }: OpenAiResponsesReply): readonly RawCall[] {
   return output.map(asJson).flatMap((item) => (item.type === "function_call" ? [rawCall(item)] : []));
 }
@@ -103,7 +103,7 @@ function contentOf<P>(item: JsonObject, offers: Offers<P>): readonly SamplingCon
 
 function kept(content: SamplingContent, { type, id }: JsonObject, before: Traces["before"]): SamplingContent {
   const ownId = type === "function_call" && typeof id === "string" ? { id } : {};
-  return before.length === 0 && ownId.id === undefined ? content : traces.keep(content, { before, ...ownId });
+  return before.length === 0 && ownId.id === undefined ? content : traces.save(content, { before, ...ownId });
 }
 
 function toReasoning({ id, summary, encrypted_content: secret }: JsonObject): OpenAiResponsesReasoning {
@@ -131,7 +131,7 @@ function isRefusal(part: Json): boolean {
   return isObject(part) && part.type === "refusal";
 }
 
-/** What belongs to a piece of a response: the thoughts before it, and its own id. */
+/** Metadata of a piece of a response: the reasoning items before it, and its own id. */
 interface Traces {
   readonly before: readonly OpenAiResponsesReasoning[];
   readonly id?: string;
