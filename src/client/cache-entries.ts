@@ -10,46 +10,49 @@ import type { Store, StoredValue, StoreValues } from "../store/store.ts";
 import { checkOfList } from "./list-entries.ts";
 import type { Warn } from "./warning.ts";
 
-/** Where results are kept so that others need not ask for them. */
+/** The store of cached results. */
 export interface CacheOptions {
-  /** Shared by everybody who is given it: `openStore("redis://…")`. */
+  /** A store that several clients share: `openStore("redis://…")`. */
   readonly store: Store | Promise<Store>;
   /**
-   * Names who the credentials of this client belong to: results that are private
-   * are shared with clients of the same. Without it they stay in memory.
+   * Names the owner of this client's credentials. Private results are shared between clients with the same partition;
+   * without one, they stay in memory.
    */
   readonly partition?: string | undefined;
 }
 
 /** A store that clients of one server share. */
 export interface SharedCache extends CacheOptions {
-  /** Names the server. May hold secrets: only a digest of it gets out of here. */
+  /** Identifies the server. It may contain secrets, so only a digest of it is stored. */
   readonly server: string;
 }
 
 /** What a result depends on. */
 export interface CacheKey {
-  /** The method and what tells its results apart. */
+  /** The method and the params that the result depends on. */
   readonly text: string;
   readonly method: string;
-  /** What the result tells of, where servers announce changes of it. */
+  /** The list or resource that the result describes, where servers announce changes of it. */
   readonly subject: string | undefined;
 }
 
 /** Results of one server, in the memory of this client and in a store that it shares. */
 export interface CacheEntries {
-  /** Looks for a result, at once where only memory is asked. `anew`: it is going to be replaced. */
-  look(key: CacheKey, anew: boolean): Awaitable<Lookup>;
-  /** Makes everything that tells of a subject worthless, for everybody. Does not wait. */
-  outdate(subject: string): void;
+  /** Looks up a result; synchronous where only memory is asked. `refresh`: the result is going to be replaced. */
+  lookUp(key: CacheKey, refresh: boolean): Awaitable<Lookup>;
+  /** Invalidates all results about a subject, for all clients. Does not wait for the store. */
+  invalidate(subject: string): void;
 }
 
-/** What was kept for a key. */
+/** The cached result of a key. */
 export interface Lookup {
   /** One that is good. */
   readonly result: JsonObject | undefined;
-  /** Keeps a result that was asked for after this, and drops what it replaces. Does not wait. */
-  keep(result: JsonObject, ttlMs: number): void;
+  /**
+   * Saves a result that was requested after this lookup, and drops the result that it replaces. Does not wait for the
+   * store.
+   */
+  save(result: JsonObject, ttlMs: number): void;
 }
 
 export interface CacheEntriesOptions {
@@ -61,80 +64,90 @@ export interface CacheEntriesOptions {
   readonly maxValues?: number | undefined;
 }
 
-const WAIT_MS = 500;
-const REST_MS = 5_000;
+const STORE_TIMEOUT_MS = 500;
+const STORE_RETRY_MS = 5_000;
 
-/** No result is kept for longer, whatever its server says. */
+/** The longest time that a result is cached, whatever its server says. */
 const MAX_TTL_MS = 86_400_000;
 /** Results that are larger are not shared. */
 const MAX_SHARED_BYTES = 1_048_576;
-/** Changes that are not written down yet. Who owes more has lost touch. */
-const MAX_OWED = 10_000;
+/**
+ * Maximum number of changes that are not written to the store yet; beyond it, all results in the store count as
+ * invalid.
+ */
+const MAX_PENDING_CHANGES = 10_000;
 
-/** Public results are in the shared store, and private ones too if their partition has a name; the rest is in memory. */
+/** Public results are in the shared store, and private ones too if there is a partition; all others are in memory. */
 export function createCacheEntries(options: CacheEntriesOptions): CacheEntries {
   const { clock, warn, shared, maxValues = 1_000 } = options;
-  const memo = createMemo();
+  const parsedEntries = createParsedEntries();
 
   const inMemory = (scopes: readonly Scope[]): ResultStore => {
     const attempt = attemptsInMemory(boundedMemoryStore({ clock, maxValues }));
-    return createResultStore({ attempt, warn, memo, names: memoryNames, slots: [{ kind: "own", scopes }] });
+    return createResultStore({ attempt, warn, parsedEntries, names: memoryNames, slots: [{ kind: "own", scopes }] });
   };
 
   const inStore = ({ store, server, partition }: SharedCache): ResultStore => {
     const message = "kept results cannot be used now: the server is asked instead";
     const failed = (cause: unknown): void => warn({ kind: "store-failed", message, cause });
-    const attempt = createAttempts(store, { clock, waitMs: WAIT_MS, restMs: REST_MS, failed });
+    const attempt = createAttempts(store, { clock, waitMs: STORE_TIMEOUT_MS, restMs: STORE_RETRY_MS, failed });
     const slots: readonly SlotRule[] = [
       { kind: "public", scopes: ["public"] },
       ...(partition === undefined ? [] : [{ kind: "private", scopes: ["private"] } as const]),
     ];
-    return createResultStore({ attempt, warn, memo, names: sharedNames(server, partition), slots, isShared: true });
+    return createResultStore({
+      attempt,
+      warn,
+      parsedEntries,
+      names: sharedNames(server, partition),
+      slots,
+      isShared: true,
+    });
   };
 
   const own = shared?.partition === undefined ? inMemory(shared === undefined ? scopes : ["private"]) : undefined;
   const others = shared && inStore(shared);
 
   return {
-    look(key, anew) {
-      return chain(own?.look(key) ?? nothing, (mine) => {
-        if (others === undefined || (mine.result !== undefined && !anew)) return mine;
-        return chain(others.look(key), (theirs) => both(mine, theirs));
+    lookUp(key, refresh) {
+      return chain(own?.lookUp(key) ?? emptyLookup, (ownResult) => {
+        if (others === undefined || (ownResult.result !== undefined && !refresh)) return ownResult;
+        return chain(others.lookUp(key), (sharedResult) => combineLookups(ownResult, sharedResult));
       });
     },
-    outdate(subject) {
-      own?.outdate(subject);
-      others?.outdate(subject);
+    invalidate(subject) {
+      own?.invalidate(subject);
+      others?.invalidate(subject);
     },
   };
 }
 
-function both(one: Lookup, two: Lookup): Lookup {
+function combineLookups(one: Lookup, two: Lookup): Lookup {
   return {
     result: one.result ?? two.result,
-    keep(result, ttlMs) {
-      one.keep(result, ttlMs);
-      two.keep(result, ttlMs);
+    save(result, ttlMs) {
+      one.save(result, ttlMs);
+      two.save(result, ttlMs);
     },
   };
 }
 
-const nothing: Lookup = { result: undefined, keep() {} };
+const emptyLookup: Lookup = { result: undefined, save() {} };
 
-/** The results of one server in one store. A store that fails has nothing, and nobody waits long for it. */
+/** The results of one server in one store. A store that fails counts as empty, and lookups do not wait long for it. */
 interface ResultStore {
-  look(key: CacheKey): Awaitable<Lookup>;
-  outdate(subject: string): void;
+  lookUp(key: CacheKey): Awaitable<Lookup>;
+  invalidate(subject: string): void;
 }
 
 interface ResultStoreOptions {
   readonly attempt: Attempts;
   readonly warn: Warn;
-  readonly memo: Memo;
-  readonly names: NameIt;
-  /** The places for the result of a key. */
+  readonly parsedEntries: ParsedEntries;
+  readonly names: KeyNamer;
+  /** The slots that may contain the result of a key. */
   readonly slots: readonly SlotRule[];
-  /** Others put results there too, which may be larger or live longer than those of this client. */
+  /** Other clients write to these slots too, and their entries may be larger or valid for longer. */
   readonly isShared?: boolean;
 }
 
@@ -159,27 +172,27 @@ interface Slot {
  * one before it.
  */
 function createResultStore(options: ResultStoreOptions): ResultStore {
-  const { attempt, warn, memo, names, isShared = false } = options;
+  const { attempt, warn, parsedEntries, names, isShared = false } = options;
   const maxBytes = isShared ? MAX_SHARED_BYTES : Number.POSITIVE_INFINITY;
   /** Changes that are not written down yet, each with its number. */
-  const owed = new Map<string, number>();
+  const pendingChanges = new Map<string, number>();
   let longestTtlMs = isShared ? 2 * MAX_TTL_MS : 0;
   let changes = 0;
   let isOpen = true;
 
   const renew = (values: StoreValues, subject: string): Awaitable<void> => {
-    const change = owed.get(subject);
+    const change = pendingChanges.get(subject);
     const written = chain(names("generation", subject), (name) =>
       values.put(name, crypto.randomUUID(), { ttlMs: longestTtlMs + 1 }),
     );
     return chain(written, () => {
-      if (owed.get(subject) === change) owed.delete(subject);
+      if (pendingChanges.get(subject) === change) pendingChanges.delete(subject);
     });
   };
 
   const readGeneration = (values: StoreValues, subject: string | undefined): Awaitable<string> => {
     if (subject === undefined) return "";
-    const renewed = owed.has(subject) ? renew(values, subject) : undefined;
+    const renewed = pendingChanges.has(subject) ? renew(values, subject) : undefined;
     const read = chain(
       chain(renewed, () => names("generation", subject)),
       (name) => values.get(name),
@@ -190,9 +203,9 @@ function createResultStore(options: ResultStoreOptions): ResultStore {
   const readSlot = (values: StoreValues, { kind, scopes }: SlotRule, { text }: CacheKey): Awaitable<Slot> =>
     chain(names(kind, text), (name) => chain(values.get(name), (value) => ({ scopes, name, value })));
 
-  const goodIn = (slots: readonly Slot[], key: CacheKey, generation: string): JsonObject | undefined => {
+  const isValidIn = (slots: readonly Slot[], key: CacheKey, generation: string): JsonObject | undefined => {
     for (const { name, value, scopes } of slots) {
-      const entry = value && memo.take(name, value.version, () => readEntry(value.text, key.method, maxBytes));
+      const entry = value && parsedEntries.take(name, value.version, () => readEntry(value.text, key.method, maxBytes));
       const isGood = entry?.key === key.text && entry.generation === generation;
       if (isGood && scopes.includes(scopeOf(entry.result))) return entry.result;
     }
@@ -203,7 +216,10 @@ function createResultStore(options: ResultStoreOptions): ResultStore {
     longestTtlMs = Math.max(longestTtlMs, ttlMs);
     const version = value?.version ?? null;
     void attempt(({ values }) =>
-      chain(values.put(name, text, { version, ttlMs }), (written) => written && memo.set(name, written, entry)),
+      chain(
+        values.put(name, text, { version, ttlMs }),
+        (written) => written && parsedEntries.set(name, written, entry),
+      ),
     );
   };
 
@@ -213,8 +229,8 @@ function createResultStore(options: ResultStoreOptions): ResultStore {
   };
 
   const lookupOf = (key: CacheKey, generation: string, slots: readonly Slot[]): Lookup => ({
-    result: goodIn(slots, key, generation),
-    keep(result, wantedMs) {
+    result: isValidIn(slots, key, generation),
+    save(result, wantedMs) {
       const ttlMs = Math.min(wantedMs, MAX_TTL_MS);
       const entry = { key: key.text, generation, result };
       const text = ttlMs > 0 ? encodeEntry(entry, key.method, maxBytes) : undefined;
@@ -226,39 +242,39 @@ function createResultStore(options: ResultStoreOptions): ResultStore {
   });
 
   return {
-    look(key) {
-      if (!isOpen) return nothing;
+    lookUp(key) {
+      if (!isOpen) return emptyLookup;
       const found = attempt(({ values }) =>
         allOf([
           readGeneration(values, key.subject),
           allOf(options.slots.map((rule) => readSlot(values, rule, key))),
         ] as const),
       );
-      return chain(found, (read) => (read.ok ? lookupOf(key, ...read.value) : nothing));
+      return chain(found, (read) => (read.ok ? lookupOf(key, ...read.value) : emptyLookup));
     },
-    outdate(subject) {
+    invalidate(subject) {
       if (!isOpen) return;
-      owed.set(subject, ++changes);
-      isOpen = owed.size <= MAX_OWED;
+      pendingChanges.set(subject, ++changes);
+      isOpen = pendingChanges.size <= MAX_PENDING_CHANGES;
       if (isOpen) void attempt(({ values }) => renew(values, subject));
       else warn({ kind: "store-failed", message: "kept results are not used any more: too many changes were missed" });
     },
   };
 }
 
-/** Entries as they were read or written last, so that the same text is not parsed again. */
-interface Memo {
+/** The parsed entries that were read or written last, so that the same text is not parsed again. */
+interface ParsedEntries {
   /** The entry of this version. What is not known is read. */
   take(name: string, version: string, read: () => Entry | undefined): Entry | undefined;
   set(name: string, version: string, entry: Entry): void;
 }
 
 /** When there are more than `max`, the least recently used goes. */
-function createMemo(max = 500): Memo {
+function createParsedEntries(max = 500): ParsedEntries {
   const known = new Map<string, { readonly version: string; readonly entry: Entry }>();
   let newest: string | undefined;
 
-  const set: Memo["set"] = (name, version, entry) => {
+  const set: ParsedEntries["set"] = (name, version, entry) => {
     known.delete(name);
     known.set(name, { version, entry });
     newest = name;
@@ -278,15 +294,15 @@ function createMemo(max = 500): Memo {
 }
 
 /** The names of results and generations in a store. */
-type NameIt = (kind: SlotRule["kind"] | "generation", text: string) => Awaitable<string>;
+type KeyNamer = (kind: SlotRule["kind"] | "generation", text: string) => Awaitable<string>;
 
 const MAX_NAME = 500;
 
 /** Of what is too long, there are only digests in a name. */
-const memoryNames: NameIt = (kind, text) => shortened(kind, text);
+const memoryNames: KeyNamer = (kind, text) => shortened(kind, text);
 
 /** Of what may be secret, there are only digests in a name. */
-function sharedNames(server: string, partition = ""): NameIt {
+function sharedNames(server: string, partition = ""): KeyNamer {
   const digests = Promise.all([digestText(server), digestText(partition)]);
   return async (kind, text) => {
     const [place, owner] = await digests;
@@ -301,7 +317,7 @@ function shortened(prefix: string, text: string): Awaitable<string> {
 
 const scopes = ["public", "private"] as const;
 
-/** Who may be given a kept result: everybody, or whom it was given to. */
+/** The scope of a cached result: public, or private to the client that received it. */
 type Scope = (typeof scopes)[number];
 
 /** What a result does not say to be public is private. */
@@ -313,12 +329,15 @@ function scopeOf({ cacheScope }: JsonObject): Scope {
 interface Entry {
   /** What it depends on. */
   readonly key: string;
-  /** The generation of what it tells of, from before it was asked for. */
+  /** The generation of the subject before the result was requested. */
   readonly generation: string;
   readonly result: JsonObject;
 }
 
-/** The text of an entry. None for a result that cannot be kept: too large, or of a method nobody knows the results of. */
+/**
+ * The text of an entry. Undefined for a result that cannot be cached: too large, or of a method whose results are not
+ * checked.
+ */
 function encodeEntry(entry: Entry, method: string, maxBytes: number): string | undefined {
   if (checkOf(method) === undefined) return undefined;
   const text = JSON.stringify(entry);
@@ -326,9 +345,8 @@ function encodeEntry(entry: Entry, method: string, maxBytes: number): string | u
 }
 
 /**
- * The entry of a method in a text, if it is one. Whoever can write to the store
- * could have written it, so it is looked at like what comes from a server: in
- * bounds, and of the shape that its readers rely on.
+ * Parses the entry of a method. Any client with write access to the store could have written it, so it is checked like
+ * the result of a server: its size, and the shape that readers rely on.
  */
 function readEntry(text: string, method: string, maxBytes: number): Entry | undefined {
   const parsed = isSmall(text, maxBytes) ? parseJson(text) : undefined;

@@ -1,15 +1,15 @@
 import type { Connection } from "../protocol/connection.ts";
 import type { Awaitable } from "../std/awaitable.ts";
 
-/** Who the server takes a client for, where that may change while its results are kept. */
+/** The identity under which the server sees a client, where it can change while results are cached. */
 export interface CacheOwner {
-  /** Finds out who that is now. Undefined where it is always the same. */
+  /** Resolves with the current identity. Undefined where it never changes. */
   find(): Promise<void> | undefined;
-  /** Whether it is still who was found last. */
+  /** Whether the identity is still the one found last. */
   isSame(): Awaitable<boolean>;
 }
 
-/** `onChange` hears that it is somebody else than before. Who cannot say who it is, is somebody else. */
+/** `onChange` is called when the identity differs from the previous one. An unknown identity counts as different. */
 export function createCacheOwner(credentials: Connection["credentials"], onChange: () => void): CacheOwner {
   if (credentials === undefined) return { find: () => undefined, isSame: () => true };
   let owner: string | undefined;

@@ -3,7 +3,7 @@ import { type ErrorCode, type Failure, McpError, toError } from "../protocol/err
 import type { DiscoverResult } from "../protocol/methods.ts";
 import { quote } from "../std/text.ts";
 
-/** What is called, by its name and that of the server, as it stands in errors: `tools/call "buy" on server "shop"`. */
+/** The call and its server as error messages name them: `tools/call "buy" on server "shop"`. */
 export function callText(method: string, params: object, { serverInfo }: DiscoverResult): string {
   const name = nameIn(method, params as JsonObject);
   return `${method}${name === undefined ? "" : ` ${quote(name)}`} on server ${quote(serverInfo.name)}`;
@@ -16,7 +16,7 @@ function nameIn(method: string, params: JsonObject): string | undefined {
   return method === "resources/read" && typeof uri === "string" ? uri.replace(/[?#].*$/s, "") : undefined;
 }
 
-/** The error of a failed call. What a server says stays as it is; what was found out on the way is told with the call. */
+/** The error of a failed call. The message of the server is kept; the call is added to errors of this side. */
 export function failed(what: string, failure: Failure): McpError {
   const isOurs = failure.code === "limit-reached" ? reasonIn(failure.data) === undefined : found.has(failure.code);
   return toError(isOurs ? { ...failure, message: `${what} failed: ${failure.message}` } : failure);
@@ -34,19 +34,19 @@ const found: ReadonlySet<ErrorCode> = new Set([
   "unauthorized",
 ] as const);
 
-/** The error of a call whose caller does not want it any more. */
+/** The error of a call that its caller cancelled. */
 export function cancelled(what: string, signal: AbortSignal): McpError {
   return new McpError("cancelled", `${what} was cancelled`, { cause: signal.reason });
 }
 
-/** The error of a call whose server gave no sign of life. */
-export function silent(what: string, timeoutMs: number): McpError {
+/** The error of a call without a message from the server for `timeoutMs`. */
+export function idleTimeout(what: string, timeoutMs: number): McpError {
   const message = `${what} timed out: neither a result nor progress for ${timeoutMs} ms (timeoutMs); raise timeoutMs, or have the server report progress`;
   return new McpError("timeout", message, { data: { phase: "call", timeoutMs } });
 }
 
 /** The error of a call that took longer than it may in all. */
-export function tooLong(what: string, totalMs: number): McpError {
+export function totalTimeout(what: string, totalMs: number): McpError {
   const message = `${what} timed out: it took longer than ${totalMs} ms in all (maxTotalMs); raise maxTotalMs`;
   return new McpError("timeout", message, { data: { phase: "call", timeoutMs: totalMs } });
 }
@@ -63,14 +63,14 @@ export function queueFull(what: string, maxOpenRequests: number, max: number): M
   return new McpError("limit-reached", message, { data: { limit: "maxQueuedCalls", max, scope: "connection" } });
 }
 
-/** The error of a call with headers to a server that has no place for them. */
-export function noHeaders(what: string, method: string): McpError {
+/** The error of a call with headers to a server whose transport has no headers. */
+export function headersUnsupported(what: string, method: string): McpError {
   const message = `${what} was not sent: only a server at a URL takes headers; leave out the option headers`;
   return new McpError("unsupported", message, { data: { method } });
 }
 
 /** A service answers with outcomes; one that throws anything but an `McpError` is broken itself. */
-export function broken(what: string, error: unknown): McpError {
+export function toCallError(what: string, error: unknown): McpError {
   if (error instanceof McpError) return error;
   const detail = error instanceof Error && error.message !== "" ? `: ${error.message}` : "";
   return new McpError("internal", `${what} failed${detail}`, { cause: error });

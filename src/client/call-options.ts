@@ -20,7 +20,7 @@ export interface LogEntry {
   readonly data: unknown;
 }
 
-/** What every call of a client can be told. Times are in milliseconds; 0 switches a limit off. */
+/** Options of every call of a client. Times are in milliseconds; 0 disables a limit. */
 export interface CallOptions {
   /** Ends the call with the error `cancelled`, whose `cause` is the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
@@ -28,34 +28,36 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** The call fails with `timeout` after this long, whatever happens. Default 10 min, or `timeoutMs` if that is longer. */
   readonly maxTotalMs?: number | undefined;
-  /** Hears of progress, never after the call has ended. Without it the server is not asked for any. */
+  /** Called with progress, never after the call has ended. Without it, no progress is requested. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
-  /** Hears the log messages of this call, instead of the client's own `onLog`. */
+  /** Called with the log messages of this call, instead of the client's own `onLog`. */
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
   /** Members for `_meta` of the request. */
   readonly meta?: JsonObject | undefined;
   /**
-   * Sent with every request that this call takes to a server at a URL, besides the `headers` of `connect`, which they
-   * replace by name. Headers of the protocol cannot be replaced. The result is neither kept nor taken from what is kept.
-   * A call to any other server fails with `unsupported`.
+   * Headers for every HTTP request of this call, in addition to the `headers` of `connect`, which they replace by name.
+   * Headers of the protocol cannot be replaced. The result is neither cached nor taken from the cache. A call to a
+   * server that is not at a URL fails with `unsupported`.
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a call of a tool can be told besides. */
+/** Options of tool calls. */
 export interface ToolCallOptions extends CallOptions {
-  /** Names the call: a server that keeps what it did takes a call with the same key, tool and arguments for the same. */
+  /**
+   * The idempotency key: a server that records its calls runs a call with the same key, tool and arguments only once.
+   */
   readonly idempotencyKey?: string | undefined;
   /**
-   * Hears when the server makes a task of the call: first with its id, then with
-   * every change, never after the call has ended.
+   * Called when the server creates a task for the call: first with its id, then with every change, never after the call
+   * has ended.
    */
   readonly onTask?: ((task: Task) => void) | undefined;
 }
 
-/** Options of calls whose results may be kept. */
+/** Options of calls whose results may be cached. */
 export interface CachedCallOptions extends CallOptions {
-  /** True asks the server even when a kept result is still fresh. */
+  /** True sends the request even when a cached result is still fresh. */
   readonly fresh?: boolean | undefined;
 }
 
@@ -63,23 +65,26 @@ export interface CachedCallOptions extends CallOptions {
 export interface Route {
   /** Where it goes when not straight to the server. */
   readonly service?: Service | undefined;
-  /** Hears what no callback does. */
-  readonly hear?: Hear | undefined;
+  /** Called with notifications that no callback of the caller receives. */
+  readonly onNotification?: NotificationListener | undefined;
   /** What the call states about tasks, when not what every call does. */
   readonly tasks?: TaskTerms | undefined;
-  /** True for what serves the following of a task, or finds out whether the server is there: it never waits. */
-  readonly aside?: boolean;
-  /** True for what stays open in the background: it does not keep the process alive. */
-  readonly listens?: boolean;
+  /** True for a request that belongs to a task or checks the connection: it is sent without waiting in the queue. */
+  readonly skipsQueue?: boolean;
+  /** True for a subscription, which stays open in the background and does not keep the process alive. */
+  readonly isSubscription?: boolean;
   /** The most that the response may have, where that is less than the connection allows. */
   readonly maxBytes?: number;
-  /** True when a task is to go on when nobody waits for it any more. */
-  readonly keeps?: boolean;
+  /** True when the task continues after its caller has stopped waiting. */
+  readonly keepsTask?: boolean;
 }
 
-/** False for what never waits. What listens stays open for as long as somebody reads: it is no call that is yet to be answered. */
-export function isCounted({ aside, listens }: Route): boolean {
-  return aside !== true && listens !== true;
+/**
+ * False for requests that skip the queue. A subscription stays open while it is read, so it does not count as an
+ * unanswered call.
+ */
+export function isCounted({ skipsQueue, isSubscription }: Route): boolean {
+  return skipsQueue !== true && isSubscription !== true;
 }
 
 /** One request of a client, however many calls it takes. */
@@ -93,14 +98,14 @@ export interface OutgoingRequest<M extends Method> {
   readonly wantsProgress: boolean;
   readonly logLevel: LogLevel | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Hears what the server says before the call ends. Must not throw. */
-  readonly hear: Hear | undefined;
-  /** Hears how a task stands. Must not throw. */
+  /** Called with notifications of the server until the call ends. Must not throw. */
+  readonly onNotification: NotificationListener | undefined;
+  /** Called with every state of the task. Must not throw. */
   readonly onTask: ((task: Task) => void) | undefined;
   readonly route: Route;
 }
 
-export type Hear = (method: string, params: JsonObject) => void;
+export type NotificationListener = (method: string, params: JsonObject) => void;
 
 /** Sends one request, and waits for its result. Rejects with an `McpError`. */
 export type Send = <M extends Method>(
@@ -111,10 +116,9 @@ export type Send = <M extends Method>(
 ) => Promise<Result<M>>;
 
 /**
- * Runs `listener` when the signal aborts. Returns how to stop listening.
+ * Runs `listener` when the signal aborts. Returns a function that removes the listener.
  *
- * However many calls share a signal, it gets one listener: platforms take
- * eleven for a leak and say so on stderr.
+ * All calls that share a signal use one listener of it, because platforms report more than ten as a leak on stderr.
  */
 export function onSignal(signal: AbortSignal, listener: () => void): () => void {
   const hub = hubs.get(signal) ?? openHub(signal);
@@ -124,46 +128,50 @@ export function onSignal(signal: AbortSignal, listener: () => void): () => void 
   };
 }
 
-interface Hub {
+interface AbortHub {
   readonly listeners: Set<() => void>;
   close(): void;
 }
 
-const hubs = new WeakMap<AbortSignal, Hub>();
+const hubs = new WeakMap<AbortSignal, AbortHub>();
 
-function openHub(signal: AbortSignal): Hub {
+function openHub(signal: AbortSignal): AbortHub {
   const listeners = new Set<() => void>();
-  const ring = (): void => {
+  const notifyAll = (): void => {
     hubs.delete(signal);
     for (const listener of listeners) listener();
   };
   const close = (): void => {
     hubs.delete(signal);
-    signal.removeEventListener("abort", ring);
+    signal.removeEventListener("abort", notifyAll);
   };
   const hub = { listeners, close };
   hubs.set(signal, hub);
-  signal.addEventListener("abort", ring, { once: true });
+  signal.addEventListener("abort", notifyAll, { once: true });
   return hub;
 }
 
-/** Hands the notifications of one call to the callbacks it was given; undefined when nobody hears any. */
-export function hearing({ onProgress, onLog }: CallOptions, warn: Warn, rest?: Hear): Hear | undefined {
-  if (onProgress === undefined && onLog === undefined) return rest;
-  const tellProgress = onProgress && guarded("onProgress", onProgress, warn);
-  const tellLog = onLog && guarded("onLog", onLog, warn);
+/** Passes the notifications of one call to its callbacks. Undefined when there is no callback. */
+export function toNotificationListener(
+  { onProgress, onLog }: CallOptions,
+  warn: Warn,
+  fallback?: NotificationListener,
+): NotificationListener | undefined {
+  if (onProgress === undefined && onLog === undefined) return fallback;
+  const reportProgress = onProgress && guarded("onProgress", onProgress, warn);
+  const reportLog = onLog && guarded("onLog", onLog, warn);
   return (method, params) => {
-    if (method === "notifications/progress") pass(readProgress(params), tellProgress);
-    else if (method === "notifications/message" && tellLog !== undefined) pass(readLogEntry(params), tellLog);
-    else rest?.(method, params);
+    if (method === "notifications/progress") passTo(readProgress(params), reportProgress);
+    else if (method === "notifications/message" && reportLog !== undefined) passTo(readLogEntry(params), reportLog);
+    else fallback?.(method, params);
   };
 }
 
-function pass<T>(value: T | undefined, to: ((value: T) => void) | undefined): void {
+function passTo<T>(value: T | undefined, to: ((value: T) => void) | undefined): void {
   if (value !== undefined) to?.(value);
 }
 
-/** Undefined when the server sent no number: nobody can use that. */
+/** Undefined when the server sent no number. */
 function readProgress({ progress, total, message }: JsonObject): Progress | undefined {
   if (typeof progress !== "number") return undefined;
   return {
@@ -173,7 +181,7 @@ function readProgress({ progress, total, message }: JsonObject): Progress | unde
   };
 }
 
-/** Undefined when the level is none of the protocol. */
+/** Undefined when the level is not one of the protocol. */
 export function readLogEntry({ level, logger, data }: JsonObject): LogEntry | undefined {
   if (!isLogLevel(level)) return undefined;
   return { level, data, ...(typeof logger === "string" && { logger }) };

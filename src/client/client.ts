@@ -59,18 +59,21 @@ export interface ClientOptions extends QuestionHandlers {
    */
   readonly maxListBytes?: number | undefined;
   /**
-   * Keeps results for as long as the server allows: true (the default) in memory,
-   * a store for others too. False asks the server every time.
+   * Caches results for as long as the server allows: true (the default) in memory, a store to share them between
+   * clients. False sends every request.
    */
   readonly cache?: boolean | CacheOptions | undefined;
-  /** False takes structured content as it comes. Otherwise it is checked against the schemas of the last `listTools`. */
+  /**
+   * False returns structured content unchecked. Otherwise it is validated against the output schemas of the last
+   * `listTools`.
+   */
   readonly checkOutput?: boolean | undefined;
   /** The least severe log message to ask for. Default `info`. */
   readonly logLevel?: LogLevel | undefined;
   /**
-   * How often the server is asked whether it is there. One that does not answer within this time is given up: calls
-   * fail with `connection-closed`, and a program is ended. Default 0: it is not asked. Of no effect where there is no
-   * connection that could be dead: a server in this process, and one at a URL that has no sessions.
+   * Interval of pings, in milliseconds. When the server does not answer within this time, the connection is closed:
+   * calls fail with `connection-closed`, and a child process is ended. Default 0: no pings. Without effect for servers
+   * in this process and for sessionless servers at a URL, which have no connection that could break.
    */
   readonly pingIntervalMs?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -115,18 +118,17 @@ export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable
   ping(options?: CallOptions): Promise<void>;
   /** From now on, asks for log messages of this level and above. */
   setLogLevel(level: LogLevel, options?: CallOptions): Promise<void>;
-  /** Sends any request, straight to the server: no capability is checked and no kept result is used. */
+  /** Sends any request directly to the server, without a check of capabilities and without the cache. */
   request<M extends Method>(method: M, params: Params<M>, options?: CallOptions): Promise<Result<M>>;
   request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject>;
 
-  /** Tells when a resource changes. */
+  /** Watches a resource for changes. */
   watch(uri: string, options?: WatchOptions): Watch<{ readonly uri: string }>;
-  /** Tells when lists change. Without kinds: of all that the server announces. */
+  /** Watches lists for changes. Without kinds: all lists whose changes the server announces. */
   changes(kinds?: ChangeKinds, options?: WatchOptions): Watch<Change>;
   /**
-   * Sends a notification that the protocol does not define, for servers that know
-   * it. Nobody hears whether it arrived. Throws `invalid-params` for one of the
-   * protocol, and `connection-closed` when the client is closed.
+   * Sends a notification that the protocol does not define. There is no confirmation of delivery. Throws
+   * `invalid-params` for a notification of the protocol, and `connection-closed` when the client is closed.
    */
   notify(method: string, params?: JsonObject): void;
   /** Replaces the roots and says so. Throws `unsupported` unless `roots.listChanged` was declared. */
@@ -138,7 +140,10 @@ export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable
   close(): Promise<void>;
 }
 
-/** A client over an open connection. `handlers` are those the connection was opened with; `place` names where the server is. */
+/**
+ * Creates a client on an open connection. `handlers` are those that the connection was opened with; `place` identifies
+ * the server.
+ */
 export function createClient<T extends ToolTypes = ToolTypes>(
   connection: Connection,
   handlers: ClientRequestHandlers,
@@ -179,11 +184,11 @@ export function createClient<T extends ToolTypes = ToolTypes>(
   const checksOutput = options.checkOutput !== false;
   const { callTool, listTools } = createToolCalls({ connection, handlers, send, call, list, checks, checksOutput });
 
-  const upkeep = createUpkeep(connection, requests, call);
+  const connectionMethods = createConnectionMethods(connection, requests, call);
   if (options.pingIntervalMs) {
-    const ping = (timeoutMs: number): Promise<void> => upkeep.ping({ timeoutMs });
+    const ping = (timeoutMs: number): Promise<void> => connectionMethods.ping({ timeoutMs });
     void closed.then(
-      watchPings({ server: server.serverInfo.name, clock, intervalMs: options.pingIntervalMs, ping, lost: lose }),
+      watchPings({ server: server.serverInfo.name, clock, intervalMs: options.pingIntervalMs, ping, onLost: lose }),
     );
   }
 
@@ -191,7 +196,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
     server,
     revision,
     tools: createTools<T>((name, input, callOptions) => callTool(name, input && asJson(input), callOptions)),
-    // What tools take and give exists only in types.
+    // The types of tools exist at compile time only.
     callTool: callTool as CallTool<T>,
     tasks: createTasks({ connection, send, warn, lists, checks, checksOutput, maxPages, listTools }),
     listTools,
@@ -206,7 +211,7 @@ export function createClient<T extends ToolTypes = ToolTypes>(
       return result;
     },
     complete: (params, given) => call("completion/complete", params, given),
-    ...upkeep,
+    ...connectionMethods,
     request: (method: string, params: JsonObject = {}, given?: CallOptions) => requests.sendRaw(method, params, given),
     watch,
     changes,
@@ -237,23 +242,23 @@ function createTasks(parts: TaskHandlesParts): ClientTasks {
 interface Lifetime {
   /** True once this side has closed the connection. */
   isClosed(): boolean;
-  /** Resolves when the connection is over: with the reason, or undefined when this side wanted it. */
+  /** Resolves when the connection ends: with the failure, or with undefined when this side closed it. */
   readonly closed: Promise<Ending>;
   /** Fails what is open, then waits for the connection to close. Idempotent, never rejects. */
   close(): Promise<void>;
-  /** Closes a connection that has turned out to be dead: what is open fails with the reason. */
+  /** Closes a broken connection: open requests fail with the reason. */
   lose(reason: Failure): void;
 }
 
-/** Ends the requests of a client with its connection, whoever closes it. No request outlives it. */
+/** Fails the open requests of a client when its connection ends, whichever side closes it. */
 function createLifetime(connection: Connection, requests: Requests, clock: Clock): Lifetime {
   let closedHere = false;
   let isOver = false;
-  let lost: Failure | undefined;
+  let onLost: Failure | undefined;
   let closing: Promise<void> | undefined;
 
   const closed = connection.ended.then((ended): Ending => {
-    const ending = lost ?? ended;
+    const ending = onLost ?? ended;
     closedHere ||= ending === undefined;
     isOver = true;
     requests.refuse(ending?.message ?? "the connection is closed", ending && toError(ending));
@@ -265,7 +270,7 @@ function createLifetime(connection: Connection, requests: Requests, clock: Clock
   const end = (why: string, cause?: unknown): Promise<void> => {
     requests.refuse(why, cause);
     closing ??= holding(clock, connection.close());
-    // Of a connection that is over, calls are told in a moment, by those who know how it ended.
+    // When the connection has ended already, `closed` fails the open calls with the reason.
     if (!isOver) requests.endAll();
     return closing;
   };
@@ -280,20 +285,20 @@ function createLifetime(connection: Connection, requests: Requests, clock: Clock
     },
     lose(reason) {
       if (closing !== undefined) return;
-      lost = reason;
+      onLost = reason;
       void end(reason.message, toError(reason));
     },
   };
 }
 
 /** What concerns the connection and not what the server is for. The eras differ most here; the caller sees one. */
-interface Upkeep {
+interface ConnectionMethods {
   discover(options?: CachedCallOptions): Promise<DiscoverResult>;
   ping(options?: CallOptions): Promise<void>;
   setLogLevel(level: LogLevel, options?: CallOptions): Promise<void>;
 }
 
-function createUpkeep(connection: Connection, requests: Requests, call: Calls["call"]): Upkeep {
+function createConnectionMethods(connection: Connection, requests: Requests, call: Calls["call"]): ConnectionMethods {
   const { server, revision } = connection;
 
   return {
@@ -302,16 +307,16 @@ function createUpkeep(connection: Connection, requests: Requests, call: Calls["c
     },
     async ping(options) {
       // It finds out whether the server is there, so it waits for no other call.
-      if (connection.ping === undefined) await requests.send("server/discover", {}, options, { aside: true });
+      if (connection.ping === undefined) await requests.send("server/discover", {}, options, { skipsQueue: true });
       else
         await requests.sendRaw("ping", {}, options, {
-          service: doing(({ headers }) => connection.ping?.(headers)),
-          aside: true,
+          service: toService(({ headers }) => connection.ping?.(headers)),
+          skipsQueue: true,
         });
     },
     async setLogLevel(level, options) {
       if (server.capabilities.logging === undefined) throw unsupported(server, "logging/setLevel", "logging");
-      const service = doing(({ headers }) => connection.setLogLevel?.(level, headers));
+      const service = toService(({ headers }) => connection.setLogLevel?.(level, headers));
       await requests.sendRaw("logging/setLevel", { level }, options, { service });
       requests.logLevel = level;
     },
@@ -319,7 +324,7 @@ function createUpkeep(connection: Connection, requests: Requests, call: Calls["c
 }
 
 /** A service for what the connection does by itself, so that it has the limits of any other call. */
-function doing(work: (call: CallOf) => Promise<void> | undefined): Service {
+function toService(work: (call: CallOf) => Promise<void> | undefined): Service {
   return async <M extends Method>(call: CallOf<M>) => {
     await work(call);
     return { kind: "complete", result: {} as Result<M> };
@@ -333,12 +338,12 @@ interface PingWatchOptions {
   readonly server: string;
   /** Asks the server whether it is there. Rejects with `timeout` when it does not say within the given time. */
   ping(timeoutMs: number): Promise<void>;
-  /** Hears once that it is not. */
-  lost(reason: Failure): void;
+  /** Called once, when a ping was not answered. */
+  onLost(reason: Failure): void;
 }
 
 /** Asks a server again and again whether it is there, until it is not. Returns how to stop. */
-function watchPings({ clock, intervalMs, server, ping, lost }: PingWatchOptions): () => void {
+function watchPings({ clock, intervalMs, server, ping, onLost }: PingWatchOptions): () => void {
   let isOver = false;
   let disarm = (): void => {};
 
@@ -349,7 +354,7 @@ function watchPings({ clock, intervalMs, server, ping, lost }: PingWatchOptions)
       // A ping that the server refuses is an answer too.
       if (!isOver && error instanceof McpError && error.code === "timeout") {
         const message = `server ${quote(server)} did not answer a ping within ${intervalMs} ms (pingIntervalMs)`;
-        return lost({ code: "connection-closed", message });
+        return onLost({ code: "connection-closed", message });
       }
     }
     askLater();

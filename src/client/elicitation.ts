@@ -18,14 +18,12 @@ export interface ElicitForm {
 export interface ElicitUrl {
   readonly message: string;
   readonly url: URL;
-  /** The host in ASCII: `xn--pple-43d.com` where the letters only look like a well-known name. */
+  /** The host name in ASCII, such as `xn--pple-43d.com`, so that look-alike letters are visible. */
   readonly host: string;
   /**
-   * Resolves to true when the server says that the user is done there. To false
-   * when that will not be heard: the user did not agree to open the page, nobody
-   * wants the answer any more, the client is closed, or ten minutes have passed.
-   * Never rejects. Undefined for a server that does not say so: only those of
-   * 2025-11-25 may.
+   * Resolves to true when the server reports that the user is done on the page. Resolves to false when no report can
+   * come: the user declined, the request was cancelled, the client was closed, or ten minutes have passed. Never
+   * rejects. Undefined for a server that sends no report: only servers of 2025-11-25 may send one.
    */
   readonly completed: Promise<boolean> | undefined;
 }
@@ -60,22 +58,22 @@ async function checkContent(schema: JsonObject, content: JsonObject): Promise<Js
   throw breach("the content given by onElicit does not match the form", checked.issues);
 }
 
-/** Has a page opened by the user. Refuses what may not be shown before anybody sees it. */
+/** Asks the user to open a page. Rejects URLs that must not be opened before the handler sees them. */
 export async function elicitLink(
   { message, url: text, elicitationId }: ElicitUrlParams,
-  visits: Visits,
+  pendingPages: PendingPages,
   signal: AbortSignal,
   open: (link: ElicitUrl) => ElicitReply | Promise<ElicitReply>,
 ): Promise<ElicitResult> {
   const url = readLink(text);
-  const visit = elicitationId === undefined ? undefined : visits.start(elicitationId, signal);
+  const page = elicitationId === undefined ? undefined : pendingPages.start(elicitationId, signal);
   try {
-    const { completed } = visit ?? {};
+    const { completed } = page ?? {};
     const { content: _, ...reply } = toResult(await open({ message, url, host: url.hostname, completed }));
-    if (reply.action !== "accept") visit?.end();
+    if (reply.action !== "accept") page?.end();
     return reply;
   } catch (error) {
-    visit?.end();
+    page?.end();
     throw error;
   }
 }
@@ -110,34 +108,34 @@ function isResult(reply: JsonObject): reply is ElicitResult & JsonObject {
 const resultKeys: ReadonlySet<string> = new Set(["action", "content", "_meta"]);
 
 /** The pages users were sent to, until their servers say that they are done there. */
-interface Visits {
-  start(id: string, signal: AbortSignal): Visit;
+interface PendingPages {
+  start(id: string, signal: AbortSignal): PendingPage;
   /** Has an effect once for an id that was started, and none for any other. */
   complete(id: unknown): void;
-  /** Nothing more will be heard. */
+  /** Resolves all pending pages with false. */
   close(): void;
 }
 
-interface Visit {
+interface PendingPage {
   /** Resolves to whether the server has said so. Never rejects. */
   readonly completed: Promise<boolean>;
-  /** Nobody goes there. */
+  /** The user did not open the page. */
   end(): void;
 }
 
 /** A server that starts more is forgetting them too. */
-const maxVisits = 100;
+const maxPendingPages = 100;
 
 /** How long a user may take. */
-const maxVisitMs = 600_000;
+const maxPendingMs = 600_000;
 
-export function createVisits(clock: Clock): Visits {
+export function createPendingPages(clock: Clock): PendingPages {
   const waiting = new Map<unknown, (isDone: boolean) => void>();
 
   return {
     start(id, signal) {
       const [oldest] = waiting.values();
-      if (waiting.size >= maxVisits) oldest?.(false);
+      if (waiting.size >= maxPendingPages) oldest?.(false);
       let end = (): void => {};
       const completed = new Promise<boolean>((resolve) => {
         const settle = (isDone: boolean): void => {
@@ -147,7 +145,7 @@ export function createVisits(clock: Clock): Visits {
           resolve(isDone);
         };
         end = () => settle(false);
-        const disarm = clock.after(maxVisitMs, end);
+        const disarm = clock.after(maxPendingMs, end);
         const unlisten = onSignal(signal, end);
         waiting.get(id)?.(false);
         if (signal.aborted) end();

@@ -21,7 +21,7 @@ import { findHiddenText } from "../std/hidden-text.ts";
 import { quote } from "../std/text.ts";
 import type { Warn } from "./warning.ts";
 
-/** A service whose lists hold only well-formed entries. Each one that is left out is a warning. */
+/** A service whose lists contain only well-formed entries. Each entry that is left out causes a warning. */
 export function withoutMalformed(service: Service, warn: Warn): Service {
   return async <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>> => {
     const outcome = await service(call);
@@ -82,7 +82,7 @@ interface List {
   /** Where the entries are in the result. */
   readonly member: string;
   readonly noun: string;
-  /** The member that tells entries apart. */
+  /** The member that identifies entries. */
   readonly id: string;
   readonly check: Check;
 }
@@ -122,7 +122,7 @@ const aTool = anObject({
 
 const described = {
   ...named,
-  // Only a URI tells resources apart.
+  // Resources are identified by their URI only.
   name: aString,
   mimeType: optionalString,
   annotations: optional(

@@ -6,10 +6,10 @@ export interface ListHints {
   readonly cacheScope: "public" | "private";
 }
 
-/** A list is an array of entries, without a place for what else was said of it. */
+/** Cache hints of a list. The list itself is an array of entries, which has no members for them. */
 const known = new WeakMap<readonly object[], ListHints>();
 
-/** What was said of a list as it was fetched. Undefined for one that may not be kept. */
+/** The cache hints of a list as it was fetched. Undefined for a list that must not be cached. */
 export function hintsOf(list: readonly object[]): ListHints | undefined {
   return known.get(list);
 }

@@ -6,19 +6,18 @@ import { asyncQueue } from "../std/async-queue.ts";
 import type { Clock } from "../std/clock.ts";
 import { quote } from "../std/text.ts";
 import { callText, cancelled } from "./call-errors.ts";
-import { type CallOptions, type Hear, onSignal } from "./call-options.ts";
+import { type CallOptions, type NotificationListener, onSignal } from "./call-options.ts";
 import { type Requests, unsupported } from "./requests.ts";
 import type { Warn } from "./warning.ts";
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
 /**
- * Changes as they come, until the reader leaves the loop, the signal aborts or
- * the client is closed. The loop throws when the connection breaks.
+ * Changes in order, until the reader leaves the loop, the signal aborts or the client is closed. The loop throws when
+ * the connection breaks.
  *
- * Listening starts when the watch is made and goes on until it ends, read or
- * not. Changes that nobody has read yet are kept; several of the same thing
- * count as one. One reader at a time.
+ * The subscription starts when the watch is created and lasts until it ends, whether or not it is read. Unread changes
+ * are queued; several changes of the same thing count as one. One reader at a time.
  */
 export interface Watch<T> extends AsyncIterable<T>, AsyncDisposable {
   /** Resolves when the server listens: no later change is missed. Rejects when it never does. */
@@ -41,7 +40,7 @@ export interface Listener {
   readonly warn: Warn;
   /** True once this side has closed the connection. */
   isClosed(): boolean;
-  /** Hears of a change before any reader does. */
+  /** Called with each change before a reader receives it. */
   onChange(change: Change): void;
 }
 
@@ -53,9 +52,9 @@ const maxUnread = 1024;
 /** What to listen for. */
 interface Subscription<T> {
   readonly filter: ListenFilter;
-  /** Makes of a change what the reader gets. */
+  /** Converts a change to the value that the reader receives. */
   pick(change: Change): T;
-  /** Why the server need not even be asked. */
+  /** Why the subscription cannot be made, without a request to the server. */
   readonly refusal?: McpError | undefined;
 }
 
@@ -77,18 +76,18 @@ export function listen<T>(listener: Listener, subscription: Subscription<T>, opt
     changes.end(error);
     ready.reject(error ?? cancelled(what, signal ?? call.signal));
   };
-  const whenOver = (task: () => void): void => call.signal.addEventListener("abort", task, { once: true });
-  const letGo = listener.clock.hold?.();
+  const onEnd = (task: () => void): void => call.signal.addEventListener("abort", task, { once: true });
+  const releaseProcess = listener.clock.hold?.();
   const disarm = timeoutMs > 0 ? listener.clock.after(timeoutMs, () => end(unconfirmed(what, timeoutMs))) : () => {};
   const stopTimer = (): void => {
     disarm();
-    letGo?.();
+    releaseProcess?.();
   };
-  whenOver(stopTimer);
+  onEnd(stopTimer);
   if (signal?.aborted) end();
-  else if (signal) whenOver(onSignal(signal, () => end()));
+  else if (signal) onEnd(onSignal(signal, () => end()));
 
-  const hear = reader(filter, {
+  const onNotification = toNotificationListener(filter, {
     confirm(missing) {
       confirmed = true;
       unheard = missing;
@@ -105,7 +104,7 @@ export function listen<T>(listener: Listener, subscription: Subscription<T>, opt
     },
   });
 
-  open(listener, { filter, refusal, hear, meta, signal: call.signal }).then(
+  open(listener, { filter, refusal, onNotification, meta, signal: call.signal }).then(
     () => end(confirmed ? undefined : new McpError("invalid-response", `${what} ended before it was confirmed`)),
     (error: McpError) => end(listener.isClosed() ? undefined : error),
   );
@@ -123,17 +122,17 @@ export function listen<T>(listener: Listener, subscription: Subscription<T>, opt
 interface ListenCall extends Pick<CallOptions, "signal" | "meta"> {
   readonly filter: ListenFilter;
   readonly refusal: McpError | undefined;
-  readonly hear: Hear;
+  readonly onNotification: NotificationListener;
 }
 
-/** The call that stays open for as long as somebody listens. */
-function open(listener: Listener, { filter, refusal, hear, meta, signal }: ListenCall): Promise<unknown> {
+/** The request of the subscription, which stays open until the subscription ends. */
+function open(listener: Listener, { filter, refusal, onNotification, meta, signal }: ListenCall): Promise<unknown> {
   if (refusal !== undefined) return Promise.reject(refusal);
   return listener.send(
     method,
     { notifications: filter },
     { signal, meta, timeoutMs: 0, maxTotalMs: 0 },
-    { hear, listens: true },
+    { onNotification, isSubscription: true },
   );
 }
 
@@ -149,20 +148,20 @@ function unread(what: string): McpError {
   );
 }
 
-interface Ear {
+interface SubscriptionListener {
   /** The server listens, but not for what is missing. */
   confirm(missing: readonly string[]): void;
   change(change: Change): void;
 }
 
 /** Understands what a subscription says, and leaves out what was not asked for. */
-function reader(filter: ListenFilter, ear: Ear): Hear {
+function toNotificationListener(filter: ListenFilter, listener: SubscriptionListener): NotificationListener {
   return (notification, params) => {
     if (notification === "notifications/subscriptions/acknowledged") {
-      ear.confirm(isObject(params.notifications) ? missingFrom(params.notifications, filter) : []);
+      listener.confirm(isObject(params.notifications) ? missingFrom(params.notifications, filter) : []);
     }
     const change = toChange(notification, params);
-    if (change !== undefined && isAsked(change, filter)) ear.change(change);
+    if (change !== undefined && isAsked(change, filter)) listener.change(change);
   };
 }
 
@@ -214,11 +213,11 @@ function isAsked(change: Change, filter: ListenFilter): boolean {
   return isWanted(change, filter);
 }
 
-/** Changes between the server that tells of them and one reader. Each thing waits at most once. */
+/** A queue of changes between the server and one reader. Each thing is in it at most once. */
 interface ChangeQueue {
   /** False when the change found no room: the reader is too far behind. */
   push(change: Change): boolean;
-  /** The reader gets what waits, then the end or the error. */
+  /** The reader receives the queued changes, then the end or the error. */
   end(error?: unknown): void;
   /** Reads on, through `pick`. `leave` runs when the reader goes before the end. */
   read<T>(pick: (change: Change) => T, leave: () => void): AsyncIterator<T, undefined>;
@@ -262,14 +261,17 @@ function keyOf(change: Change): string {
   return change.kind === "resource" ? `resource ${change.uri}` : change.kind;
 }
 
-/** Kinds of lists to hear of. */
+/** The kinds of lists to watch. */
 export interface ChangeKinds {
   readonly tools?: boolean | undefined;
   readonly prompts?: boolean | undefined;
   readonly resources?: boolean | undefined;
 }
 
-/** The ways to hear of changes on one server. What it does not announce fails with `unsupported`, without asking it. */
+/**
+ * Watches for changes on one server. A kind that the server does not announce fails with `unsupported`, without a
+ * request.
+ */
 interface Watches {
   watch(uri: string, options?: WatchOptions): Watch<{ readonly uri: string }>;
   changes(kinds?: ChangeKinds, options?: WatchOptions): Watch<Change>;

@@ -10,18 +10,18 @@ import type { Deadline, Deadlines } from "../std/deadlines.ts";
 import type { Hold } from "../std/hold.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { type Linked, LinkedSet } from "../std/linked-set.ts";
-import { broken, callText, cancelled, failed, notSent, silent, tooLong } from "./call-errors.ts";
+import { callText, cancelled, failed, idleTimeout, notSent, toCallError, totalTimeout } from "./call-errors.ts";
 import { isCounted, type OutgoingRequest, onSignal, type Route } from "./call-options.ts";
 import type { ClientRequestHandlers } from "./request-handlers.ts";
-import type { Follow } from "./task-news.ts";
+import type { Follow } from "./task-notifications.ts";
 
 /** What the exchanges of one client share. */
 export interface ClientState {
   readonly connection: Connection;
   readonly handlers: ClientRequestHandlers;
-  readonly clock: RememberingClock;
+  readonly clock: CachingClock;
   readonly deadlines: Deadlines;
-  /** Keeps the process alive for those who wait for a result. */
+  /** Keeps the process alive while results are awaited. */
   readonly hold: Hold;
   readonly maxRounds: number;
   /** What every call states about tasks. */
@@ -31,17 +31,16 @@ export interface ClientState {
   readonly queue: CallQueue;
 }
 
-/** A clock that can be asked again for its last reading, at no cost. */
-export interface RememberingClock extends Clock {
+/** A clock that remembers its last reading, so that it can be read again at no cost. */
+export interface CachingClock extends Clock {
   readonly last: number;
 }
 
 /**
- * Calls a service until there is a result, answering what the server asks.
+ * Calls a service until there is a result, and answers the questions of the server.
  *
- * The promise settles exactly once: whichever of outcome, abort, time limit and
- * end of the connection comes first. It does not wait for a service that
- * ignores an abort, and what such a service says later is not heard.
+ * The promise settles exactly once: with whichever of outcome, abort, time limit and end of the connection comes first.
+ * It does not wait for a service that ignores an abort, and ignores what such a service sends later.
  */
 export function startOutgoingCall<M extends Method>(
   client: ClientState,
@@ -66,14 +65,14 @@ class OutgoingCall<M extends Method> implements OpenCall {
   readonly #startedAt: number;
   readonly #unlisten: (() => void) | undefined;
   #deadline: Deadline;
-  /** Ends what is under way now: a call, or the answering of questions. */
+  /** Aborts the current step: a call, or the answers to questions. */
   #abort = new LazyAbort();
   #rounds = 0;
-  /** How many questions had been answered when the idle time last began. */
-  #served: number;
+  /** Number of answered questions when the idle time last started. */
+  #answeredBefore: number;
   /** True while a task is followed and nothing is asked of the server. */
-  #resting = false;
-  #among: LinkedSet<OpenCall>;
+  #isIdle = false;
+  #set: LinkedSet<OpenCall>;
   #settled = false;
   /** Sends what has waited as if its caller did so now, where that makes a difference. */
   #inContext: (() => void) | undefined;
@@ -83,15 +82,16 @@ class OutgoingCall<M extends Method> implements OpenCall {
     this.#client = client;
     this.#request = request;
     this.#settle = settle;
-    this.#notify = request.hear === undefined ? ignore : (method, params) => this.#hear(method, params);
-    this.#served = client.handlers.activity.served;
+    this.#notify =
+      request.onNotification === undefined ? ignore : (method, params) => this.#onNotification(method, params);
+    this.#answeredBefore = client.handlers.activity.served;
     this.#deadline = client.deadlines.start(request.limits, () => this.#expire());
     // Starting the deadline has just read the clock.
     this.#startedAt = client.clock.last;
-    this.#unlisten = request.signal && this.#follow(request.signal);
-    this.#among = setFor(request.route, client.queue);
-    this.#among.add(this);
-    if (request.route.listens !== true) client.hold.take();
+    this.#unlisten = request.signal && this.#cancelWith(request.signal);
+    this.#set = setFor(request.route, client.queue);
+    this.#set.add(this);
+    if (request.route.isSubscription !== true) client.hold.take();
   }
 
   get what(): string {
@@ -115,10 +115,10 @@ class OutgoingCall<M extends Method> implements OpenCall {
     try {
       this.#request.service(this.#toCall(round)).then(
         (outcome) => this.#take(outcome),
-        (error: unknown) => this.#reject(broken(this.what, error)),
+        (error: unknown) => this.#reject(toCallError(this.what, error)),
       );
     } catch (error) {
-      this.#reject(broken(this.what, error));
+      this.#reject(toCallError(this.what, error));
     }
   }
 
@@ -149,7 +149,7 @@ class OutgoingCall<M extends Method> implements OpenCall {
     });
   }
 
-  #follow(signal: AbortSignal): () => void {
+  #cancelWith(signal: AbortSignal): () => void {
     return onSignal(signal, () => this.fail(cancelled(this.what, signal), signal.reason));
   }
 
@@ -169,7 +169,7 @@ class OutgoingCall<M extends Method> implements OpenCall {
     }
   }
 
-  /** What follows a task whose caller has gone does so only to end it. */
+  /** A task whose caller has gone is followed only to cancel it. */
   #followTask(task: Task): void {
     const { follow, queue } = this.#client;
     if (follow === undefined || this.method !== "tools/call") {
@@ -180,43 +180,43 @@ class OutgoingCall<M extends Method> implements OpenCall {
     if (this.#settled) {
       abort.abort(this.#abort.reason);
     } else {
-      this.#moveTo(queue.aside);
+      this.#moveTo(queue.unqueued);
     }
     this.#abort = abort;
     const { onTask, route, headers } = this.#request;
     follow(task, {
       abort,
-      keeps: route.keeps === true,
+      keeps: route.keepsTask === true,
       headers,
-      tell: (state) => void (this.#settled || onTask?.(state)),
-      asks: () => this.#rest(false),
-      hears: () => this.#rest(true),
+      onTask: (state) => void (this.#settled || onTask?.(state)),
+      onRequestSent: () => this.#setIdle(false),
+      onResponse: () => this.#setIdle(true),
     }).then(
-      // Only tools give tasks, and what these end with is what those give.
+      // Only tools return tasks, so the result of the task is a tool result.
       (result) => this.#close() && this.#settle.resolve(result as Result<M>),
-      (error: unknown) => this.fail(broken(this.what, error)),
+      (error: unknown) => this.fail(toCallError(this.what, error)),
     );
   }
 
   get #isWaiting(): boolean {
-    return this.#among === this.#client.queue.waiting;
+    return this.#set === this.#client.queue.waiting;
   }
 
   #moveTo(set: LinkedSet<OpenCall>): void {
     this.#leave();
-    this.#among = set;
+    this.#set = set;
     set.add(this);
   }
 
-  /** Gives its place to the next that waits. */
+  /** Removes the call from its set, and starts the next one in the queue. */
   #leave(): void {
     const { queue } = this.#client;
-    this.#among.delete(this);
+    this.#set.delete(this);
     if (queue.waiting.size > 0 && !this.#isWaiting) queue.startWaiting();
   }
 
-  #rest(resting: boolean): void {
-    this.#resting = resting;
+  #setIdle(isIdle: boolean): void {
+    this.#isIdle = isIdle;
     this.#deadline.touch();
   }
 
@@ -232,22 +232,22 @@ class OutgoingCall<M extends Method> implements OpenCall {
       if (this.#settled) return;
       this.#abort = new LazyAbort();
       this.#deadline.touch();
-      this.#served = handlers.activity.served;
+      this.#answeredBefore = handlers.activity.served;
       this.#call(next);
     } catch (error) {
-      this.fail(broken(what, error));
+      this.fail(toCallError(what, error));
     }
   }
 
-  #hear(method: string, params: JsonObject): undefined {
+  #onNotification(method: string, params: JsonObject): undefined {
     if (this.#settled) return;
     this.#deadline.touch();
-    this.#request.hear?.(method, params);
+    this.#request.onNotification?.(method, params);
   }
 
   /**
-   * Silence of the server is no timeout while the user is being asked, and for
-   * one idle time after the answer, nor before a task has to be asked about.
+   * The idle timeout does not apply while the user is being asked, for one idle time after the answer, and before a
+   * task is due for polling.
    */
   #expire(): void {
     const { limits } = this.#request;
@@ -256,12 +256,12 @@ class OutgoingCall<M extends Method> implements OpenCall {
     const { pending, served } = handlers.activity;
     if (left <= 0) {
       const { totalMs } = limits;
-      this.fail(this.#isWaiting ? notSent(this.what, totalMs, "maxTotalMs") : tooLong(this.what, totalMs));
-    } else if (pending === 0 && served === this.#served && !this.#resting) {
+      this.fail(this.#isWaiting ? notSent(this.what, totalMs, "maxTotalMs") : totalTimeout(this.what, totalMs));
+    } else if (pending === 0 && served === this.#answeredBefore && !this.#isIdle) {
       const { idleMs } = limits;
-      this.fail(this.#isWaiting ? notSent(this.what, idleMs, "timeoutMs") : silent(this.what, idleMs));
+      this.fail(this.#isWaiting ? notSent(this.what, idleMs, "timeoutMs") : idleTimeout(this.what, idleMs));
     } else {
-      this.#served = served;
+      this.#answeredBefore = served;
       const rest = { idleMs: limits.idleMs, totalMs: limits.totalMs > 0 ? left : 0 };
       this.#deadline = deadlines.start(rest, () => this.#expire());
     }
@@ -273,13 +273,13 @@ class OutgoingCall<M extends Method> implements OpenCall {
     return true;
   }
 
-  /** True for the first who asks: only that one may settle. */
+  /** True for the first caller only: that one settles the promise. */
   #close(): boolean {
     if (this.#settled) return false;
     this.#settled = true;
     this.#deadline.stop();
     this.#unlisten?.();
-    if (this.#request.route.listens !== true) this.#client.hold.release();
+    if (this.#request.route.isSubscription !== true) this.#client.hold.release();
     this.#leave();
     return true;
   }
@@ -290,7 +290,7 @@ const firstRound: Round = { answers: undefined, state: undefined };
 function ignore(): undefined {}
 
 function setFor(route: Route, queue: CallQueue): LinkedSet<OpenCall> {
-  if (!isCounted(route)) return queue.aside;
+  if (!isCounted(route)) return queue.unqueued;
   return queue.hasRoom() ? queue.open : queue.waiting;
 }
 
@@ -299,7 +299,7 @@ export type InputRequired = Extract<Outcome, { kind: "input-required" }>;
 /** What the next call of the same request carries, besides what the first did. */
 interface Round {
   readonly answers: Readonly<Record<string, QuestionAnswer>> | undefined;
-  /** Exactly what the server gave; undefined if it gave none. */
+  /** The state exactly as the server sent it. Undefined if it sent none. */
   readonly state: string | undefined;
 }
 
@@ -308,7 +308,7 @@ export interface RoundContext {
   readonly what: string;
   readonly handlers: Pick<ClientRequestHandlers, "answer">;
   readonly clock: Clock;
-  /** Ends the answering early. */
+  /** Aborts the answers early. */
   readonly abort: LazyAbort;
   /** How often the server has asked, this time included. */
   readonly round: number;
@@ -316,13 +316,11 @@ export interface RoundContext {
 }
 
 /**
- * Does what an `input-required` outcome asks for: answers all questions at the
- * same time or, when there are none, waits a moment, for then the server is only
- * busy.
+ * Handles an `input-required` outcome: answers all questions in parallel or, when there are none, waits before the next
+ * call, because the server is busy.
  *
- * Throws `limit-reached` when the server asks too often, `missing-capability`
- * when a question is of a kind this client does not answer, and whatever an
- * answering handler throws.
+ * Throws `limit-reached` when the server asks too often, `missing-capability` when this client has no handler for a
+ * question, and whatever a handler throws.
  */
 export async function nextRound(asked: InputRequired, context: RoundContext): Promise<Round> {
   const { what, round, maxRounds } = context;
@@ -369,12 +367,12 @@ function handlerFor({ method, params }: Question): string {
   return params.mode === "url" ? "onElicitUrl" : "onElicit";
 }
 
-/** Doubles from 50 ms to 2 s, and differs between clients that were turned away together. */
+/** Doubles from 50 ms to 2 s, with jitter, so that clients which were rejected together do not retry together. */
 function backOffMs(round: number): number {
   return Math.min(50 * 2 ** (round - 1), 2_000) * (0.5 + Math.random() / 2);
 }
 
-/** Never resolves once aborted: nobody waits for it then. */
+/** Never resolves once aborted. */
 function pause(ms: number, { clock, abort }: RoundContext): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.after(ms, () => {
@@ -397,12 +395,12 @@ interface OpenCall extends Linked<OpenCall> {
 
 /** The calls of one client that are not settled. */
 interface CallQueue {
-  /** Those that were sent, but for those aside. */
+  /** Calls that were sent, without those that skip the queue. */
   readonly open: LinkedSet<OpenCall>;
   /** Those that wait until there is room among the sent ones. */
   readonly waiting: LinkedSet<OpenCall>;
-  /** Those whose calls were answered by a task, those that serve them, and what listens. They count as nobody's. */
-  readonly aside: LinkedSet<OpenCall>;
+  /** Calls that became tasks, requests about tasks, and subscriptions. They do not count towards the limit. */
+  readonly unqueued: LinkedSet<OpenCall>;
   /** False when one more has to wait. */
   hasRoom(): boolean;
   /** There may be room now: starts those that wait, in the order they came. */
@@ -427,7 +425,7 @@ export function createCallQueue(
   return {
     open,
     waiting,
-    aside: new LinkedSet(),
+    unqueued: new LinkedSet(),
     hasRoom: () => waiting.size === 0 && isBelowLimit(),
     startWaiting() {
       if (isStarting || isClosed) return;

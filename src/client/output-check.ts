@@ -9,7 +9,7 @@ import type { Warn } from "./warning.ts";
 /** How the tools of a 2025-11-25 server can be called. */
 type TaskSupport = "optional" | "required";
 
-/** What is known of the tools of one server: what their results have to look like, and whether they run as tasks. */
+/** The tools of one server by name: their output schemas, and whether they run as tasks. */
 export interface OutputChecks {
   /** Takes a complete list of tools. */
   learn(tools: readonly Tool[]): void;

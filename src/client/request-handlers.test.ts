@@ -255,7 +255,7 @@ describe("links", () => {
     });
     await handlers.answer(link("https://example.com", "e1"), signal);
     for (const elicitationId of ["e2", 1, null, "e1", "e1"]) {
-      handlers.notified("notifications/elicitation/complete", { elicitationId });
+      handlers.onOtherNotification("notifications/elicitation/complete", { elicitationId });
     }
     await expect(completed).resolves.toBe(true);
     expect(heard).toEqual([]);
@@ -300,7 +300,7 @@ describe("links", () => {
     const handlers = createRequestHandlers({ onElicitUrl }, createManualClock());
     for (let n = 0; n <= 100; n++) await handlers.answer(link("https://example.com", `e${n}`), signal);
     expect(await waits[0]).toBe(false);
-    handlers.notified("notifications/elicitation/complete", { elicitationId: "e1" });
+    handlers.onOtherNotification("notifications/elicitation/complete", { elicitationId: "e1" });
     expect(await waits[1]).toBe(true);
   });
 });
@@ -410,9 +410,9 @@ describe("notifications that belong to no call", () => {
       onLog: (entry) => logs.push(entry),
       onNotification: (notification) => rest.push(notification),
     });
-    handlers.notified("notifications/message", { level: "info", data: "up" });
-    handlers.notified("notifications/custom", { a: 1 });
-    handlers.notified("notifications/progress", { progressToken: 7, progress: 1 });
+    handlers.onOtherNotification("notifications/message", { level: "info", data: "up" });
+    handlers.onOtherNotification("notifications/custom", { a: 1 });
+    handlers.onOtherNotification("notifications/progress", { progressToken: 7, progress: 1 });
     expect(logs).toEqual([{ level: "info", data: "up" }]);
     expect(rest).toEqual([
       { method: "notifications/custom", params: { a: 1 } },
@@ -432,13 +432,13 @@ describe("notifications that belong to no call", () => {
         throw new Error("also broken");
       },
     });
-    handlers.notified("notifications/custom", {});
+    handlers.onOtherNotification("notifications/custom", {});
     expect(warnings).toEqual([{ kind: "callback-failed", message: "onNotification threw", cause }]);
     const later = createRequestHandlers({
       onNotification: () => Promise.reject(cause),
       onWarning: (warning) => warnings.push(warning),
     });
-    later.notified("notifications/custom", {});
+    later.onOtherNotification("notifications/custom", {});
     await null;
     expect(warnings).toHaveLength(2);
   });

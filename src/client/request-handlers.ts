@@ -19,7 +19,7 @@ import { tasksExtension } from "../protocol/task.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { type LogEntry, readLogEntry } from "./call-options.ts";
 import {
-  createVisits,
+  createPendingPages,
   type ElicitForm,
   type ElicitReply,
   type ElicitUrl,
@@ -30,13 +30,12 @@ import { createFormQueue, type FormQueue } from "./form-queue.ts";
 import { type ClientWarning, guarded, toWarn } from "./warning.ts";
 
 /**
- * What a client answers when its server asks, and what it hears besides.
+ * Handlers for requests and notifications of the server.
  *
- * Giving a handler is the consent to being asked: it declares the capability.
- * `capabilities` has the last word, member by member. A handler may take as long
- * as the user does, may call the same client, and refuses by throwing an
- * `McpError`, such as `rejected` when the user says no to sampling. At most four
- * forms and pages of one server are open at a time; more wait in their order.
+ * A handler is the consent to be asked: it declares the capability. `capabilities` overrides that, member by member. A
+ * handler may take as long as the user does, may call the same client, and refuses by throwing an `McpError`, such as
+ * `rejected` when the user denies sampling. At most four forms and pages of one server are open at a time; others are
+ * queued in order.
  */
 export interface QuestionHandlers {
   /**
@@ -45,9 +44,8 @@ export interface QuestionHandlers {
    */
   readonly onElicit?: ((form: ElicitForm, context: QuestionContext) => ElicitReply | Promise<ElicitReply>) | undefined;
   /**
-   * Asks the user to open a page; `accept` is consent, and opening it is up to
-   * the handler. Declares `elicitation.url`. Only https, and http on this very
-   * machine, get here.
+   * Asks the user to open a page; `accept` is consent, and the handler opens the page. Declares `elicitation.url`. Only
+   * `https:` URLs, and `http:` URLs of this machine, are passed.
    */
   readonly onElicitUrl?:
     | ((link: ElicitUrl, context: QuestionContext) => ElicitReply | Promise<ElicitReply>)
@@ -56,7 +54,10 @@ export interface QuestionHandlers {
   readonly onSample?:
     | ((params: CreateMessageParams, context: QuestionContext) => CreateMessageResult | Promise<CreateMessageResult>)
     | undefined;
-  /** Where the server may look: `file://` URIs. Declares `roots`, also when empty; a list that can be set again, `roots.listChanged`. */
+  /**
+   * The folders that the server may access: `file://` URIs. Declares `roots`, also when empty, and `roots.listChanged`
+   * for a list, which can be replaced.
+   */
   readonly roots?:
     | readonly Root[]
     | ((context: QuestionContext) => readonly Root[] | Promise<readonly Root[]>)
@@ -72,13 +73,16 @@ export interface QuestionHandlers {
   readonly tasks?: boolean | undefined;
   /** Declared instead of what the handlers imply; extensions besides. A member set to undefined is not declared at all. */
   readonly capabilities?: { readonly [K in keyof ClientCapabilities]: ClientCapabilities[K] | undefined } | undefined;
-  /** Hears notifications of the server that nothing else hears: those of vendors, and those that belong to no call. */
+  /**
+   * Called with notifications that no other callback receives: those that the protocol does not define, and those that
+   * belong to no call.
+   */
   readonly onNotification?:
     | ((notification: { readonly method: string; readonly params: JsonObject }) => void)
     | undefined;
-  /** Hears log messages of every call that has no `onLog` of its own, and those of no call. */
+  /** Called with log messages of calls without an `onLog` of their own, and with those that belong to no call. */
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
-  /** Hears what went wrong without failing a call: a throwing callback, a schema that cannot be checked. */
+  /** Called with problems that do not fail a call: a callback that throws, a schema that cannot be checked. */
   readonly onWarning?: ((warning: ClientWarning) => void) | undefined;
 }
 
@@ -96,13 +100,13 @@ export interface ClientRequestHandlers {
    * question breaks the rules.
    */
   answer(question: Question, signal: AbortSignal, related?: string | number): Promise<QuestionAnswer>;
-  /** Answers a request that the protocol does not define. Absent where nobody does. */
+  /** Answers a request that the protocol does not define. Absent without a handler. */
   readonly request: Opening["request"];
-  /** True when there is somebody to hear what belongs to no callback of a call. */
-  readonly hears: boolean;
-  /** Hears a notification that no callback of a call takes. */
-  notified(method: string, params: JsonObject): void;
-  /** Nothing more will be heard: who waits for that need not. */
+  /** True when there is a callback for notifications that belong to no call. */
+  readonly handlesNotifications: boolean;
+  /** Handles a notification that no callback of a call receives. */
+  onOtherNotification(method: string, params: JsonObject): void;
+  /** Ends the wait for notifications: no more will arrive. */
   close(): void;
   /** Replaces the roots, all at once. Throws `unsupported` unless `roots.listChanged` was declared. */
   setRoots(roots: readonly Root[]): void;
@@ -116,11 +120,11 @@ export function createRequestHandlers(
   const capabilities = declared(options);
   const warn = toWarn(options.onWarning);
   const roots = createRoots(options.roots);
-  const visits = createVisits(clock);
+  const pendingPages = createPendingPages(clock);
   const activity = { pending: 0, served: 0 };
   const { onRequest } = options;
-  const tellLog = options.onLog && guarded("onLog", options.onLog, warn);
-  const tellRest = options.onNotification && guarded("onNotification", options.onNotification, warn);
+  const reportLog = options.onLog && guarded("onLog", options.onLog, warn);
+  const reportNotification = options.onNotification && guarded("onNotification", options.onNotification, warn);
 
   const dispatch = async (question: Question, context: QuestionContext): Promise<object> => {
     refuseUndeclared(question, capabilities);
@@ -139,7 +143,9 @@ export function createRequestHandlers(
 
   const elicit = (params: ElicitParams, context: QuestionContext): Promise<ElicitResult> =>
     params.mode === "url"
-      ? elicitLink(params, visits, context.signal, (link) => handlerOf(elicitation, options.onElicitUrl)(link, context))
+      ? elicitLink(params, pendingPages, context.signal, (link) =>
+          handlerOf(elicitation, options.onElicitUrl)(link, context),
+        )
       : elicitForm(params, (form) => handlerOf(elicitation, options.onElicit)(form, context));
 
   const counted = async (method: string, work: () => Promise<object>): Promise<QuestionAnswer> => {
@@ -161,18 +167,18 @@ export function createRequestHandlers(
     capabilities,
     isOpen: (capabilities.elicitation ?? capabilities.sampling ?? capabilities.roots) !== undefined,
     activity,
-    hears: (options.onNotification ?? options.onLog ?? options.onElicitUrl) !== undefined,
+    handlesNotifications: (options.onNotification ?? options.onLog ?? options.onElicitUrl) !== undefined,
     answer: (question, signal) => counted(question.method, () => dispatch(question, { signal })),
     request:
       onRequest && ((method, params, signal) => counted(method, async () => onRequest(method, params, { signal }))),
-    notified(method, params) {
-      if (method === "notifications/elicitation/complete") return visits.complete(params.elicitationId);
+    onOtherNotification(method, params) {
+      if (method === "notifications/elicitation/complete") return pendingPages.complete(params.elicitationId);
       if (method === "notifications/cancelled") return;
-      const entry = method === "notifications/message" && tellLog ? readLogEntry(params) : undefined;
-      if (entry === undefined) tellRest?.({ method, params });
-      else tellLog?.(entry);
+      const entry = method === "notifications/message" && reportLog ? readLogEntry(params) : undefined;
+      if (entry === undefined) reportNotification?.({ method, params });
+      else reportLog?.(entry);
     },
-    close: visits.close,
+    close: pendingPages.close,
     setRoots(list) {
       if (capabilities.roots?.listChanged === true) return roots.replace(list);
       throw new McpError(
@@ -201,8 +207,8 @@ function declared({
     ...(roots && { roots: typeof roots === "function" ? {} : { listChanged: true } }),
   };
   const withdrawn = capabilities !== undefined && "extensions" in capabilities && capabilities.extensions === undefined;
-  const told = withdrawn || Object.keys(extensions).length === 0 ? capabilities : { ...capabilities, extensions };
-  const members = Object.entries({ ...implied, ...told }).filter(([, value]) => value !== undefined);
+  const configured = withdrawn || Object.keys(extensions).length === 0 ? capabilities : { ...capabilities, extensions };
+  const members = Object.entries({ ...implied, ...configured }).filter(([, value]) => value !== undefined);
   return Object.freeze(Object.fromEntries(members));
 }
 
@@ -236,7 +242,7 @@ function notFound({ method }: Pick<Question, "method">): McpError {
   return new McpError("method-not-found", `this client does not answer ${method}`);
 }
 
-/** The places a client lets its server look at. A reader sees one whole list, old or new. */
+/** The roots of a client. A reader gets one complete list, old or new. */
 interface Roots {
   /** Undefined when there never was a list. */
   readonly list: ((context: QuestionContext) => Promise<readonly Root[]>) | undefined;
@@ -261,7 +267,7 @@ function createRoots(source: RootsSource | undefined): Roots {
   };
 }
 
-/** A copy that nobody can change. Throws `invalid-params` for anything but `file://`. */
+/** An immutable copy. Throws `invalid-params` for URIs other than `file://`. */
 function checked(roots: readonly Root[]): readonly Root[] {
   for (const { uri } of roots) {
     if (!uri.startsWith("file://")) throw new McpError("invalid-params", `root ${uri} must start with file://`);
@@ -279,14 +285,14 @@ export function checkSampling({ messages, tools, toolChoice }: CreateMessagePara
   checkToolResults(messages);
 }
 
-/** What a handler of sampling gave. Throws `invalid-response` when its role is none of the protocol. */
+/** The result of a sampling handler. Throws `invalid-response` when its role is not one of the protocol. */
 function checkSampled(result: CreateMessageResult): CreateMessageResult {
   if (isRole(result?.role)) return result;
   const given = JSON.stringify(result?.role);
   throw new McpError("invalid-response", `the role that onSample gave must be user or assistant, not ${given}`);
 }
 
-/** Every use of a tool is answered in the very next message, which holds nothing but results. */
+/** Every tool use is answered in the next message, which contains nothing but tool results. */
 function checkToolResults(messages: readonly SamplingMessage[]): void {
   let unanswered: ReadonlySet<string> = new Set();
   for (const [index, message] of messages.entries()) {
@@ -318,6 +324,6 @@ function toBlocks({ content }: SamplingMessage): readonly SamplingContent[] {
 
 /** What a handler of questions is given besides the question. */
 export interface QuestionContext {
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the answer is not needed any more. */
   readonly signal: AbortSignal;
 }

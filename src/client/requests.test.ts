@@ -356,7 +356,7 @@ describe("calls over the limit of open requests", () => {
 
   it("do not wait for what only listens (X12)", async () => {
     const { requests, call, sent } = limited({ maxOpenRequests: 1 });
-    void requests.send("subscriptions/listen", { notifications: {} }, {}, { listens: true });
+    void requests.send("subscriptions/listen", { notifications: {} }, {}, { isSubscription: true });
     void call("first");
     expect(sent()).toEqual([undefined, "first"]);
   });

@@ -23,23 +23,23 @@ import { createDeadlines, type DeadlineLimits } from "../std/deadlines.ts";
 import { createHold } from "../std/hold.ts";
 import { lazy } from "../std/lazy.ts";
 import { quote } from "../std/text.ts";
-import { callText, cancelled, noHeaders, queueFull } from "./call-errors.ts";
+import { callText, cancelled, headersUnsupported, queueFull } from "./call-errors.ts";
 import {
   type CachedCallOptions,
   type CallOptions,
-  type Hear,
-  hearing,
   isCounted,
   type LogEntry,
+  type NotificationListener,
   type Route,
   type Send,
+  toNotificationListener,
 } from "./call-options.ts";
 import { withoutDuplicates } from "./list-entries.ts";
 import { withHints } from "./list-hints.ts";
-import { type ClientState, createCallQueue, type RememberingClock, startOutgoingCall } from "./outgoing-call.ts";
+import { type CachingClock, type ClientState, createCallQueue, startOutgoingCall } from "./outgoing-call.ts";
 import type { ClientRequestHandlers } from "./request-handlers.ts";
 import type { ResponseCache } from "./response-cache.ts";
-import type { Follow, FollowContext } from "./task-news.ts";
+import type { Follow, FollowContext } from "./task-notifications.ts";
 import { guarded, type Warn } from "./warning.ts";
 
 export interface RequestsOptions {
@@ -60,7 +60,7 @@ export interface RequestsOptions {
 
 /** The requests of one client. */
 export interface Requests {
-  /** The least severe log message calls ask for, when there is somebody to hear it. */
+  /** The lowest level of log messages that calls request, when there is a callback for them. */
   logLevel: LogLevel;
   readonly send: Send;
   /** Sends what the table of methods may not know. */
@@ -75,38 +75,38 @@ export interface Requests {
 
 export function createRequests(options: RequestsOptions): Requests {
   const { connection, handlers, limits, maxOpenRequests, maxQueuedCalls, maxRounds, warn, onLog } = options;
-  const clock = remembering(options.clock);
+  const clock = createCachingClock(options.clock);
   const queue = createCallQueue(maxOpenRequests, handlers);
-  const { open, waiting, aside } = queue;
-  let over: { readonly why: string; readonly cause?: unknown } | undefined;
+  const { open, waiting, unqueued } = queue;
+  let ended: { readonly why: string; readonly cause?: unknown } | undefined;
 
   const closedError = (what: string): McpError =>
-    new McpError("connection-closed", `${what} failed: ${over?.why}`, { cause: over?.cause });
+    new McpError("connection-closed", `${what} failed: ${ended?.why}`, { cause: ended?.cause });
 
   const refusal = (method: string, params: object, { signal, headers }: CallOptions, route: Route) => {
     const isFull = maxQueuedCalls > 0 && waiting.size >= maxQueuedCalls && isCounted(route);
-    const isDeaf = headers !== undefined && connection.takesHeaders !== true && Object.keys(headers).length > 0;
-    if (over === undefined && signal?.aborted !== true && !isFull && !isDeaf) return undefined;
+    const rejectsHeaders = headers !== undefined && connection.takesHeaders !== true && Object.keys(headers).length > 0;
+    if (ended === undefined && signal?.aborted !== true && !isFull && !rejectsHeaders) return undefined;
     const what = callText(method, params, connection.server);
-    if (over !== undefined) return unsent(closedError(what), over.cause);
-    if (isDeaf) return noHeaders(what, method);
+    if (ended !== undefined) return unsent(closedError(what), ended.cause);
+    if (rejectsHeaders) return headersUnsupported(what, method);
     return signal?.aborted ? cancelled(what, signal) : queueFull(what, maxOpenRequests, maxQueuedCalls);
   };
 
   /** What a server says while a call is open, and what no callback of the call takes. */
-  const rest: Hear | undefined = handlers.hears
-    ? (method, params) => void (method === "notifications/progress" || handlers.notified(method, params))
+  const unhandled: NotificationListener | undefined = handlers.handlesNotifications
+    ? (method, params) => void (method === "notifications/progress" || handlers.onOtherNotification(method, params))
     : undefined;
 
   const requests: Requests = {
     logLevel: options.logLevel,
-    send(method, params, callOptions = noOptions, route = straight) {
+    send(method, params, callOptions = noOptions, route = direct) {
       const { signal, meta, headers, idempotencyKey: key, onProgress, onTask } = callOptions;
       if (waiting.size > 0) queue.startWaiting();
       const refused = refusal(method, params, callOptions, route);
       if (refused !== undefined) return Promise.reject(refused);
-      const logged = callOptions.onLog ?? onLog;
-      return startOutgoingCall(line, {
+      const logListener = callOptions.onLog ?? onLog;
+      return startOutgoingCall(state, {
         method,
         params,
         service: route.service ?? connection.service,
@@ -114,9 +114,13 @@ export function createRequests(options: RequestsOptions): Requests {
         headers,
         meta: key === undefined ? meta : { ...meta, [callKey]: key },
         wantsProgress: onProgress !== undefined,
-        logLevel: logged && requests.logLevel,
+        logLevel: logListener && requests.logLevel,
         signal,
-        hear: hearing({ onProgress, onLog: logged }, warn, route.hear ?? rest),
+        onNotification: toNotificationListener(
+          { onProgress, onLog: logListener },
+          warn,
+          route.onNotification ?? unhandled,
+        ),
         onTask: onTask && guarded("onTask", onTask, warn),
         route,
       });
@@ -128,25 +132,25 @@ export function createRequests(options: RequestsOptions): Requests {
       return open.size;
     },
     refuse(why, cause) {
-      over ??= { why, cause };
+      ended ??= { why, cause };
       queue.close();
     },
     endAll() {
-      for (const each of waiting.toArray()) each.fail(unsent(closedError(each.what), over?.cause));
-      for (const set of [open, aside]) for (const each of set.toArray()) each.fail(closedError(each.what));
+      for (const each of waiting.toArray()) each.fail(unsent(closedError(each.what), ended?.cause));
+      for (const set of [open, unqueued]) for (const each of set.toArray()) each.fail(closedError(each.what));
     },
   };
   const { send } = requests;
   const isModern = eraOf(connection.revision) === "modern";
   const knowsTasks = handlers.capabilities.extensions?.[tasksExtension] !== undefined;
-  const line: ClientState = {
+  const state: ClientState = {
     connection,
     handlers,
     clock,
     deadlines: createDeadlines(clock),
     hold: createHold(options.clock),
     maxRounds,
-    tasks: knowsTasks && isModern ? takesTasks : undefined,
+    tasks: knowsTasks && isModern ? acceptsTasks : undefined,
     follow: knowsTasks ? createFollow({ send, handlers, clock: options.clock, maxRounds, isModern }) : undefined,
     queue,
   };
@@ -160,10 +164,10 @@ function unsent(error: McpError, cause: unknown): McpError {
 }
 
 const noOptions: CallOptions = {};
-const straight: Route = {};
-const takesTasks: TaskTerms = { wanted: false };
+const direct: Route = {};
+const acceptsTasks: TaskTerms = { wanted: false };
 
-/** The limits a caller wants. Who allows a longer silence than the default total is not cut off by that. */
+/** The time limits of a call. A `timeoutMs` longer than the default total raises the total. */
 export function limitsOf({ timeoutMs, maxTotalMs }: CallOptions, defaults: DeadlineLimits): DeadlineLimits {
   if (timeoutMs === undefined && maxTotalMs === undefined) return defaults;
   const idleMs = timeoutMs ?? defaults.idleMs;
@@ -171,7 +175,7 @@ export function limitsOf({ timeoutMs, maxTotalMs }: CallOptions, defaults: Deadl
   return { idleMs, totalMs: maxTotalMs ?? unset };
 }
 
-function remembering(clock: Clock): RememberingClock {
+function createCachingClock(clock: Clock): CachingClock {
   let last = clock.now();
   return {
     now() {
@@ -186,10 +190,10 @@ function remembering(clock: Clock): RememberingClock {
 }
 
 /** How the tasks of one client are followed. What does it is loaded when the first one comes. */
-export function createFollow(line: FollowContext): Follow {
+export function createFollow(state: FollowContext): Follow {
   const follower = lazy(
     () => import("./task-follower.ts"),
-    ({ createFollower }) => createFollower(line),
+    ({ createFollower }) => createFollower(state),
   );
   return async (task, watcher) => (await follower.load())(task, watcher);
 }
@@ -198,13 +202,13 @@ export function createFollow(line: FollowContext): Follow {
 export type ListMethod = "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list";
 
 export interface PagesOptions extends CachedCallOptions {
-  /** Where to start. Absent means the first page. */
+  /** The cursor of the first page. Absent means the first page. */
   readonly cursor?: string | undefined;
 }
 
 /** Requests that heed what the protocol says of their method. */
 export interface Calls {
-  /** Fails with `unsupported` when the server does not offer the method. Uses the cache where results may be kept. */
+  /** Fails with `unsupported` when the server does not offer the method. Uses the cache where results may be cached. */
   call<M extends Method>(method: M, params: Params<M>, options?: CachedCallOptions): Promise<Result<M>>;
   pages<M extends ListMethod>(method: M, options?: PagesOptions): AsyncIterable<Result<M>>;
   /** The items of all pages, without duplicates. */
@@ -218,7 +222,7 @@ export interface Calls {
 interface CallsOptions {
   readonly server: DiscoverResult;
   readonly requests: Requests;
-  /** Where lists are asked for, when there is no cache. */
+  /** The service for lists when there is no cache. */
   readonly lists: Service;
   readonly cache: ResponseCache | undefined;
   readonly maxPages: number;
@@ -232,7 +236,7 @@ export function createCalls({ server, requests, lists, cache, maxPages, maxListB
   const reading: Route = { service: cache?.reading ?? lists };
   const refreshing: Route = { service: cache?.refreshing ?? lists };
 
-  /** With other headers the server may give something else. */
+  /** The result may depend on headers, so a call with headers bypasses the cache. */
   const routeFor = (options: CachedCallOptions | undefined): Route => {
     if (options?.headers !== undefined) return uncached;
     return options?.fresh === true ? refreshing : reading;
@@ -317,14 +321,14 @@ function createListBudget(what: string, max: number): ListBudget {
   };
 }
 
-/** True for the error of a response that had more than was left. */
+/** True for the error of a response that exceeded the remaining size. */
 function isOver(error: unknown, maxBytes: number): boolean {
   if (!(error instanceof McpError) || error.code !== "limit-reached" || !isObject(error.data)) return false;
   const { limit, max } = error.data;
   return (limit === "maxMessageBytes" || limit === "maxListBytes") && max === maxBytes;
 }
 
-/** A kept page may lead to a cursor the server has forgotten. */
+/** A cached page may contain a cursor that the server does not know any more. */
 function isLostCursor(error: unknown): boolean {
   return error instanceof McpError && error.code === "invalid-params";
 }
@@ -338,17 +342,16 @@ export function unsupported({ serverInfo }: DiscoverResult, method: string, capa
 interface WalkOptions {
   /** Names the list and the server in errors. */
   readonly what: string;
-  /** Where to start. Absent means the first page. */
+  /** The cursor of the first page. Absent means the first page. */
   readonly cursor?: string | undefined;
   readonly maxPages: number;
 }
 
 /**
- * The pages of a list, in order, each fetched when asked for.
+ * The pages of a list, in order, each fetched on demand.
  *
- * Only the absence of a cursor ends the list; an empty one leads on. Throws
- * `invalid-response` when a cursor comes back, and `limit-reached` when there is
- * no end in sight.
+ * Only the absence of a cursor ends the list; an empty cursor does not. Throws `invalid-response` when a cursor
+ * repeats, and `limit-reached` after too many pages.
  */
 export async function* walk<P extends Page>(
   fetchPage: (cursor: string | undefined) => Promise<P>,
@@ -368,7 +371,7 @@ export async function* walk<P extends Page>(
   throw new McpError("limit-reached", message, { data: { limit: "maxPages", max: maxPages, scope: "call" } });
 }
 
-/** What a client tells its server without waiting for an answer. */
+/** Sends notifications of a client to its server. */
 interface NotificationSender {
   notify(method: string, params?: JsonObject): void;
   setRoots(roots: readonly Root[]): void;
@@ -392,7 +395,7 @@ export function createNotificationSender(
   };
 }
 
-/** Those of the protocol belong to something that keeps their rules. */
+/** Notifications of the protocol are sent by the parts of the client that follow their rules. */
 function ofProtocol(method: string): McpError {
   const remedy = "the client sends those of the protocol itself: setRoots announces roots, a signal cancels a call";
   return new McpError("invalid-params", `notify cannot send ${method}: ${remedy}`);

@@ -8,61 +8,64 @@ import { type Lazy, lazy } from "../std/lazy.ts";
 import type { CacheEntries, CacheEntriesOptions, CacheKey, CacheOptions, Lookup } from "./cache-entries.ts";
 import { createCacheOwner } from "./cache-owner.ts";
 
-/** Keeps results for as long as the server allows. */
+/** Caches results for as long as the server allows. */
 export interface ResponseCache {
-  /** Answers from what is kept and still fresh; else asks, and keeps what may be kept. */
+  /** Returns a fresh cached result; otherwise sends the request and caches the result where allowed. */
   readonly reading: Service;
-  /** Always asks, and keeps what may be kept. */
+  /** Always sends the request, and caches the result where allowed. */
   readonly refreshing: Service;
   /** Drops what the change makes wrong, also what is on its way. */
   invalidate(change: Change): void;
 }
 
 interface ResponseCacheOptions extends CacheEntriesOptions {
-  /** What is asked for results that are not kept. */
+  /** The service for results that are not cached. */
   readonly service: Service;
-  /** Who the server takes this client for, where that may change: nobody gets what was kept for somebody else. */
+  /**
+   * The identity under which the server sees this client, where that can change: results are not shared between
+   * identities.
+   */
   readonly credentials?: Connection["credentials"];
 }
 
 interface CacheParts extends Pick<ResponseCacheOptions, "service" | "clock" | "warn"> {
   readonly connection: Pick<Connection, "server" | "revision" | "credentials">;
-  /** Names where the server is. May hold secrets. Absent where nobody else could connect to the same. */
+  /** Identifies the server. May contain secrets. Absent where no other client could connect to the same server. */
   readonly place: string | undefined;
 }
 
-/** The cache that a client was told to use. */
-export function chooseCache(wanted: boolean | CacheOptions, parts: CacheParts): ResponseCache | undefined {
+/** The cache that the options of a client ask for. */
+export function chooseCache(option: boolean | CacheOptions, parts: CacheParts): ResponseCache | undefined {
   const { service, connection, clock, warn, place } = parts;
-  if (wanted === false) return undefined;
+  if (option === false) return undefined;
   const { credentials } = connection;
   const common = { service, clock, warn, ...(credentials && { credentials }) };
-  if (wanted === true) return createResponseCache(common);
+  if (option === true) return createResponseCache(common);
   if (place === undefined) {
     warn({ kind: "not-honoured", message: "results stay in memory: only a URL or a command names a server to others" });
     return createResponseCache(common);
   }
   const { name, version } = connection.server.serverInfo;
   const server = JSON.stringify([place, name, version, connection.revision]);
-  return createResponseCache({ ...common, shared: { ...wanted, server } });
+  return createResponseCache({ ...common, shared: { ...option, server } });
 }
 
 /**
- * A cache in front of a service, for methods whose results say how long they last.
+ * A cache in front of a service, for methods whose results have a time to live.
  *
- * What keeps results is loaded with the first one that may be kept, or before the first call where others may have kept
- * some. A store that fails or is slow makes no call fail.
+ * The code of the cache is loaded with the first result that may be cached, or before the first call where the cache is
+ * shared. A store that fails or is slow makes no call fail.
  */
 export function createResponseCache(options: ResponseCacheOptions): ResponseCache {
   const { service, warn, shared } = options;
-  /** What has changed before what keeps results was loaded. */
+  /** Changes that happened before the code of the cache was loaded. */
   const missed: string[] = [];
   const createEntries = (): Lazy<CacheEntries> =>
     lazy(
       () => import("./cache-entries.ts"),
       ({ createCacheEntries }) => {
         const entries = createCacheEntries(options);
-        for (const subject of missed.splice(0)) entries.outdate(subject);
+        for (const subject of missed.splice(0)) entries.invalidate(subject);
         return entries;
       },
     );
@@ -91,16 +94,16 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
     // Only this client puts something into its memory.
     const key = loaded === undefined && shared === undefined ? undefined : keyOf(call);
     if (key === undefined) return undefined;
-    return loaded === undefined ? load().then((entries) => entries?.look(key, anew)) : loaded.look(key, anew);
+    return loaded === undefined ? load().then((entries) => entries?.lookUp(key, anew)) : loaded.lookUp(key, anew);
   };
 
-  /** The place of a first result that may be kept in memory. */
-  const makePlace = async (call: CallOf, result: JsonObject): Promise<Lookup | undefined> => {
+  /** The lookup for a first result that may be cached in memory. */
+  const createLookup = async (call: CallOf, result: JsonObject): Promise<Lookup | undefined> => {
     const key = shared !== undefined || ttlOf(result) <= 0 ? undefined : keyOf(call);
-    return key && (await load())?.look(key, true);
+    return key && (await load())?.lookUp(key, true);
   };
 
-  /** What was asked before a change is not kept after it. */
+  /** A result that was requested before a change is not cached after it. */
   const ask = async <M extends Method>(call: CallOf<M>, lookup: Lookup | undefined): Promise<OutcomeOf<M>> => {
     if (abortReason(call) !== undefined) return aborted(call);
     const asked = changes;
@@ -108,9 +111,9 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
     if (outcome.kind !== "complete") return outcome;
     const result = asJson(outcome.result);
     const isLarge = outcome.size !== undefined && outcome.size > maxKept;
-    const place = lookup ?? (isLarge ? undefined : await makePlace(call, result));
+    const place = lookup ?? (isLarge ? undefined : await createLookup(call, result));
     if (place !== undefined && (await owner.isSame()) && asked === changes)
-      place.keep(result, isLarge ? 0 : ttlOf(result));
+      place.save(result, isLarge ? 0 : ttlOf(result));
     return outcome;
   };
 
@@ -137,7 +140,7 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
       const subject = changedSubject(change);
       if (subject === undefined) return;
       changes++;
-      if (lazyEntries.loaded !== undefined) lazyEntries.loaded.outdate(subject);
+      if (lazyEntries.loaded !== undefined) lazyEntries.loaded.invalidate(subject);
       else if (shared !== undefined && !isBroken) {
         missed.push(subject);
         void load();
@@ -146,10 +149,10 @@ export function createResponseCache(options: ResponseCacheOptions): ResponseCach
   };
 }
 
-/** Results whose text is longer are not kept, so that memory has a bound. */
+/** Longer results are not cached, so that memory is bounded. */
 const maxKept = 1_048_576;
 
-/** How long a result may be kept. */
+/** How long a result may be cached. */
 function ttlOf({ ttlMs }: JsonObject): number {
   return typeof ttlMs === "number" ? ttlMs : 0;
 }
@@ -159,7 +162,7 @@ function aborted({ method }: CallOf): Outcome & { readonly kind: "failed" } {
   return { kind: "failed", failure: { code: "cancelled", message: `${method} was cancelled` } };
 }
 
-/** None for a call that answers questions, whose result must not be kept, and for params nobody knows the meaning of. */
+/** Undefined for a call that answers questions, whose result must not be cached, and for unknown params. */
 function keyOf({ method, params, answers, state }: CallOf): CacheKey | undefined {
   if (answers !== undefined || state !== undefined) return undefined;
   const { uri, cursor, ...unknown } = asJson(params);

@@ -10,52 +10,52 @@ import {
   createTaskNotifications,
   type Follow,
   type FollowContext,
-  isPassing,
-  isPutOff,
-  retryMs,
+  hasRetryDelay,
+  isTransient,
+  retryDelayMs,
   type TaskNotifications,
   type Watcher,
-} from "./task-news.ts";
+} from "./task-notifications.ts";
 
 /**
  * Follows tasks to their end.
  *
- * A task is asked about as often as its server wants, and news that come without
- * asking count too. What it asks is answered: a modern server is sent the
- * answers; a legacy one asks by itself while it is waited for, so that starts at
- * once. What fails because nobody answers, or can tell now, is tried again: time
- * limits are for the watcher to set.
+ * A task is polled as often as its server wants; notifications about it count, too. Its questions are answered: a
+ * modern server is sent the answers; a legacy server asks during `tasks/result`, so that request starts at once.
+ * Failures that are transient are retried: time limits are set by the watcher.
  */
-export function createFollower(line: FollowContext): Follow {
-  const news = createTaskNotifications(line);
+export function createFollower(context: FollowContext): Follow {
+  const notifications = createTaskNotifications(context);
   return (task, watcher) =>
-    new Promise((resolve, reject) => new Following({ line, news, watcher, resolve, reject }, task).begin());
+    new Promise((resolve, reject) =>
+      new TaskFollower({ context, notifications, watcher, resolve, reject }, task).begin(),
+    );
 }
 
-interface FollowingParts {
-  readonly line: FollowContext;
-  readonly news: TaskNotifications;
+interface TaskFollowerParts {
+  readonly context: FollowContext;
+  readonly notifications: TaskNotifications;
   readonly watcher: Watcher;
   resolve(result: CallToolResult): void;
   reject(error: unknown): void;
 }
 
-class Following {
-  readonly #parts: FollowingParts;
+class TaskFollower {
+  readonly #parts: TaskFollowerParts;
   readonly #taskId: string;
   readonly #questions: TaskQuestions;
   /** Ends what is under way. */
   readonly #abort = new AbortController();
   /** What is to happen later, by how not to do it. */
   readonly #timers = new Set<() => void>();
-  #leaveNews = (): void => {};
+  #unfollow = (): void => {};
   #last: Task;
   /** How often the task was seen. */
   #seen = 0;
   #isOver = false;
 
-  constructor(parts: FollowingParts, task: Task) {
-    const { handlers, maxRounds } = parts.line;
+  constructor(parts: TaskFollowerParts, task: Task) {
+    const { handlers, maxRounds } = parts.context;
     this.#parts = parts;
     this.#taskId = task.taskId;
     this.#last = task;
@@ -68,35 +68,35 @@ class Following {
   }
 
   begin(): void {
-    const { line, news, watcher } = this.#parts;
+    const { context, notifications, watcher } = this.#parts;
     const task = this.#last;
     watcher.abort.onAbort(() => this.#leave(watcher.abort.reason));
     if (this.#isOver) return;
-    watcher.tell(task);
-    this.#leaveNews = news.follow(this.#taskId, (state) => this.#take(state));
+    watcher.onTask(task);
+    this.#unfollow = notifications.follow(this.#taskId, (state) => this.#take(state));
     if (isDetailed(task)) this.#take(task);
     if (this.#isOver) return;
-    if (!line.isModern) void this.#awaitResult();
+    if (!context.isModern) void this.#awaitResult();
     if (isDetailed(task)) this.#pollLater();
     else void this.#poll();
   }
 
   #pollLater(): void {
-    this.#parts.watcher.hears();
+    this.#parts.watcher.onResponse();
     this.#later(intervalOf(this.#last), () => void this.#poll());
   }
 
   async #poll(failures = 0): Promise<void> {
-    const { watcher, news } = this.#parts;
+    const { watcher, notifications } = this.#parts;
     const seen = this.#seen;
-    if (failures === 0) watcher.asks();
+    if (failures === 0) watcher.onRequestSent();
     try {
       const task = await this.#send("tasks/get", { taskId: this.#taskId });
-      // What was heard meanwhile is no older than this, unless this says so.
+      // States that arrived meanwhile are newer, unless the timestamps say otherwise.
       if (seen === this.#seen || timeOf(task) > timeOf(this.#last)) this.#take(task);
       if (this.#isOver) return;
-      news.renew();
-      if (this.#waitsForResult()) watcher.asks();
+      notifications.renew();
+      if (this.#waitsForResult()) watcher.onRequestSent();
       else this.#pollLater();
     } catch (error) {
       this.#retry(error, failures, (more) => void this.#poll(more));
@@ -105,18 +105,18 @@ class Following {
 
   #take(task: DetailedTask): void {
     if (this.#isOver || timeOf(task) < timeOf(this.#last)) return;
-    const isNews = !isSame(task, this.#last);
+    const isChange = !isSame(task, this.#last);
     this.#last = task;
     this.#seen++;
     if (this.#waitsForResult()) return;
-    if (isNews) this.#parts.watcher.tell(task);
+    if (isChange) this.#parts.watcher.onTask(task);
     if (isFinal(task)) this.#end(() => this.#settle(task));
     else this.#questions.list(task.status === "input_required" ? task.questions : {});
   }
 
   /** A legacy server says that a task is over, but not with what. */
   #waitsForResult(): boolean {
-    return !this.#parts.line.isModern && isFinal(this.#last) && !isDetailed(this.#last);
+    return !this.#parts.context.isModern && isFinal(this.#last) && !isDetailed(this.#last);
   }
 
   #settle(task: DetailedTask): void {
@@ -135,7 +135,7 @@ class Following {
       this.#conclude({ ...briefly(this.#last), status: "completed", result });
     } catch (error) {
       const again = (more: number): void => void this.#awaitResult(more);
-      if (this.#isOver || isPassing(error)) return this.#tryLater(error, failures, again);
+      if (this.#isOver || isTransient(error)) return this.#tryLater(error, failures, again);
       const status = await this.#status();
       if (status === "working" || status === "input_required") return this.#tryLater(error, failures, again);
       if (status !== undefined && status !== "cancelled" && !isOver) return this.#awaitResult(failures, true);
@@ -147,11 +147,11 @@ class Following {
 
   #conclude(task: DetailedTask): void {
     if (this.#isOver) return;
-    this.#parts.watcher.tell(task);
+    this.#parts.watcher.onTask(task);
     this.#end(() => this.#settle(task));
   }
 
-  /** How it stands, if the server says so. For all we know it is working where nobody can tell now. */
+  /** The state of the task, if the server tells it. Undefined after a transient failure. */
   async #status(): Promise<TaskStatus | undefined> {
     try {
       const { status } = await this.#send("tasks/get", { taskId: this.#taskId });
@@ -173,8 +173,8 @@ class Following {
   }
 
   /**
-   * Tries again what failed without the server having said anything of it. True when
-   * that will be done, or nobody waits; else the following ends, unless told not to.
+   * Retries after a transient failure. True when it will be retried, or when the result is not awaited any more;
+   * otherwise the follower ends, unless told not to.
    */
   #retry(error: unknown, failures: number, again: (failures: number) => void, orFail = true): boolean {
     if (this.#isOver) return true;
@@ -188,21 +188,21 @@ class Following {
 
   #tryLater(error: unknown, failures: number, again: (failures: number) => void): void {
     if (this.#isOver) return;
-    this.#later(Math.max(retryMs(error, failures + 1), intervalOf(this.#last)), () => again(failures + 1));
+    this.#later(Math.max(retryDelayMs(error, failures + 1), intervalOf(this.#last)), () => again(failures + 1));
   }
 
-  /** Ends before the task does, and so ends the task, unless it is to go on. */
+  /** Stops following before the task ends, and cancels the task unless it is to continue. */
   #leave(error: unknown): void {
-    const { line, watcher, reject } = this.#parts;
+    const { context, watcher, reject } = this.#parts;
     if (this.#isOver) return;
     this.#end(() => reject(error));
     if (watcher.keeps) return;
-    line.send("tasks/cancel", { taskId: this.#taskId }, { headers: watcher.headers }, aside).catch(ignore);
+    context.send("tasks/cancel", { taskId: this.#taskId }, { headers: watcher.headers }, unqueued).catch(ignore);
   }
 
   #end(settle: () => void): void {
     this.#isOver = true;
-    this.#leaveNews();
+    this.#unfollow();
     for (const stop of this.#timers) stop();
     this.#questions.list({});
     this.#abort.abort();
@@ -210,7 +210,7 @@ class Following {
   }
 
   #later(ms: number, task: () => void): void {
-    const stop = this.#parts.line.clock.after(ms, () => {
+    const stop = this.#parts.context.clock.after(ms, () => {
       this.#timers.delete(stop);
       task();
     });
@@ -218,8 +218,8 @@ class Following {
   }
 
   readonly #send: FollowContext["send"] = (method, params, options) => {
-    const { line, watcher } = this.#parts;
-    return line.send(method, params, { ...options, headers: watcher.headers, signal: this.#abort.signal }, aside);
+    const { context, watcher } = this.#parts;
+    return context.send(method, params, { ...options, headers: watcher.headers, signal: this.#abort.signal }, unqueued);
   };
 }
 
@@ -231,14 +231,14 @@ function errorOf(task: DetailedTask): McpError {
 
 /** True for failures of methods of tasks that say nothing of the task. */
 function canBeTriedAgain(error: unknown): boolean {
-  return isPassing(error) || isPutOff(error);
+  return isTransient(error) || hasRetryDelay(error);
 }
 
-const aside = { aside: true };
+const unqueued = { skipsQueue: true };
 
 function ignore(): void {}
 
-/** How long to wait between two looks at a task: as long as the server says, but for one that says nonsense. */
+/** The polling interval: the one of the server, or a default where that is out of range. */
 function intervalOf({ pollIntervalMs }: Task): number {
   return Number.isFinite(pollIntervalMs) ? Math.max(100, pollIntervalMs ?? 0) : 1_000;
 }
@@ -274,7 +274,7 @@ export function isDetailed(task: Task): task is DetailedTask {
 
 /** The questions of one task. Each is answered once for as long as it stands. */
 interface TaskQuestions {
-  /** Answers those that are new. Those that are not listed stand no longer: whoever answers them may stop. */
+  /** Answers new questions. Answers to questions that are not listed any more are aborted. */
   list(questions: Readonly<Record<string, Question>>): void;
 }
 

@@ -7,11 +7,11 @@ import { abortReason, type CallOf, type Notify, type OutcomeOf, type Service, wi
 import { type DetailedTask, isFinal, type Task, type TaskTerms, tasksExtension } from "../protocol/task.ts";
 import type { CallToolResult, Tool } from "../protocol/tool.ts";
 import { callText, cancelled } from "./call-errors.ts";
-import { type CallOptions, type Hear, hearing, onSignal } from "./call-options.ts";
+import { type CallOptions, type NotificationListener, onSignal, toNotificationListener } from "./call-options.ts";
 import type { OutputChecks } from "./output-check.ts";
 import { type Requests, unsupported, walk } from "./requests.ts";
 import { isDetailed } from "./task-follower.ts";
-import { isPassing } from "./task-news.ts";
+import { isTransient } from "./task-notifications.ts";
 import type { FollowOptions, StartOptions, TaskHandle } from "./tasks.ts";
 import type { Warn } from "./warning.ts";
 
@@ -65,8 +65,8 @@ export function createTaskHandles(parts: TaskHandlesParts): TaskHandles {
       const { tools } = server.capabilities;
       if (tools === undefined) throw unsupported(server, "tools/call", "tools");
       let task: Task | undefined;
-      const hear = options && hearing({ onProgress: options.onProgress }, parts.warn);
-      const service = catching(connection.service, hear, (given, isWanted) => {
+      const hear = options && toNotificationListener({ onProgress: options.onProgress }, parts.warn);
+      const service = withTaskCapture(connection.service, hear, (given, isWanted) => {
         task = given;
         if (!isWanted) cancel(given.taskId, { headers: options?.headers }).catch(() => {});
       });
@@ -82,7 +82,7 @@ export function createTaskHandles(parts: TaskHandlesParts): TaskHandles {
     },
     async list(options) {
       if (!hasTasks(parts)) throw unsupported(server, "tasks/list", tasksExtension);
-      if (isModern) throw noList(connection);
+      if (isModern) throw taskListUnsupported(connection);
       const fetchPage = (cursor: string | undefined) =>
         send("tasks/list", cursor === undefined ? {} : { cursor }, options, { service: lists });
       const all: Task[] = [];
@@ -93,7 +93,7 @@ export function createTaskHandles(parts: TaskHandlesParts): TaskHandles {
   };
 }
 
-function noList({ server, revision }: Connection): McpError {
+function taskListUnsupported({ server, revision }: Connection): McpError {
   const what = callText("tasks/list", {}, server);
   const message = `${what} was not sent: revision ${revision} has no list of tasks; keep the ids of those that you start`;
   return new McpError("unsupported", message, { data: { method: "tasks/list" } });
@@ -103,7 +103,7 @@ function hasTasks({ connection }: TaskHandlesParts): boolean {
   return connection.server.capabilities.extensions?.[tasksExtension] !== undefined;
 }
 
-/** A legacy server makes a task only if told to, and may only be told to for a tool that says it can. */
+/** A legacy server creates a task only when asked to, which is allowed only for a tool that supports tasks. */
 async function legacyTerms(
   parts: TaskHandlesParts,
   name: string,
@@ -117,10 +117,14 @@ async function legacyTerms(
 }
 
 /**
- * A service whose tasks are taken by somebody else than the caller, who gets an
- * empty result instead. What the server says when the call is over goes to `hear`.
+ * A service that passes tasks to `take`, and returns an empty result to the caller instead. Notifications that arrive
+ * after the call go to `onNotification`.
  */
-function catching(service: Service, hear: Hear | undefined, take: (task: Task, isWanted: boolean) => void): Service {
+function withTaskCapture(
+  service: Service,
+  hear: NotificationListener | undefined,
+  take: (task: Task, isWanted: boolean) => void,
+): Service {
   return async <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>> => {
     let isOver = false;
     const notify: Notify = (method, params) => (isOver ? void hear?.(method, params) : call.notify(method, params));
@@ -134,13 +138,13 @@ function catching(service: Service, hear: Hear | undefined, take: (task: Task, i
 
 const nothing: CallToolResult = { content: [] };
 
-/** The end of a legacy task: what it gave, or why it failed, which the server tells only when asked for the result. */
+/** The end of a legacy task: its result or its failure, which the server returns only for `tasks/result`. */
 async function withResult(task: Task, getResult: () => Promise<CallToolResult>): Promise<DetailedTask> {
   if (task.status === "input_required") return { ...task, status: "input_required", questions: {} };
   try {
     return { ...task, status: "completed", result: await getResult() };
   } catch (error) {
-    if (!(error instanceof McpError) || error.code === "cancelled" || isPassing(error)) throw error;
+    if (!(error instanceof McpError) || error.code === "cancelled" || isTransient(error)) throw error;
     return { ...task, status: "failed", failure: toFailure(error) };
   }
 }
@@ -154,7 +158,7 @@ interface TaskHandleParts {
   readonly options: FollowOptions | undefined;
 }
 
-/** A handle whose users share one following: it starts with the first of them and ends with the last. */
+/** A handle whose users share one follower: it starts with the first user and ends with the last. */
 function createTaskHandle(parts: TaskHandleParts, first: Task): TaskHandle {
   const { send, check, options = {} } = parts;
   const { taskId } = first;
@@ -162,7 +166,7 @@ function createTaskHandle(parts: TaskHandleParts, first: Task): TaskHandle {
   let task = first;
   let following: { readonly result: Promise<CallToolResult>; readonly abort: AbortController } | undefined;
   let users = 0;
-  /** True when the task was followed to its end: what it came to stays. */
+  /** True when the task was followed to its end: its result does not change. */
   let isOver = false;
 
   const withHeaders = (given: CallOptions = {}): CallOptions => ({
@@ -179,14 +183,18 @@ function createTaskHandle(parts: TaskHandleParts, first: Task): TaskHandle {
   const follow = (): Promise<CallToolResult> => {
     const abort = new AbortController();
     const { timeoutMs, maxTotalMs = 0, onTask, headers } = options;
-    const tell = (state: Task): void => {
+    const onState = (state: Task): void => {
       learn(state);
       isOver ||= isFinal(state) && isDetailed(state);
       onTask?.(state);
     };
-    const callOptions = { signal: abort.signal, timeoutMs, maxTotalMs, headers, onTask: tell };
+    const callOptions = { signal: abort.signal, timeoutMs, maxTotalMs, headers, onTask: onState };
     const service = async () => ({ kind: "task" as const, task });
-    const result = send("tools/call", { name: taskId }, callOptions, { service, keeps: true, aside: true }).then(check);
+    const result = send("tools/call", { name: taskId }, callOptions, {
+      service,
+      keepsTask: true,
+      skipsQueue: true,
+    }).then(check);
     following = { result, abort };
     result.catch(() => {
       // A task that is only lost from sight can be found again.
@@ -200,8 +208,8 @@ function createTaskHandle(parts: TaskHandleParts, first: Task): TaskHandle {
     following = undefined;
   };
 
-  /** Follows the task for as long as `use` lasts. */
-  const using = async <T>(use: (result: Promise<CallToolResult>) => Promise<T>): Promise<T> => {
+  /** Follows the task while `use` runs. */
+  const whileFollowing = async <T>(use: (result: Promise<CallToolResult>) => Promise<T>): Promise<T> => {
     users++;
     try {
       return await use(following?.result ?? follow());
@@ -216,7 +224,7 @@ function createTaskHandle(parts: TaskHandleParts, first: Task): TaskHandle {
     get task() {
       return task;
     },
-    result: ({ signal } = {}) => using((result) => until(result, signal)),
+    result: ({ signal } = {}) => whileFollowing((result) => until(result, signal)),
     async status(callOptions) {
       const state = await parts.status(taskId, withHeaders(callOptions));
       if (!isFinal(task)) learn(state);
@@ -227,7 +235,7 @@ function createTaskHandle(parts: TaskHandleParts, first: Task): TaskHandle {
     },
     [Symbol.asyncIterator]() {
       const reader = states.read(isDetailed(task) ? task : undefined);
-      void using((result) => Promise.race([result, reader.left])).then(
+      void whileFollowing((result) => Promise.race([result, reader.left])).then(
         () => reader.end(),
         (error: unknown) => reader.end(isOver ? undefined : error),
       );
@@ -277,9 +285,9 @@ interface Latest<T> {
 }
 
 interface LatestReader<T> extends AsyncIterator<T, undefined> {
-  /** Resolves when the reader has gone. */
+  /** Resolves when the reader has left. */
   readonly left: Promise<void>;
-  /** The reader gets what waits, then the end or the error. */
+  /** The reader receives the queued state, then the end or the error. */
   end(error?: unknown): void;
 }
 
@@ -288,7 +296,7 @@ function latest<T>(): Latest<T> {
 
   return {
     push(value) {
-      for (const tell of readers) tell(value);
+      for (const onState of readers) onState(value);
     },
     read(first) {
       let waiting = first;
@@ -298,16 +306,16 @@ function latest<T>(): Latest<T> {
       const left = new Promise<void>((resolve) => {
         leave = resolve;
       });
-      const tell = (value: T): void => {
+      const onState = (value: T): void => {
         waiting = value;
         wake();
       };
-      readers.add(tell);
+      readers.add(onState);
 
       return {
         left,
         end(error) {
-          readers.delete(tell);
+          readers.delete(onState);
           over ??= { error };
           wake();
         },
@@ -324,7 +332,7 @@ function latest<T>(): Latest<T> {
           return { done: true, value: undefined };
         },
         async return() {
-          readers.delete(tell);
+          readers.delete(onState);
           leave();
           return { done: true, value: undefined };
         },

@@ -3,36 +3,39 @@ import type { DetailedTask, Task } from "../protocol/task.ts";
 import type { CallToolResult } from "../protocol/tool.ts";
 import type { CallOptions, ToolCallOptions } from "./call-options.ts";
 
-/** How a task is followed. It starts when somebody waits for the result or reads the changes, and ends with the last of them. */
+/**
+ * Options for following a task. It starts when the result is awaited or the states are read, and ends with the last
+ * reader.
+ */
 export interface FollowOptions extends Pick<ToolCallOptions, "onTask" | "headers"> {
   /** The server may owe an answer for this long. Default: the client's. */
   readonly timeoutMs?: number | undefined;
-  /** Who waits gives up after this long. Default 0, which is off. */
+  /** Time limit of the wait for the result, in milliseconds. Default 0, which disables it. */
   readonly maxTotalMs?: number | undefined;
 }
 
-/** `onProgress` hears of the task until it ends, where its server says how far it is: those of 2025-11-25 may. */
+/**
+ * `onProgress` is called until the task ends, where the server reports progress of tasks: servers of 2025-11-25 may.
+ */
 export interface StartOptions extends ToolCallOptions {
-  /** How long the server is to keep the task. Only 2025-11-25 has a place to say so. */
+  /** How long the server should retain the task, in milliseconds. Only 2025-11-25 has this option. */
   readonly ttlMs?: number | undefined;
 }
 
 /**
  * A task of a server.
  *
- * Reading it gives how it stands, then every change, up to the last, and throws
- * when the task is lost from sight. A state that nobody has read gives way to
- * the next. Nothing but `cancel` ends the task itself.
+ * Iterating over it yields its current state, then every change up to the last, and throws when the task is lost. An
+ * unread state is replaced by the next one. Nothing but `cancel` ends the task itself.
  */
 export interface TaskHandle extends AsyncIterable<DetailedTask> {
-  /** Keep it to {@link ClientTasks.resume} the task. Undefined when the server answered at once, without a task. */
+  /** Store it to {@link ClientTasks.resume} the task. Undefined when the server answered directly, without a task. */
   readonly id: string | undefined;
-  /** How it stood when last heard of. */
+  /** The latest known state. */
   readonly task: Task;
   /**
-   * Waits for the result, answering what is asked meanwhile. Rejects with the
-   * failure of the task, with `cancelled` when it was cancelled, or when it is
-   * lost from sight: then it can be called again.
+   * Waits for the result, and answers questions of the server meanwhile. Rejects with the failure of the task, with
+   * `cancelled` when it was cancelled, or when it is lost: then it can be called again.
    */
   result(options?: Pick<CallOptions, "signal">): Promise<CallToolResult>;
   /** Asks the server how it stands. */
@@ -41,11 +44,11 @@ export interface TaskHandle extends AsyncIterable<DetailedTask> {
   cancel(options?: CallOptions): Promise<void>;
 }
 
-/** Work that goes on when the call that started it is over, also when the client is. */
+/** Tasks, which continue after the call that started them, also when the client is closed. */
 export interface ClientTasks {
-  /** Starts a tool. The handle is a finished one if the server gave the result at once. */
+  /** Calls a tool as a task. The handle has ended already if the server returned the result directly. */
   start(name: string, args?: JsonObject, options?: StartOptions): Promise<TaskHandle>;
-  /** Takes up a task of an earlier connection or process. Rejects when the server does not know it. */
+  /** Continues with a task of an earlier connection or process. Rejects when the server does not know it. */
   resume(taskId: string, options?: FollowOptions): Promise<TaskHandle>;
   /** All tasks on all pages. Only 2025-11-25 has it; elsewhere it fails with `unsupported`. */
   list(options?: CallOptions): Promise<readonly Task[]>;

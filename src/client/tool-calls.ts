@@ -17,7 +17,7 @@ export interface ToolCallsOptions extends Pick<Calls, "call" | "list">, Pick<Req
   readonly checksOutput: boolean;
 }
 
-/** Calls and lists of tools: what the list says of a tool decides how it is called, and what it may give. */
+/** Calls and lists tools: the definition of a tool decides how it is called, and which results are valid. */
 export interface ToolCalls {
   callTool(name: string, args?: JsonObject, options?: ToolCallOptions): Promise<CallToolResult>;
   listTools(options?: CachedCallOptions): Promise<readonly Tool[]>;
@@ -74,5 +74,5 @@ function hasTasks({ capabilities }: { readonly capabilities: { readonly extensio
   return capabilities.extensions?.[tasksExtension] !== undefined;
 }
 
-/** What a tool of 2025-11-25 that runs only as a task has to be told. */
+/** The task terms for a tool of 2025-11-25 that runs only as a task. */
 const asTask: { readonly tasks: TaskTerms } = { tasks: { wanted: true } };

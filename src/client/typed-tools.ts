@@ -10,9 +10,8 @@ import type { ToolCallOptions } from "./call-options.ts";
 export type ToolFunctions<T extends ToolTypes> = { readonly [N in keyof T]: ToolFunction<T[N]> };
 
 /**
- * Calls one tool and returns what it gives: its structured content, else its
- * text when that is all there is, else its content blocks, or undefined when
- * there are none. Throws `tool-error` when the tool says that it failed.
+ * Calls one tool and returns its output: its structured content, else its text when that is all, else its content
+ * blocks, or undefined when there are none. Throws `tool-error` when the result has `isError`.
  */
 export type ToolFunction<S extends ToolTypes[string]> = object extends S["input"]
   ? Calling<S>["withoutInput"]
@@ -25,8 +24,8 @@ interface Calling<S extends ToolTypes[string]> {
 }
 
 /**
- * Calls a tool by its name and gives the whole result. Where the types of the tools are known, only their names are taken,
- * with their arguments; else any name.
+ * Calls a tool by its name and returns the whole result. Where the types of the tools are known, only their names and
+ * arguments are accepted; otherwise any.
  */
 export type CallTool<T extends ToolTypes> = (string extends keyof T ? AnyTools : KnownTools<T>)["callTool"];
 
@@ -60,7 +59,7 @@ export type ToolCallResult<O> = unknown extends O
 type CallUntyped = (name: string, input?: object, options?: ToolCallOptions) => Promise<CallToolResult>;
 type UntypedFunction = (input?: object, options?: ToolCallOptions) => Promise<unknown>;
 
-/** Functions for tools, made when first used. What they take and give exists only in their types. */
+/** Functions for tools, created on first use. Their parameters and results are typed at compile time only. */
 export function createTools<T extends ToolTypes>(callTool: CallUntyped): ToolFunctions<T> {
   const functions = new Map<string, UntypedFunction>();
 
@@ -78,7 +77,10 @@ export function createTools<T extends ToolTypes>(callTool: CallUntyped): ToolFun
   });
 }
 
-/** What the language looks for on any object: whoever awaits or prints the tools must not call one. */
+/**
+ * Properties that the language reads on any object, for example when it is awaited or printed: these must not call a
+ * tool.
+ */
 const notTools: ReadonlySet<string> = new Set(["then", "toJSON"]);
 
 /** Names may come from a model, which can invent any number of them. */
@@ -103,7 +105,7 @@ function toolError(name: string, content: readonly Content[], data: Json | undef
   );
 }
 
-/** Older revisions have no structured content; a server like ours marks text that stands for it. */
+/** Older revisions have no structured content; a server of this package marks the text that contains it. */
 function parsed(text: string): unknown {
   const read = parseJson(text);
   return read.ok ? read.value : text;

@@ -4,7 +4,7 @@ export interface ClientWarning {
     | "callback-failed"
     | "tool-left-out"
     | "entry-left-out"
-    /** Something that users and models read has characters that do not show. It stays as it is. */
+    /** A text for users or models contains invisible characters. It is not changed. */
     | "hidden-characters"
     | "output-unchecked"
     | "not-honoured"
@@ -35,7 +35,7 @@ export function toWarn(onWarning: Warn | undefined): Warn {
     try {
       onWarning(warning);
     } catch {
-      // There is nobody left to tell.
+      // The warning callback itself has thrown.
     }
   };
 }

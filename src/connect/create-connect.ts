@@ -130,7 +130,7 @@ async function dialBy(
       capabilities: handlers.capabilities,
       answer: handlers.answer,
       request: handlers.request,
-      notified: handlers.notified,
+      notified: handlers.onOtherNotification,
       warn: toWarn(options.onWarning),
       trying: log.trying,
       timeoutMs,

@@ -1,5 +1,5 @@
 import { createFollow } from "../client/requests.ts";
-import type { FollowContext } from "../client/task-news.ts";
+import type { FollowContext } from "../client/task-notifications.ts";
 import type { ClientConnection } from "../connect/create-connect.ts";
 import { type Failure, McpError, toError, toFailure } from "../protocol/errors.ts";
 import type { Question } from "../protocol/input.ts";
@@ -124,12 +124,12 @@ export async function followForCaller(task: Task, following: Following): Promise
       get keeps() {
         return isAsked;
       },
-      tell(stands) {
+      onTask(stands) {
         if ("questions" in stands) questions = stands.questions as typeof questions;
       },
       headers: undefined,
-      asks() {},
-      hears() {},
+      onRequestSent() {},
+      onResponse() {},
     });
     return { kind: "complete", result };
   } catch (error) {

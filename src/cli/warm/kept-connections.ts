@@ -191,8 +191,8 @@ function handlersFor(slot: Slot): ClientRequestHandlers {
       throw new McpError("rejected", "no command is connected that could be asked");
     },
     request: undefined,
-    hears: true,
-    notified: (method, params) => tell(slot, (user) => user.told(method, params)),
+    handlesNotifications: true,
+    onOtherNotification: (method, params) => tell(slot, (user) => user.told(method, params)),
     close() {},
     setRoots() {},
   };

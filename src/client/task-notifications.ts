@@ -5,31 +5,30 @@ import type { DetailedTask, Task } from "../protocol/task.ts";
 import type { CallToolResult } from "../protocol/tool.ts";
 import type { Clock } from "../std/clock.ts";
 import type { LazyAbort } from "../std/lazy-abort.ts";
-import type { CallOptions, Hear, Send } from "./call-options.ts";
+import type { CallOptions, NotificationListener, Send } from "./call-options.ts";
 import type { ClientRequestHandlers } from "./request-handlers.ts";
 
-type Tell = (task: DetailedTask) => void;
+type TaskListener = (task: DetailedTask) => void;
 
-/** What a server says of its tasks without being asked. It need not say anything. */
+/** Notifications about tasks. A server need not send any. */
 export interface TaskNotifications {
-  /** Hears of a task until the returned function is called. */
-  follow(taskId: string, tell: Tell): () => void;
-  /** The server has just answered: if it is not listened to any more, it may be again. */
+  /** Calls the listener with states of a task until the returned function is called. */
+  follow(taskId: string, onTask: TaskListener): () => void;
+  /** The server has just answered: a subscription that it ended may be opened again. */
   renew(): void;
 }
 
-interface Listening {
+interface TaskSubscription {
   readonly ids: ReadonlySet<string>;
   readonly abort: AbortController;
 }
 
 /**
- * News of a server, by one subscription for all tasks that are followed.
+ * Notifications about all followed tasks, by one subscription.
  *
- * A task that joins waits for a moment, for more may come, and the next
- * subscription opens before the last one ends. A server that hangs up or refuses
- * is asked again, but not at once. Whether a legacy server will say anything
- * nobody knows.
+ * A new task joins after a short delay, because others may follow, and the next subscription opens before the previous
+ * one ends. When the server ends or rejects a subscription, the next one opens after a pause. A legacy server may or
+ * may not send notifications.
  */
 export function createTaskNotifications({
   send,
@@ -37,7 +36,7 @@ export function createTaskNotifications({
   isModern,
 }: Pick<FollowContext, "send" | "clock" | "isModern">): TaskNotifications {
   const followers = createFollowers();
-  let current: Listening | undefined;
+  let current: TaskSubscription | undefined;
   let closedUntil = Number.NEGATIVE_INFINITY;
   let stopTimer: (() => void) | undefined;
 
@@ -46,38 +45,38 @@ export function createTaskNotifications({
     stopTimer = undefined;
     if (followers.ids.length === 0 || clock.now() < closedUntil) return;
     const before = current?.abort;
-    const listening = { ids: new Set(followers.ids), abort: new AbortController() };
-    current = listening;
+    const subscription = { ids: new Set(followers.ids), abort: new AbortController() };
+    current = subscription;
 
     const end = (pauseMs: number): void => {
       before?.abort();
-      if (current !== listening) return;
+      if (current !== subscription) return;
       current = undefined;
       closedUntil = clock.now() + pauseMs;
     };
-    const hear: Hear = (method, params) => {
+    const onNotification: NotificationListener = (method, params) => {
       const change = notificationToChange(method, params);
-      if (change?.kind === "task") followers.tell(change.task);
+      if (change?.kind === "task") followers.onTask(change.task);
       if (method !== "notifications/subscriptions/acknowledged") return;
       before?.abort();
-      if (isModern && !hasTasks(params)) listening.abort.abort();
+      if (isModern && !hasTasks(params)) subscription.abort.abort();
     };
-    const { signal } = listening.abort;
+    const { signal } = subscription.abort;
     const params = { notifications: { taskIds: followers.ids } };
     send(
       "subscriptions/listen",
       params,
       { signal, timeoutMs: 0, maxTotalMs: 0 },
-      { aside: true, listens: true, hear },
+      { skipsQueue: true, isSubscription: true, onNotification },
     ).then(
-      () => end(restMs),
-      (error: unknown) => end(signal.aborted || isPassing(error) ? restMs : refusedMs),
+      () => end(reopenMs),
+      (error: unknown) => end(signal.aborted || isTransient(error) ? reopenMs : rejectedMs),
     );
   };
 
   return {
-    follow(taskId, tell) {
-      const leave = followers.add(taskId, tell);
+    follow(taskId, onTask) {
+      const leave = followers.add(taskId, onTask);
       if (current === undefined) open();
       else if (!current.ids.has(taskId)) stopTimer ??= clock.after(joinMs, open);
       return () => {
@@ -96,35 +95,35 @@ export function createTaskNotifications({
 }
 
 const joinMs = 250;
-const restMs = 5_000;
-const refusedMs = 60_000;
+const reopenMs = 5_000;
+const rejectedMs = 60_000;
 
 function hasTasks({ notifications }: JsonObject): boolean {
   return isObject(notifications) && Array.isArray(notifications.taskIds) && notifications.taskIds.length > 0;
 }
 
-/** Who follows which task. Two may follow the same. */
+/** The listeners of each task. */
 function createFollowers() {
-  const tells = new Map<string, Set<Tell>>();
+  const listeners = new Map<string, Set<TaskListener>>();
   return {
     get ids(): readonly string[] {
-      return [...tells.keys()];
+      return [...listeners.keys()];
     },
-    add(taskId: string, tell: Tell): () => void {
-      const same = tells.get(taskId) ?? new Set();
-      tells.set(taskId, same.add(tell));
+    add(taskId: string, onTask: TaskListener): () => void {
+      const same = listeners.get(taskId) ?? new Set();
+      listeners.set(taskId, same.add(onTask));
       return () => {
-        if (same.delete(tell) && same.size === 0) tells.delete(taskId);
+        if (same.delete(onTask) && same.size === 0) listeners.delete(taskId);
       };
     },
-    tell(task: DetailedTask): void {
-      for (const tell of tells.get(task.taskId) ?? []) tell(task);
+    onTask(task: DetailedTask): void {
+      for (const onTask of listeners.get(task.taskId) ?? []) onTask(task);
     },
   };
 }
 
-/** True for a failure that says nothing of the request: the same may succeed a moment later. */
-export function isPassing(error: unknown): boolean {
+/** True for a transient failure: the same request may succeed later. */
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof McpError)) return false;
   const { code, data } = error;
   if (code === "connection-closed" || code === "timeout") return true;
@@ -133,21 +132,20 @@ export function isPassing(error: unknown): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
 
-/** True for a failure with which the server says when to retry. A tool may fail so, too. */
-export function isPutOff(error: unknown): boolean {
+/** True for a failure in which the server says when to retry. Tools may fail in this way, too. */
+export function hasRetryDelay(error: unknown): boolean {
   return error instanceof McpError && isObject(error.data) && typeof error.data.retryAfterMs === "number";
 }
 
 /**
- * How long to wait before the same is tried again, after so many failures in a
- * row: from a second to half a minute, differently for clients that failed
- * together, and no less than the server says.
+ * The delay before the next attempt after `failures` failures in a row: from one to 30 seconds, with jitter, and never
+ * less than the server asks for.
  */
-export function retryMs(error: unknown, failures: number): number {
-  return Math.max(toldMs(error), Math.min(1_000 * 2 ** (failures - 1), 30_000) * (0.5 + Math.random() / 2));
+export function retryDelayMs(error: unknown, failures: number): number {
+  return Math.max(serverDelayMs(error), Math.min(1_000 * 2 ** (failures - 1), 30_000) * (0.5 + Math.random() / 2));
 }
 
-function toldMs(error: unknown): number {
+function serverDelayMs(error: unknown): number {
   const data = error instanceof McpError ? error.data : undefined;
   return isObject(data) && typeof data.retryAfterMs === "number" ? data.retryAfterMs : 0;
 }
@@ -161,20 +159,20 @@ export interface FollowContext {
   readonly isModern: boolean;
 }
 
-/** Who waits for the end of a task. */
+/** A caller that waits for the end of a task. */
 export interface Watcher {
-  /** Aborts when nobody waits any more. */
+  /** Aborts when the caller stops waiting. */
   readonly abort: LazyAbort;
-  /** True when the task is to go on all the same. */
+  /** True when the task continues after that. */
   readonly keeps: boolean;
-  /** Sent with everything that is asked about the task. */
+  /** Headers for all requests about the task. */
   readonly headers: CallOptions["headers"];
-  /** Takes how the task stands, whenever that has changed. */
-  tell(task: Task): void;
-  /** From now on the server owes an answer. */
-  asks(): void;
-  /** The server has answered, or spoken by itself: nothing is owed. */
-  hears(): void;
+  /** Called with each new state of the task. */
+  onTask(task: Task): void;
+  /** A request was sent: the idle timeout applies. */
+  onRequestSent(): void;
+  /** The server has responded or sent a notification: the idle timeout does not apply. */
+  onResponse(): void;
 }
 
 /** Waits for the result of a task. Rejects with an `McpError` when there will be none. Need not settle once aborted. */
