@@ -3,7 +3,7 @@ import { type Connect, createConnect, createDial, type Dial, type Platform } fro
 
 const platform: Platform = {
   ...nodePlatform,
-  // Only who has such an entry needs what makes a server of it.
+  // The code that turns such an entry into a server is loaded on first use.
   async openEntry(entry, options) {
     const { openEntry } = await import("./open-entry.ts");
     return openEntry(entry, options);

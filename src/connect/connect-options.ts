@@ -13,11 +13,12 @@ export interface ConnectOptions extends ClientOptions {
   readonly info?: OrUndefined<Implementation> | undefined;
   /** The revision to speak. Default: the newest both sides know. */
   readonly revision?: Revision | undefined;
-  /** The revision that the server spoke last time, if that is known: its opening is tried first. */
+  /** The revision that the server used at the last connection, if known: its handshake is tried first. */
   readonly revisionHint?: Revision | undefined;
   /**
-   * How long connecting may take, with all its steps: to start a program, to find out what the server speaks, and to
-   * greet it. Then it fails with `timeout`, and what was started is ended. Default 30 s; 0 is off.
+   * Time limit for connecting, in milliseconds: starting a program, finding its revision, and the handshake. After
+   * that, `connect` fails with `timeout`, and a program that was started is ended. Default 30,000; 0 disables the
+   * limit.
    */
   readonly connectTimeoutMs?: number | undefined;
   /** How long a server may ignore the modern opening before the older one is tried too. Default 3 s. */
@@ -25,38 +26,36 @@ export interface ConnectOptions extends ClientOptions {
   /** Bounds on one message of a server: a line, a body, an event. Default: 16 MiB, 64 levels, 1,048,576 values. */
   readonly limits?: Pick<Limits, "maxMessageBytes" | "maxJsonDepth" | "maxJsonNodes"> | undefined;
   /**
-   * Sent with every request to a server at a URL, beside what the protocol
-   * wants: an object, or a function that is asked before each request, such as
-   * for a token that has to be renewed. Headers of the protocol cannot be
-   * replaced. Never sent to another origin.
+   * Headers for every request to a server at a URL, in addition to those of the protocol: an object, or a function that
+   * is called before each request, for example for a token that expires. Headers of the protocol cannot be replaced.
+   * Never sent to another origin.
    */
   readonly headers?: HttpClientOptions["headers"];
   /**
-   * Shows a server at a URL who the client is, such as `oauth()` of
-   * `plugbay/auth/client`. An `authorization` among the headers wins. Time that
-   * users take to sign in does not count for `connectTimeoutMs`.
+   * Authorizes requests to a server at a URL, such as `oauth()` of `plugbay/auth/client`. An `authorization` among the
+   * headers takes precedence. Time that users take to sign in does not count for `connectTimeoutMs`.
    */
   readonly auth?: Authorizer | undefined;
   /**
-   * False keeps requests to a server at a URL away from private networks and from
-   * this machine: for programs that connect to URLs of others. A list names hosts
-   * that are allowed nevertheless. On Node the addresses that a name resolves to
-   * are checked; elsewhere, and with `fetch`, only what the URL tells. Default true.
+   * False blocks requests from a server URL to private networks and to this machine: for programs that connect to URLs
+   * of others. A list names hosts that are allowed nevertheless. On Node, the addresses that a name resolves to are
+   * checked; elsewhere, and with `fetch`, only the URL is. Default true.
    */
   readonly allowPrivateNetwork?: boolean | readonly string[] | undefined;
   /**
-   * True sends credentials also to an `http:` URL of another machine, where everybody on the way can read them. Otherwise
-   * headers such as `authorization`, and requests for which `auth` has a token, fail there with `invalid-params`. Default false.
+   * True sends credentials also to an `http:` URL of another machine, where they can be read in transit. Otherwise
+   * headers such as `authorization`, and requests for which `auth` has a token, fail there with `invalid-params`.
+   * Default false.
    */
   readonly allowInsecureHttp?: boolean | undefined;
   /** Sends the requests to a server at a URL. Default: what the platform does best. */
   readonly fetch?: typeof fetch | undefined;
   /**
-   * Who calls, for a server in this process: it is as if somebody had checked. For tests. Connecting to anything else
-   * with it fails with `unsupported`.
+   * The authenticated caller for a server in this process, as if its credentials had been checked. For tests.
+   * Connecting to any other target with it fails with `unsupported`.
    */
   readonly identity?: Auth | undefined;
-  /** Hears of every call that is sent: `otel()`, `createMetrics()`, or both in a list. Default: nobody. */
+  /** Receives every call that is sent: `otel()`, `createMetrics()`, or both in a list. Default: none. */
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined;
   /** Ends the attempt to connect. */
   readonly signal?: AbortSignal | undefined;
@@ -102,7 +101,7 @@ export const connectOptionNames: OptionNames<ConnectOptions> = {
   onLog: true,
 };
 
-/** Where limits are that had options of their own. */
+/** Options that were replaced by members of `limits`. */
 export const formerConnectOptions: OtherNames = {
   maxLineBytes: "limits.maxMessageBytes",
   maxBodyBytes: "limits.maxMessageBytes",

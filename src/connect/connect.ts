@@ -9,7 +9,7 @@ export { connectBy } from "./create-connect.ts";
 
 /** What Node has to offer for connecting. Documents and modules take a server, which programs that only connect do not carry. */
 export const nodePlatform: Platform = {
-  // Only who starts programs needs the platform for it, and the same goes for sockets.
+  // The code for child processes and for sockets is loaded on first use.
   async openCommand(command, opening, { probeMs, limits }) {
     const { openCommand } = await import("../transport/node/spawn-channel.ts");
     return openCommand(command, opening, {
@@ -31,16 +31,15 @@ export const nodePlatform: Platform = {
 /**
  * Connects to a server and returns a client for it.
  *
- * The era is found out, and nothing of it shows. Give the type of a server to
- * have its tools typed: `connect<typeof shop>("node shop.js")`; a server given
- * as a value brings its types along.
+ * The era is detected, and the client is the same for all eras. Give the type of a server to have its tools typed:
+ * `connect<typeof shop>("node shop.js")`; a server given as a value brings its types along.
  */
 export const connect: Connect = createConnect(nodePlatform);
 
 /** What {@link connect} stands on. */
 export const dial: Dial = createDial(nodePlatform);
 
-/** The file that a command starts, and where: what somebody has to approve before. */
+/** The file that a command starts, and its folder: what a user approves before it is started. */
 export async function locate(command: Command): Promise<{ path?: string; file?: string; cwd: string }> {
   const { findProgram } = await import("../transport/node/program.ts");
   return findProgram(command);

@@ -20,10 +20,10 @@ import type { Command } from "../transport/command.ts";
 import type { AddressGuard } from "../transport/http/client/address-guard.ts";
 import type { HttpSend } from "../transport/http/http-message.ts";
 import { openChannel } from "../transport/open-channel.ts";
+import { connectInTime, createSignInPausedClock } from "./connect-in-time.ts";
 import { type ConnectOptions, connectOptionNames, formerConnectOptions } from "./connect-options.ts";
 import { openInProcess } from "./in-process.ts";
 import { createOpeningLog } from "./opening-log.ts";
-import { connectInTime, createPatience } from "./patience.ts";
 import {
   describePlace,
   type ModuleEntry,
@@ -37,9 +37,8 @@ import {
 /**
  * Connects to a server and returns a client for it.
  *
- * The era is found out, and nothing of it shows. Give the type of a server to
- * have its tools typed: `connect<typeof shop>("node shop.js")`; a server given
- * as a value brings its types along.
+ * The era is detected, and the client is the same for all eras. Give the type of a server to have its tools typed:
+ * `connect<typeof shop>("node shop.js")`; a server given as a value brings its types along.
  */
 export type Connect = <S extends Typed = Typed>(
   target: Target | (Service & S),
@@ -56,26 +55,26 @@ export interface Platform {
   sendTo(url: URL, guard?: AddressGuard): Promise<HttpSend>;
 }
 
-/** An open line to a server: the client, and the connection under it. */
+/** A connected client, and the connection that it uses. */
 export interface ClientConnection {
   readonly client: Client;
   readonly connection: Connection;
-  /** What the server has asked about tasks, where that is told by the tasks. */
+  /** Questions of tasks, for servers that list them in the state of the task. */
   readonly taskQuestions?: TaskQuestions;
 }
 
 /** Questions of a server of 2025-11-25 about its tasks, for a caller of 2026-07-28. */
 export interface TaskQuestions {
-  /** Those of a task that nobody has answered yet. Undefined where there are none. */
+  /** The unanswered questions of a task. Undefined where there are none. */
   of(taskId: string): Readonly<Record<string, Question>> | undefined;
-  /** Gives answers by their keys. Those to no question are left out. */
+  /** Sends answers by their keys. Answers to unknown questions are ignored. */
   answer(taskId: string, answers: Readonly<Record<string, QuestionAnswer>>): void;
 }
 
 export interface DialOptions extends ConnectOptions {
   /** Where forms of the server wait, when it is asked over several connections. Default: one for the connection. */
   readonly forms?: FormQueue;
-  /** Answers what the server asks, in place of the handlers of the options. */
+  /** Answers questions of the server, instead of the handlers of the options. */
   readonly handlers?: ClientRequestHandlers | undefined;
   /** Is given the end of an attempt that took too long: it resolves when nothing of the attempt is left. */
   onAbandoned?(over: Promise<void>): void;
@@ -83,7 +82,7 @@ export interface DialOptions extends ConnectOptions {
   readonly inBackground?: boolean;
 }
 
-/** Connects like {@link Connect}, for who has to reach below the client. */
+/** Connects like {@link Connect}, for callers that also need the connection below the client. */
 export type Dial = (target: Target, options?: DialOptions) => Promise<ClientConnection>;
 
 /** Makes `connect` for a platform. */
@@ -121,9 +120,9 @@ async function dialBy(
   const { revision, revisionHint, onAbandoned } = options;
   if (given?.aborted) throw new McpError("cancelled", "connecting was cancelled", { cause: given.reason });
   const handlers = options.handlers ?? createRequestHandlers(options, clock, options.forms);
-  const patience = options.auth && createPatience(clock, options.auth);
-  const patientClock = patience?.clock ?? clock;
-  const log = createOpeningLog({ clock: patientClock, what: describePlace(place), timeoutMs });
+  const signInClock = options.auth && createSignInPausedClock(clock, options.auth);
+  const pausedClock = signInClock?.clock ?? clock;
+  const log = createOpeningLog({ clock: pausedClock, what: describePlace(place), timeoutMs });
   const start = (signal: AbortSignal | undefined): Promise<Connection> => {
     const opening: Opening = {
       info: options.info ? defined(options.info) : ownInfo,
@@ -134,15 +133,15 @@ async function dialBy(
       warn: toWarn(options.onWarning),
       trying: log.trying,
       timeoutMs,
-      clock: patientClock,
+      clock: pausedClock,
       ...(revision !== undefined && { revision }),
       ...(revisionHint !== undefined && { era: eraOf(revisionHint) }),
       ...(signal !== undefined && { signal }),
     };
-    return open(opening, patience === undefined ? {} : { auth: patience.auth });
+    return open(opening, signInClock === undefined ? {} : { auth: signInClock.auth });
   };
   const { tooLate } = log;
-  const limit = { clock: patientClock, timeoutMs, tooLate, signal: given, ...(onAbandoned && { onAbandoned }) };
+  const limit = { clock: pausedClock, timeoutMs, tooLate, signal: given, ...(onAbandoned && { onAbandoned }) };
   const explain = (error: unknown): never => {
     throw log.explain(error);
   };
@@ -155,7 +154,7 @@ async function dialBy(
   return { client: createClient(connection, handlers, { ...options, pingIntervalMs }, name), connection };
 }
 
-/** Lets telemetry hear of every call that is sent. Only who wants that loads what it takes. */
+/** Reports every call that is sent to telemetry, whose code is loaded on first use. */
 async function observed(
   connection: Connection,
   { telemetry, clock = systemClock }: ConnectOptions,
@@ -177,11 +176,11 @@ const standardPorts: Readonly<Record<string, number>> = { "http:": 80, "https:":
 /** Whether there is anything between the two that could break without being noticed. */
 function canBeDead({ ping }: Connection, place: ParsedTarget | undefined): boolean {
   if (place?.kind === "service" || place?.kind === "openapi" || place?.kind === "module") return false;
-  // Without a session, every request over HTTP stands for itself.
+  // Without a session, every HTTP request is independent, so there is no connection that could break.
   return place?.kind !== "url" || ping !== undefined;
 }
 
-/** Legacy servers choose what to send until they are told. One that will not be told sends what it likes. */
+/** Sets the log level of a legacy server, which chooses its own level until then. An error of the server is ignored. */
 function askForLogs({ server, setLogLevel }: Connection, options: ConnectOptions): void {
   const { onLog, logLevel = "info" } = options;
   const warn = toWarn(options.onWarning);
@@ -198,8 +197,8 @@ async function open(
   options: ConnectOptions,
   opening: Opening,
 ): Promise<Connection> {
-  const isHere = place.kind === "service" || place.kind === "openapi" || place.kind === "module";
-  if (options.identity !== undefined && !isHere) throw notHere(place);
+  const isInProcess = place.kind === "service" || place.kind === "openapi" || place.kind === "module";
+  if (options.identity !== undefined && !isInProcess) throw notInProcess(place);
   switch (place.kind) {
     case "service":
       return openInProcess(place.service, opening, options.identity);
@@ -215,7 +214,7 @@ async function open(
   }
 }
 
-function notHere(place: ParsedTarget): McpError {
+function notInProcess(place: ParsedTarget): McpError {
   const remedy = "only a server in this process takes it; give others credentials with auth or headers";
   return new McpError("unsupported", `cannot connect to ${describePlace(place)} with the option identity: ${remedy}`);
 }
@@ -226,7 +225,7 @@ async function openUrl(
   options: ConnectOptions,
   opening: Opening,
 ): Promise<Connection> {
-  // Only who goes over the network needs what is needed for it.
+  // The code for HTTP is loaded on first use.
   const [{ openHttp }, send] = await Promise.all([
     import("../transport/http/client/open-http.ts"),
     sendTo(url, platform, options),
@@ -278,11 +277,11 @@ function join(...parts: readonly Readonly<Record<string, string>>[]): Readonly<R
 }
 
 /**
- * Names where a server is, the same for all who connect there. Undefined for one
- * that nobody else can reach.
+ * Identifies the server, equally for all clients that connect to it. Undefined for a server that no other client can
+ * reach.
  *
- * Everything that decides which server answers is in it, and that may be secret,
- * such as a key in a URL: keep no more than a digest.
+ * It contains everything that decides which server answers, including secrets such as a key in a URL, so store no more
+ * than a digest of it.
  */
 export function namePlace(place: ParsedTarget): string | undefined {
   switch (place.kind) {

@@ -14,16 +14,15 @@ import { serveChannel } from "../transport/serve-channel.ts";
 /**
  * Connects to a service in this process.
  *
- * Calls go to it by reference, with nothing between. Where an older revision is
- * asked for, the two ends speak that revision over a channel in memory. With
- * `identity`, the service finds that this is who calls.
+ * Calls are passed by reference, without a transport. Where an older revision is requested, both ends use that revision
+ * over a channel in memory. With `identity`, the service sees that caller.
  */
 export async function openInProcess(service: Service, opening: Opening, identity?: Auth): Promise<Connection> {
   const { revision = newest, info, capabilities } = opening;
   const peer: ClientInfo = { revision, info, capabilities, ...(identity && { auth: identity }) };
   const isLegacy = eraOf(revision) === "legacy";
   const described = describeService(service, isLegacy ? undefined : { peer });
-  // A service that does not say what it is cannot be told to stop: it may be far away itself.
+  // A service does not see the signal while it describes itself, so the wait for it ends here.
   const server = await orAborted(described, opening.signal, cancelled);
   if (isLegacy) return openInMemory(service, opening, identity);
   let end = (_ending: Ending): void => {};
@@ -36,15 +35,20 @@ export async function openInProcess(service: Service, opening: Opening, identity
     server,
     peer,
     ended,
-    tell: (method, params) => void tell(service, { method, params }, peer, opening),
+    tell: (method, params) => void notifyService(service, { method, params }, peer, opening),
     async close() {
       end(undefined);
     },
   };
 }
 
-/** Tells a service something. How it takes that is its own affair. */
-async function tell(service: Service, params: NotificationParams, peer: ClientInfo, opening: Opening): Promise<void> {
+/** Sends a notification to a service. Its outcome is ignored. */
+async function notifyService(
+  service: Service,
+  params: NotificationParams,
+  peer: ClientInfo,
+  opening: Opening,
+): Promise<void> {
   const abort = new LazyAbort();
   const call = createCall({
     method: "notification",
@@ -60,12 +64,12 @@ async function tell(service: Service, params: NotificationParams, peer: ClientIn
 
 /** Connects to a service in this process over the wire of a revision. */
 export function openInMemory(service: Service, opening: Opening, identity?: Auth): Promise<Connection> {
-  const [here, there] = createMemoryChannels();
-  serveChannel(there, identity === undefined ? service : calledBy(service, identity), { clock: opening.clock });
-  return openChannel(here, opening);
+  const [clientEnd, serverEnd] = createMemoryChannels();
+  serveChannel(serverEnd, identity === undefined ? service : calledBy(service, identity), { clock: opening.clock });
+  return openChannel(clientEnd, opening);
 }
 
-/** The same service, which finds that every call comes from somebody. */
+/** The same service, with an authenticated caller on every call. */
 function calledBy(service: Service, auth: Auth): Service {
   return inPlaceOf(service, (call) => service(withCall(call, { peer: { ...call.peer, auth } })));
 }

@@ -29,7 +29,7 @@ export interface OpeningLogOptions {
 export function createOpeningLog({ clock, what, timeoutMs }: OpeningLogOptions): OpeningLog {
   const attempts: Attempt[] = [];
 
-  /** As it stands now: what has no answer yet gets none. */
+  /** A copy of the log. Requests without a response so far count as unanswered. */
   const read = (): readonly Tried[] =>
     attempts.map(({ opening, startedAt, answer = "no answer", ms = clock.now() - startedAt }) => ({
       opening,
@@ -55,7 +55,7 @@ export function createOpeningLog({ clock, what, timeoutMs }: OpeningLogOptions):
     tooLate,
     explain(error) {
       const tried = read();
-      if (!(error instanceof McpError) || untold.has(error.code) || tried.length === 0) return error;
+      if (!(error instanceof McpError) || unreported.has(error.code) || tried.length === 0) return error;
       if (error.code !== "timeout") return withAttempts(error, what, tried);
       return isObject(error.data) && "phase" in error.data ? error : tooLate();
     },
@@ -64,7 +64,7 @@ export function createOpeningLog({ clock, what, timeoutMs }: OpeningLogOptions):
 
 function withAttempts(error: McpError, what: string, tried: readonly Tried[]): McpError {
   const { code, message, data = {}, number, cause = error } = error;
-  // What says that there is no connection says with whom, and one opening alone explains nothing.
+  // `connection-closed` names the server already, and the log of a single attempt adds nothing to it.
   const isNamed = code === "connection-closed";
   if (isNamed && tried.length === 1) return error;
   const text = `${isNamed ? "" : `cannot connect to ${what}: `}${message}${list(tried, message)}${hintFor(error, what)}`;
@@ -85,7 +85,7 @@ interface Tried {
 }
 
 /** Errors that are about the caller. */
-const untold: ReadonlySet<string> = new Set(["cancelled", "invalid-params"]);
+const unreported: ReadonlySet<string> = new Set(["cancelled", "invalid-params"]);
 
 /** What was tried, and each answer that is not in `said`. */
 function list(tried: readonly Tried[], said = ""): string {
@@ -100,7 +100,7 @@ function asData(tried: readonly Tried[]): readonly JsonObject[] {
   return tried.map(({ opening, answer, ms }) => ({ opening, answer, ms }));
 }
 
-/** The beginning of what a server says, or of what is known of its end, as one line. */
+/** The beginning of an error message of the server, as one line. */
 function oneLine(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > maxChars ? `${line.slice(0, maxChars)}…` : line;

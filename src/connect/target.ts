@@ -42,9 +42,9 @@ export interface UrlEntry {
 }
 
 /**
- * Where a server is: in this process, behind a command, at a URL, at the end of
- * a channel, or what a config file says of it, which may be an OpenAPI document or a module. A text that is no URL is a command line; quotes keep
- * words together, nothing is expanded, and no shell is involved.
+ * Where a server is: in this process, behind a command, at a URL, at the end of a channel, or an entry of a
+ * configuration file, which may be an OpenAPI document or a module. A text that is not a URL is a command line; quotes
+ * keep words together, nothing is expanded, and no shell is involved.
  */
 export type Target = Service | ConfigEntry | Channel | URL | string | readonly string[];
 
@@ -64,7 +64,7 @@ export interface ParsedUrl {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Reads a target. Throws `invalid-params` when it is none. */
+/** Parses a target. Throws `invalid-params` when it is not valid. */
 export function readTarget(target: Target): ParsedTarget {
   if (typeof target === "function") return { kind: "service", service: target };
   if (target instanceof URL) return readUrl(target.href);
@@ -81,7 +81,7 @@ export function readTarget(target: Target): ParsedTarget {
 
 const targets = "give a URL, a command, a config entry, a channel or a server";
 
-/** Names a place in messages: without arguments and paths, which may hold secrets. */
+/** Describes a target in messages: without arguments and paths, which may contain secrets. */
 export function describePlace(place: ParsedTarget | undefined): string {
   switch (place?.kind) {
     case "url":
@@ -151,7 +151,7 @@ function addressOf(text: string): string | undefined {
   return /^[\w.-]+:\d{1,5}(?:\/[^\s?#]*)?(?=$|[?#])/.exec(text)?.[0];
 }
 
-/** What surrounds the place in a URL, as far as it can be told. */
+/** A text that looks like a URL, without its credentials, query and fragment. */
 function withoutSecrets(text: string): string {
   return text.replace(/\/\/[^/]*@/, "//").replace(/[?#].*/s, "");
 }

@@ -10,6 +10,6 @@ export const webPlatform: Platform = {
   async openEntry({ type }) {
     throw new McpError("unsupported", `cannot connect to a server of type ${type}: this platform reads no files`);
   },
-  // Called as a function of nobody: browsers insist on it.
+  // Called without a receiver, as browsers require.
   sendTo: async () => fetchSend((input, init) => fetch(input, init)),
 };

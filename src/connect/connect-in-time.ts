@@ -3,7 +3,7 @@ import type { Connection } from "../protocol/connection.ts";
 import type { McpError } from "../protocol/errors.ts";
 import type { Clock } from "../std/clock.ts";
 
-interface Patience {
+interface SignInPausedClock {
   /** Stands still after a request was refused: users take longer to sign in than servers may take to answer. */
   readonly clock: Clock;
   /** The authorizer, watched. */
@@ -17,14 +17,14 @@ interface Timer {
   cancel(): void;
 }
 
-export function createPatience(clock: Clock, auth: Authorizer): Patience {
+export function createSignInPausedClock(clock: Clock, auth: Authorizer): SignInPausedClock {
   const timers = new Set<Timer>();
   let busy = 0;
   /** How long the clock has stood still, and since when it does. */
-  let stood = 0;
-  let since = 0;
+  let pausedMs = 0;
+  let pausedSince = 0;
 
-  const now = (): number => (busy > 0 ? since : clock.now()) - stood;
+  const now = (): number => (busy > 0 ? pausedSince : clock.now()) - pausedMs;
 
   const arm = (timer: Timer): void => {
     timer.cancel = clock.after(Math.max(0, timer.due - now()), () => {
@@ -35,17 +35,17 @@ export function createPatience(clock: Clock, auth: Authorizer): Patience {
 
   const stop = (): void => {
     if (busy++ > 0) return;
-    since = clock.now();
+    pausedSince = clock.now();
     for (const { cancel } of timers) cancel();
   };
 
   const restart = (): void => {
     if (--busy > 0) return;
-    stood += clock.now() - since;
+    pausedMs += clock.now() - pausedSince;
     for (const timer of timers) arm(timer);
   };
 
-  const patiently = async <T>(work: Promise<T>): Promise<T> => {
+  const whilePaused = async <T>(work: Promise<T>): Promise<T> => {
     stop();
     try {
       return await work;
@@ -71,7 +71,7 @@ export function createPatience(clock: Clock, auth: Authorizer): Patience {
     auth: {
       ...auth,
       headers: (request) => auth.headers(request),
-      refused: (request, answer, options) => patiently(auth.refused(request, answer, options)),
+      refused: (request, answer, options) => whilePaused(auth.refused(request, answer, options)),
       answered: (request, answer) => auth.answered?.(request, answer),
     },
   };

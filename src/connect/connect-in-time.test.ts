@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { createManualClock } from "../testing/clock.ts";
-import { createPatience } from "./patience.ts";
+import { createSignInPausedClock } from "./connect-in-time.ts";
 
 const request = { method: "POST", url: new URL("https://x.example"), server: new URL("https://x.example") };
 const answer = { status: 401, header: () => undefined };
@@ -12,7 +12,7 @@ function patient() {
     new Promise<boolean>((resolve) => {
       settle = resolve;
     });
-  const patience = createPatience(clock, { headers: async () => ({}), refused });
+  const patience = createSignInPausedClock(clock, { headers: async () => ({}), refused });
   return { clock, patience, settle: (again: boolean) => settle(again) };
 }
 
