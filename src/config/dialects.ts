@@ -1,7 +1,10 @@
 import { invalidConfig, type SourceLocation, shownName } from "./problem.ts";
 import { type ConfigNode, kindOf, type ObjectNode, objectIn } from "./tree.ts";
 
-/** Whose configuration files are understood. `generic` is an `mcpServers` file of nobody in particular. */
+/**
+ * The applications whose configuration files are supported. `generic` is an `mcpServers` file of no particular
+ * application.
+ */
 export type DialectName =
   | "generic"
   | "claude-code"
@@ -46,7 +49,7 @@ export interface Dialect {
   readonly files: RegExp;
   /** Where servers are; the first that is there counts. */
   readonly roots: readonly Root[];
-  /** Fits the paths of files that have other settings as well, and so need not have servers at all. */
+  /** Matches the paths of files that also contain other settings, and need not have servers. */
   readonly settings?: RegExp;
   readonly variables: readonly VariableSyntax[];
   /** What the field `timeout` limits, and in which unit it is. Default: a call, in milliseconds. */
@@ -184,7 +187,7 @@ export function dialectOfPath(path: string): Dialect | undefined {
 /** Every dialect there is. */
 export const dialects: readonly Dialect[] = (Object.keys(table) as DialectName[]).map(dialectOf);
 
-/** The dialect that a place for servers belongs to, where the path does not tell. */
+/** The dialect of a root for servers, where the path does not decide. */
 const dialectOfRoot: Readonly<Record<Root, DialectName>> = {
   mcpServers: "generic",
   servers: "vscode",
@@ -202,9 +205,9 @@ export interface Found {
   readonly servers?: ObjectNode;
   /** The names of what the servers are in, from the outside. */
   readonly path?: readonly string[];
-  /** What `${input:id}` stands for is defined in here. */
+  /** The node that defines `${input:id}`. */
   readonly around?: ObjectNode;
-  /** Other places for servers that were not read. */
+  /** Other roots with servers that were not read. */
   readonly unread: readonly { readonly root: string; readonly at: SourceLocation }[];
 }
 
@@ -219,8 +222,8 @@ const known: readonly Root[] = [
 ];
 
 /** Finds the servers of a file. Throws `invalid-config` when nothing in it is understood. */
-export function findServers(tree: ConfigNode, path: string, given: Dialect | undefined): Found {
-  const dialect = given ?? dialectOfPath(path);
+export function findServers(tree: ConfigNode, path: string, known: Dialect | undefined): Found {
+  const dialect = known ?? dialectOfPath(path);
   if (tree.kind === "nothing") return { dialect: dialect ?? dialectOf("generic"), unread: [] };
   if (tree.kind !== "object") throw invalidConfig(tree.at, `an object with servers is expected, not ${kindOf(tree)}`);
   const settings = dialect?.settings?.test(path.replaceAll("\\", "/")) ?? false;
@@ -237,7 +240,7 @@ export function findServers(tree: ConfigNode, path: string, given: Dialect | und
   };
 }
 
-/** The places for servers that a file has, the one to read first. */
+/** The roots for servers in a file, the preferred one first. */
 function rootsIn(tree: ObjectNode, dialect: Dialect | undefined, settings: boolean): readonly Root[] {
   const own = dialect?.roots ?? [];
   const roots = settings ? own : [...new Set([...own, ...known])];
@@ -276,7 +279,7 @@ function nestedDialect(tree: ObjectNode): Dialect {
   return dialectOf(schema?.kind === "text" && schema.text.includes("opencode") ? "opencode" : "vscode");
 }
 
-/** `mcp` has other settings in many files; only what looks like servers is worth a word. */
+/** In many files `mcp` has other settings; a warning is given only for entries that look like servers. */
 function unreadAt(tree: ObjectNode, root: Root): Found["unread"] {
   const member = tree.members.get(root);
   if (member?.value.kind !== "object") return [];

@@ -18,11 +18,11 @@ import type { ConfigEdit, RootedEdit } from "./server-entry.ts";
 import type { ConfigNode } from "./tree.ts";
 
 /**
- * The text of a configuration file with one server added, replaced or removed.
- * Comments and everything else stay. What `set` is given has to be a server.
+ * The text of a configuration file with one server added, replaced or removed. Comments and all other text are
+ * unchanged. The value of `set` must be a valid server.
  *
- * Rejects with `invalid-config` when the text or the entry is wrong, and when the
- * file is written in a way that cannot be changed without touching other parts.
+ * Rejects with `invalid-config` when the text or the entry is invalid, and when the file cannot be changed without
+ * touching other parts.
  */
 export async function editConfig(text: string, edit: ConfigEdit, options: ParseConfigOptions): Promise<string> {
   const { path } = options;
@@ -99,7 +99,7 @@ function jsonOf(node: ConfigNode): Json {
   }
 }
 
-/** Changes one server in TOML: its tables are taken out, and written anew at the end. */
+/** Changes one server in TOML: its tables are removed, and written at the end. */
 async function editToml(text: string, edit: RootedEdit, path: string): Promise<string> {
   const server = [...edit.root, edit.name];
   const rest = withoutTables(text, server);

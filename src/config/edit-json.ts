@@ -111,7 +111,7 @@ function insert(file: File, parent: Node, { name, value, depth }: Property): str
   return `${head}${written}${style.lineBreak}${style.indent.repeat(depth - 1)}${text.slice(at).trimStart()}`;
 }
 
-/** Behind a comment that follows on the same line. */
+/** After a comment on the same line. */
 function endOfLine(text: string, from: number, to: number): number {
   const [comment = ""] = /^[ \t]*(?:\/\/[^\r\n]*|\/\*[^\r\n]*?\*\/)/.exec(text.slice(from, to)) ?? [];
   return from + comment.length;

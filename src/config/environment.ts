@@ -16,11 +16,11 @@ export interface ConfigEnvironment {
   readonly pathSeparator?: string | undefined;
   /** Reads an env file, or a file that a variable names. Undefined when there is none. */
   readonly readText?: ((path: string) => Promise<string | undefined>) | undefined;
-  /** A variable without a value stays in the text, and is a warning instead of an error. */
+  /** A variable without a value stays in the text, with a warning instead of an error. */
   readonly lenient?: boolean | undefined;
 }
 
-/** Whether a path says where it begins: `/a`, `C:\a`, `\\host\a`. */
+/** Whether a path is absolute: `/a`, `C:\a`, `\\host\a`. */
 export function isAbsolute(path: string): boolean {
   return /^(?:[\\/]|[A-Za-z]:[\\/])/.test(path);
 }
@@ -55,13 +55,13 @@ export function projectFolder(path: string): string {
 const settingsFolders =
   /(?:^|[\\/])\.(?:vscode|cursor|gemini|codex|idea|zed|github|roo|kilocode|kiro[\\/]settings|junie[\\/]mcp)$/;
 
-/** A place where a program keeps its servers. */
+/** A path where an application stores its servers. */
 export interface WellKnownConfig {
   readonly path: string;
   readonly dialect: DialectName;
   /** What people call the program. */
   readonly app: string;
-  /** A `project` may come from somebody else: ask before its servers are started. */
+  /** A file of a `project` may have another author: ask before its servers are started. */
   readonly scope: "user" | "project";
 }
 
@@ -151,7 +151,7 @@ const files: readonly KnownFile[] = [
   { dialect: "librechat", base: "project", path: "librechat.yaml" },
 ];
 
-/** Where programs of a system keep their settings. */
+/** The settings folder of applications on a system. */
 function settingsFolder({ home, platform, env }: Machine): string {
   if (platform === "darwin") return joinPath(home, "Library/Application Support");
   if (platform === "win32") return env.APPDATA ?? joinPath(home, "AppData/Roaming");

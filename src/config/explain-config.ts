@@ -25,9 +25,8 @@ export interface ServerExplanation extends Omit<ServerOrigin, "dialect"> {
 }
 
 /**
- * Says for every server and field which value it has, in which file and line it
- * was found, which variables were used, what it replaces and what was ignored.
- * Values that are secret, or may be, are hidden.
+ * Lists every server and field with its value, the file and line where it was found, the variables used, the entry it
+ * replaces and what was ignored. Values that are or may be secret are hidden.
  */
 export function explainConfig({ servers, problems, files, origins }: Config): ConfigExplanation {
   const usable = new Map(servers.map((server) => [server.name, server]));

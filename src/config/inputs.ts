@@ -20,7 +20,7 @@ export interface InputOption {
   readonly value: string;
 }
 
-/** Reads the `inputs` of a file. What is none is left out: using it is a problem then. */
+/** Reads the `inputs` of a file. Invalid ones are left out, so that using one is a problem. */
 export function readInputs(node: ConfigNode | undefined): ReadonlyMap<string, ConfigInput> {
   const inputs = new Map<string, ConfigInput>();
   for (const item of node?.kind === "array" ? node.items : []) {

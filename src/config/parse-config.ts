@@ -16,7 +16,7 @@ import {
 } from "./tree.ts";
 
 export interface ParseConfigOptions {
-  /** The path of the file: it tells the format and the dialect, and is named in every message. */
+  /** The path of the file: it decides the format and the dialect, and is named in every message. */
   readonly path: string;
   /** Whose file it is. Default: found out from the path, else from what is in it. */
   readonly dialect?: DialectName | undefined;
@@ -28,7 +28,7 @@ export interface ParsedConfig {
   /** The folder of the project it is for, where the path does not tell. */
   readonly folder?: string;
   readonly dialect: DialectName;
-  /** Where the servers are in the file, such as `["mcpServers"]`; where they would be, if there are none. */
+  /** The root of the servers in the file, such as `["mcpServers"]`, also when there are none. */
   readonly root: readonly string[];
   readonly servers: readonly RawServer[];
   /** What `${input:id}` stands for, by id. */
@@ -48,9 +48,8 @@ export interface RawServer {
 }
 
 /**
- * Reads the text of a configuration file: JSON with comments, TOML or YAML, in
- * the dialect of any host. Rejects with `invalid-config` when the file as a whole
- * cannot be understood; the message begins with `path:line:column`.
+ * Parses the text of a configuration file: JSON with comments, TOML or YAML, in the dialect of any application. Rejects
+ * with `invalid-config` when the file is invalid as a whole; the message begins with `path:line:column`.
  */
 export async function parseConfig(text: string, options: ParseConfigOptions): Promise<ParsedConfig> {
   const { path, dialect } = options;
@@ -93,7 +92,7 @@ function serversIn(node: ObjectNode | undefined): readonly RawServer[] {
   return [...(node?.members ?? [])].map(([name, { at, value }]) => ({ name, at, value }));
 }
 
-/** Claude Code keeps servers of single folders in its own file: `projects: { "/folder": { mcpServers } }`. */
+/** Claude Code stores servers of single folders in its own file: `projects: { "/folder": { mcpServers } }`. */
 function projectServers(tree: ConfigNode): readonly RawServer[] {
   const projects = tree.kind === "object" ? objectIn(tree, "projects") : undefined;
   return [...(projects?.members ?? [])].flatMap(([folder, { value }]) => {

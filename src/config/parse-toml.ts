@@ -23,7 +23,7 @@ function checkDepth(value: unknown, locate: Locate, depth: number): void {
   for (const member of Object.values(value)) checkDepth(member, locate, depth + 1);
 }
 
-/** The message goes on with lines of the file, which may have secrets in them. */
+/** The parser's message continues with lines of the file, which may contain secrets. */
 function wordsOf(message: string): string {
   const [first = ""] = message.split("\n");
   return first.replace(/^Invalid TOML document: /, "");
@@ -36,7 +36,7 @@ interface Source {
 }
 
 interface Context {
-  /** The place of whatever is around, for what has none of its own. */
+  /** The location of the enclosing node, for nodes without one. */
   readonly at: SourceLocation;
   readonly source: Source;
 }
@@ -96,8 +96,8 @@ export function placeKey(path: TomlPath): string {
 }
 
 /**
- * Finds the places that the parser does not tell. The text has to be valid TOML:
- * this only looks for where things begin and end.
+ * Finds the locations that the parser does not report. The text has to be valid TOML: this only looks for the start and
+ * end of items.
  */
 export function findTomlPlaces(text: string): TomlPlaces {
   return scanToml(text).places;

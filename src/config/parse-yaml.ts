@@ -32,7 +32,7 @@ function compose(yaml: Yaml, text: string, locate: Locate): Document.Parsed {
   }
 }
 
-/** What every alias stands for: the last node before it that has the anchor. */
+/** The target of every alias: the last node before it that has the anchor. */
 function targetsOf(yaml: Yaml, document: Document.Parsed): ReadonlyMap<Node, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Node, Node>();
@@ -68,7 +68,7 @@ function toNode(node: Node, source: Source, depth: number): ConfigNode {
   return isScalar(node) ? scalarNode(node.value, node.source, at) : { kind: "nothing", at };
 }
 
-/** What an alias stands for is at the place of the alias: that is where it was said of this server. */
+/** The value of an alias has the location of the alias. */
 function aliasNode(alias: Node, at: SourceLocation, source: Source, depth: number): ConfigNode {
   const target = source.targets.get(alias);
   if (target === undefined) throw invalidConfig(at, "this alias has no anchor before it");

@@ -21,7 +21,7 @@ export function formatConfigProblem({ place, server, message, hint }: ConfigProb
   return `${formatLocation(place)}: ${who}${message}${hint === undefined ? "" : ` (${hint})`}`;
 }
 
-/** The error of a file that cannot be understood. Its message begins with the place. */
+/** The error of a file that is invalid as a whole. Its message begins with the location. */
 export function invalidConfig(place: SourceLocation, message: string): McpError {
   const { path, line, column } = place;
   const data = { path, ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
@@ -41,7 +41,7 @@ function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** Where something was said. Lines and columns count from 1. */
+/** A location in a file. Lines and columns count from 1. */
 export interface SourceLocation {
   /** The path of the file, as it was given. */
   readonly path: string;
@@ -55,10 +55,14 @@ export function formatLocation({ path, line, column }: SourceLocation): string {
   return line === undefined ? path : `${path}:${line}:${column ?? 1}`;
 }
 
-/** Finds the place of an offset into a text. */
+/** The location of an offset in a text. */
 export type Locate = (offset: number) => SourceLocation;
 
-/** Finds places in a text. Lines end with `\n`, `\r\n` or `\r`. */
+/**
+ * Finds locations in a text. Lines end with `
+ * `, `\r
+ * ` or `\r`.
+ */
 export function locator(path: string, text: string): Locate {
   const starts = [0];
   for (const { index, 0: end } of text.matchAll(/\r\n|\r|\n/g)) starts.push(index + end.length);

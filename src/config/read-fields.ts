@@ -12,7 +12,7 @@ import {
 } from "./server-draft.ts";
 import { type ArrayNode, type ConfigNode, kindOf, limits, type ObjectNode } from "./tree.ts";
 
-/** Reads a program: as text, as a list that goes on with its arguments, or as `{ path, args, env }`. */
+/** Reads a command: a text, a list with its arguments, or `{ path, args, env }`. */
 export function readCommand(draft: Draft, node: ConfigNode, field: string): void {
   if (!claim(draft, "command", field, node.at)) return;
   if (node.kind === "array") readCommandList(draft, node, field);
@@ -59,7 +59,7 @@ export function readEnvNames(draft: Draft, node: ConfigNode, field: string): voi
   fact(draft, node, field, draft.inheritEnv.join(", "));
 }
 
-/** Names of variables that Goose keeps in a keyring. Here they come from the environment, and have to be there. */
+/** Names of variables that Goose stores in a keyring. Here they must be set in the environment. */
 export function readKeyringNames(draft: Draft, node: ConfigNode, field: string): void {
   for (const { name, at } of variableNames(draft, node, field)) {
     if (!draft.env.has(name)) draft.env.set(name, fromVariable(name, `env.${shownName(maskText(name))}`, at));
@@ -310,7 +310,7 @@ export function fact(draft: Draft, node: ConfigNode, field: string, value: strin
   draft.facts.push({ field, shown, secret: shown !== value, place: node.at, variables: [] });
 }
 
-/** Notes that a field holds something else than it should. */
+/** Reports a field with a value of the wrong kind. */
 export function wrongKind(draft: Draft, node: ConfigNode, field: string, expected: string): undefined {
   return wrong(draft, node, field, `must be ${expected}, not ${kindOf(node)}`);
 }

@@ -126,7 +126,7 @@ function missingTarget({ members }: ObjectNode): { readonly message: string; rea
   return { message: "there is neither a command nor a URL", hint: "write command and args, or url" };
 }
 
-/** Every field that means something here, in all the ways it is spelled. What is not in the table is ignored, and told so. */
+/** Every known field, in all its spellings. Fields that are not in the table are ignored, with a problem. */
 const fieldReaders: ReadonlyMap<string, FieldReader> = new Map<string, FieldReader>([
   ["type", readType],
   ["transport", readType],
@@ -192,7 +192,7 @@ const fieldReaders: ReadonlyMap<string, FieldReader> = new Map<string, FieldRead
   ["customUserVars", () => {}],
 ]);
 
-/** Fields that mean something only beside a type. */
+/** Fields that are valid for one type of server only. */
 const readersOfType: ReadonlyMap<string, ReadonlyMap<string, FieldReader>> = new Map([
   [
     "openapi",
@@ -221,7 +221,7 @@ function flag(use: (draft: Draft, value: boolean) => unknown): FieldReader {
   };
 }
 
-/** Files that say both `enabled` and `disabled` mean the more careful of the two. */
+/** A server with both `enabled` and `disabled` is disabled if either says so. */
 function switchTo(draft: Draft, on: boolean): void {
   draft.enabled &&= on;
 }

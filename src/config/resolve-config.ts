@@ -14,7 +14,7 @@ export interface Config {
   /** Those that can be used, also if they are switched off. In the order of the files; each name is there once. */
   readonly servers: readonly ServerEntry[];
   readonly problems: readonly ConfigProblem[];
-  /** Every file that had a part in it, and would change it. */
+  /** Every file that has an influence on the configuration. */
   readonly files: readonly ConfigFile[];
   /** Where every server was said, also those that cannot be used. */
   readonly origins: readonly ServerOrigin[];
@@ -28,12 +28,11 @@ export interface ConfigFile {
 }
 
 /**
- * Puts the values of variables into configurations, and these together.
+ * Resolves variables in configurations, and merges them.
  *
- * Give them from the general to the particular: of servers with the same name
- * the last one counts, as a whole. What is wrong with one server is a problem and
- * leaves it out; the others can be used. Every input is asked for once, and only
- * for servers that are switched on.
+ * Pass them from the general to the particular: of servers with the same name the last one replaces the others as a
+ * whole. A server with an error is left out and reported in `problems`; the others can be used. Every input is asked
+ * for once, and only for enabled servers.
  */
 export async function resolveConfig(
   parsed: readonly ParsedConfig[],
@@ -63,7 +62,7 @@ interface Winner {
   readonly replaces: readonly SourceLocation[];
 }
 
-/** The last server of every name, in the order in which names came up first. */
+/** The last server of every name, in the order of the first occurrences. */
 function winners(parsed: readonly ParsedConfig[], { workspaceFolder }: ConfigEnvironment): Iterable<Winner> {
   const byName = new Map<string, Winner>();
   for (const config of parsed) {

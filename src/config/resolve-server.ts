@@ -158,10 +158,7 @@ function checkCommand(command: string, setting: Setting, expander: Expander): vo
   else if (isShellLine(command)) expander.refuse(setting, "is a whole command line", hint);
 }
 
-/**
- * Whether a command goes on behind the program. Spaces alone do not tell: paths
- * of programs have them too.
- */
+/** Whether a command contains arguments. Spaces alone do not decide: paths of programs contain them, too. */
 function isShellLine(command: string): boolean {
   const [first = "", ...others] = command.trim().split(/\s+/);
   if (others.length === 0) return false;
@@ -201,17 +198,17 @@ async function readEnvFile(draft: Draft, expander: Expander, variables: Variable
   return { setting, path, values, fields };
 }
 
-/** One variable of an env file, or a line that is none. */
+/** One variable of an env file, or an invalid line. */
 export type EnvLine =
   | { readonly ok: true; readonly line: number; readonly name: string; readonly value: string }
   | { readonly ok: false; readonly line: number; readonly problem: string };
 
 /**
- * Reads lines of `NAME=value`, with `export` before and comments behind them.
+ * Parses lines of `NAME=value`, with optional `export` and comments.
  *
- * Quotes keep white space and `#`; double quotes also know `\n`, `\r`, `\t`,
- * `\"` and `\\`. Values may go over several lines in quotes. Nothing is expanded
- * and nothing is run. Of a name that is there twice the last counts.
+ * Quotes preserve white space and `#`; double quotes also support `
+ * `, `\r`, `\t`, `\"` and `\\`. Quoted values may span several lines. Nothing is expanded or run. Of duplicate names,
+ * the last one counts.
  */
 export function parseEnvFile(text: string): readonly EnvLine[] {
   const lines: EnvLine[] = [];

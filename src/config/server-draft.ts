@@ -47,7 +47,7 @@ export interface Draft {
   readonly ignored: IgnoredField[];
   readonly problems: ConfigProblem[];
   /** What was said already, by the field that said it. */
-  readonly said: Map<string, string>;
+  readonly fieldNames: Map<string, string>;
 }
 
 /** Reads one field of an entry into a draft. */
@@ -82,7 +82,7 @@ export function createDraft(name: string, at: SourceLocation, dialect: Dialect):
     facts: [],
     ignored: [],
     problems: [],
-    said: new Map(),
+    fieldNames: new Map(),
   };
 }
 
@@ -101,8 +101,8 @@ export function refuse(draft: Draft, { at, ...wrong }: Wrong): void {
 
 /** Whether this is the first field that says such a thing. It is an error when two of them do. */
 export function claim(draft: Draft, what: string, field: string, at: SourceLocation): boolean {
-  const other = draft.said.get(what);
-  draft.said.set(what, field);
+  const other = draft.fieldNames.get(what);
+  draft.fieldNames.set(what, field);
   if (other === undefined) return true;
   refuse(draft, { at, field, message: `${field} says the same as ${other}`, hint: "keep one of them" });
   return false;
@@ -112,14 +112,14 @@ export function claim(draft: Draft, what: string, field: string, at: SourceLocat
 export type Part =
   | { readonly kind: "text"; readonly text: string }
   | Reference
-  /** Looks like a variable, but is none in this dialect: it stays as it is. */
+  /** Text that looks like a variable but is not one in this dialect; it is not changed. */
   | { readonly kind: "foreign"; readonly name: string; readonly written: string }
   /** A variable within a variable, which no dialect agrees on. */
   | { readonly kind: "nested"; readonly written: string };
 
 export interface Reference {
   readonly kind: "reference";
-  /** `place` is something the host knows, such as `workspaceFolder`. */
+  /** `place` is a folder or text that the host provides, such as `workspaceFolder`. */
   readonly source: "env" | "input" | "file" | "place";
   readonly name: string;
   /** Used when the variable is not set, or empty. */

@@ -61,7 +61,7 @@ export interface ModuleTarget {
   readonly module: string;
 }
 
-/** Which tools there are. `*` stands for any characters. What is denied is denied even if it is allowed. */
+/** Tools that are visible. `*` matches any characters. `deny` takes precedence over `allow`. */
 export interface ToolFilter {
   /** Absent: all of them. */
   readonly allow?: readonly string[];
@@ -82,7 +82,7 @@ export interface OAuthSettings {
   readonly resource?: string;
 }
 
-/** Where a server was said, and what was made of it. No secret is in it. */
+/** Where a server was defined, and how it was read. Contains no secrets. */
 export interface ServerOrigin {
   readonly name: string;
   readonly dialect: DialectName;
@@ -111,7 +111,7 @@ export interface IgnoredField {
   readonly place: SourceLocation;
 }
 
-/** A change of one server. An entry is written as it is, in the words of the file's dialect. */
+/** A change of one server. An entry is written in the dialect of the file. */
 export type ConfigEdit =
   | { readonly type: "set"; readonly name: string; readonly entry: JsonObject }
   | { readonly type: "remove"; readonly name: string };

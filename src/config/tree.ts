@@ -33,7 +33,7 @@ export interface Member {
   readonly value: ConfigNode;
 }
 
-/** Counts what a tree is made of. Throws `invalid-config` when it is too deep or too large. */
+/** Counts the nodes of a tree. Throws `invalid-config` when it is too deep or too large. */
 export interface Budget {
   /** Takes one value at this depth; the outermost is at 0. */
   take(depth: number, at: SourceLocation): void;
@@ -91,7 +91,7 @@ export const limits = {
   maxServers: 1_000,
   /** Nesting of objects and arrays. */
   maxDepth: 32,
-  /** Values in one file, after what is referred to was put in its place. */
+  /** Nodes of one file, with aliases replaced by their targets. */
   maxNodes: 100_000,
   /** Arguments, variables, headers, names of one server: each of them. */
   maxItems: 1_000,

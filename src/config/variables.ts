@@ -6,7 +6,7 @@ import type { Draft, Part, Reference, Setting } from "./server-draft.ts";
 import type { FieldOrigin } from "./server-entry.ts";
 import { limits } from "./tree.ts";
 
-/** The value of a variable, or why there is none. */
+/** The value of a variable, or why it has none. */
 type Value =
   | { readonly ok: true; readonly text: string /** It may be a secret. */; readonly secret: boolean }
   | { readonly ok: false; readonly message: string; readonly hint: string };
@@ -35,7 +35,7 @@ export interface VariablesOptions {
   readonly environment: ConfigEnvironment;
   /** What was asked for already: every input is asked for once. */
   readonly answers: Map<ConfigInput, Promise<Value>>;
-  /** Told of every file that was asked for. */
+  /** Called with every file that is read. */
   readonly onFile: (path: string) => void;
 }
 
@@ -107,7 +107,7 @@ function findEnv({ name, fallback, written }: Reference, { env = {} }: ConfigEnv
   if (value !== undefined && (value !== "" || fallback === undefined)) return { ok: true, text: value, secret: true };
   if (fallback !== undefined) return { ok: true, text: fallback, secret: true };
   const other = written === `\${${name}}` ? `, or write ${written.slice(0, -1)}:-…} to have a default` : "";
-  // Somebody may have written a token where the name of a variable belongs.
+  // The reference may contain a token instead of the name of a variable, so it is not shown.
   const shown = shownName(maskText(name));
   return { ok: false, message: `needs the variable ${shown}, which is not set`, hint: `set ${shown}${other}` };
 }
@@ -189,7 +189,7 @@ export function createExpander(draft: Draft, variables: Variables, lenient: bool
     problems.push({ level, place: at, server: draft.name, field, ...more, message: `${field} ${more.message}` });
   };
 
-  /** A server that is switched off gets what costs nothing, and complains of nothing. */
+  /** For a disabled server, only inexpensive values are resolved, and no problems are reported. */
   const find = async (part: Reference, { own }: SettingKind): Promise<Value | undefined> => {
     const costs = part.source === "input" || part.source === "file";
     if (!draft.enabled && costs) return undefined;

@@ -5,7 +5,7 @@ import { invalidConfig, shownName } from "./problem.ts";
 import { isCommand } from "./read-server.ts";
 import type { Draft, Part, Reference, Setting } from "./server-draft.ts";
 
-/** An entry in the words of a dialect. */
+/** An entry in the format of a dialect. */
 export interface WrittenServer {
   readonly entry: JsonObject;
   /** Fields that say more than the dialect can: they are left out. No value is in them. */
@@ -13,8 +13,8 @@ export interface WrittenServer {
 }
 
 /**
- * Writes what was read of a server in the words of another dialect. Variables stay variables, and nothing is looked up.
- * Throws `invalid-config` when the server would not be the same without what cannot be said.
+ * Converts a server to another dialect. Variables are kept as variables, and none is resolved. Throws `invalid-config`
+ * when a part that the dialect cannot express would change the server.
  */
 export function writeServer(draft: Draft, dialect: Dialect): WrittenServer {
   const [problem] = draft.problems;
@@ -41,7 +41,7 @@ export function writeServer(draft: Draft, dialect: Dialect): WrittenServer {
   return { entry: { ...entry, ...(!draft.enabled && off && { [off]: off === "disabled" }) }, lost };
 }
 
-/** What the person who adds a server has to say again, or what most dialects have no word for. */
+/** Members that most dialects cannot express, or that the user has to set again. */
 const neverWritten = ["trust", "oauth", "connectTimeoutMs", "callTimeoutMs", "allow", "deny", "envFile"] as const;
 
 interface Writing {
@@ -124,7 +124,7 @@ const shapes: { readonly [N in DialectName]: Shape } = {
 interface ProgramNames {
   readonly command?: string;
   readonly env?: string;
-  /** Absent: the dialect has no word for it. */
+  /** Absent: the dialect cannot express it. */
   readonly cwd?: string;
 }
 
@@ -224,7 +224,7 @@ function record(settings: ReadonlyMap<string, Setting>, dialect: Dialect, lost: 
   return written;
 }
 
-/** A text without which there is no server. */
+/** A text that the server requires. */
 function needed(setting: Setting | undefined, dialect: Dialect): string {
   if (setting === undefined) return "";
   const text = textOf(setting, dialect.variables);
@@ -260,7 +260,7 @@ function variable({ source, name, fallback }: Reference, syntaxes: readonly Vari
 
 type Spelling = (name: string) => string;
 
-/** How each syntax writes what it knows. What an input stands for is said elsewhere in a file, and cannot come along. */
+/** The spelling of variables in each syntax. The definition of an input is elsewhere in a file and is not converted. */
 const spellings: { readonly [S in VariableSyntax]: { readonly [K in Reference["source"]]?: Spelling } } = {
   braces: { env: (name) => `\${${name}}` },
   editor: { env: (name) => `\${env:${name}}`, place: (name) => `\${${name}}` },

@@ -16,7 +16,7 @@ import {
   toRecord,
 } from "./lock.ts";
 
-/** A lock in which these tools of a server are approved as they are now. All else stays. */
+/** A lock in which these tools of a server are approved as they are now. Everything else is unchanged. */
 export async function approveTools(lock: Lock, server: string, ...tools: readonly Tool[]): Promise<Lock> {
   const before: LockedServer = memberOf(lock.servers, server) ?? { scopes: [], tools: {} };
   const locked = toRecord([...Object.entries(before.tools), ...(await lockTools(tools))]);
@@ -37,15 +37,15 @@ export function forgetServer(lock: Lock, server: string): Lock {
 export function forgetTools(lock: Lock, server: string, ...tools: readonly string[]): Lock {
   const before = memberOf(lock.servers, server);
   if (before === undefined) return lock;
-  const kept = Object.entries(before.tools).filter(([name]) => !tools.includes(name));
-  return withServer(lock, server, { ...before, tools: toRecord(kept) });
+  const saved = Object.entries(before.tools).filter(([name]) => !tools.includes(name));
+  return withServer(lock, server, { ...before, tools: toRecord(saved) });
 }
 
 function withServer(lock: Lock, name: string, server: LockedServer): Lock {
   return { ...lock, servers: toRecord([...Object.entries(lock.servers), [name, server]]) };
 }
 
-/** Approves servers as they are now. Of two with the same name the last counts. */
+/** Approves servers as they are now. Of two with the same name, the last counts. */
 export async function createLock(servers: readonly ServerSurface[]): Promise<Lock> {
   const entries = servers.map(async (server) => [server.name, await lockServer(server)] as const);
   return { lockVersion: 2, servers: toRecord(await Promise.all(entries)) };
@@ -78,7 +78,7 @@ async function lockTool(tool: Tool): Promise<LockedTool> {
   return { fingerprint: await fingerprintOf(tool), definition: sorted(approvedPartOf(tool)) };
 }
 
-/** A copy whose members are sorted, whoever made it: the same as the file gives back. */
+/** A copy with sorted members, as parsing the file returns it. */
 function sorted<T extends object>(value: T): T {
   return JSON.parse(canonicalText(asJson(value))) as T;
 }
@@ -105,7 +105,10 @@ const keys: { readonly [K in ListName]: (item: Lists[K]) => string } = {
   resourceTemplates: ({ uriTemplate }) => uriTemplate,
 };
 
-/** What somebody approves of a list: all but what changes when nothing else does. Sorted; undefined for an empty one. */
+/**
+ * The approved part of a list: everything but members that change without a change of behavior. Sorted; undefined for
+ * an empty list.
+ */
 function approvedList<K extends ListName>(
   list: K,
   items: readonly Lists[K][] | undefined,

@@ -20,7 +20,7 @@ export interface LockDiff {
 }
 
 export type LockedServerDiff =
-  /** Nobody approved it. */
+  /** Tools that are not approved. */
   | NewServer
   /** It was approved, and is not there. */
   | { readonly kind: "missing"; readonly server: string }
@@ -64,7 +64,7 @@ export interface ToolChange {
   readonly changes: readonly JsonChange[];
 }
 
-/** A prompt, a resource or a template that is new, gone or not what it was. */
+/** A prompt, a resource or a template that was added, removed or changed. */
 export interface ItemChange {
   readonly list: "prompts" | "resources" | "resourceTemplates";
   /** The name of the prompt, the URI or the template. */
@@ -182,7 +182,7 @@ function isProgram(target: LockedTarget | undefined): target is LockedProgram {
   return target !== undefined && "command" in target;
 }
 
-/** Where a server is, in a word. */
+/** A short description of a target. */
 export function targetText(target: LockedTarget | undefined): string | undefined {
   return target && ("command" in target ? target.command : target.url);
 }
@@ -193,14 +193,13 @@ function definitionsOf({ tools }: Pick<LockedServer, "tools">): readonly Tool[] 
     .flatMap((name) => memberOf(tools, name)?.definition ?? []);
 }
 
-/** `unknown`: nobody approved a tool of that name. `changed`: what was approved is another. */
+/** `unknown`: no tool of that name is approved. `changed`: the approved definition differs. */
 export type LockVerdict = "approved" | "changed" | "unknown";
 
 /**
- * Whether a tool is as it was approved. Anything but `approved` must not be run.
+ * Whether a tool is as it was approved. A tool that is not `approved` must not be run.
  *
- * The fingerprint of a tool is made once and known by identity after that, so a
- * tool must not be changed in place.
+ * The fingerprint of a tool is cached by identity, so a tool must not be mutated.
  */
 export async function lockVerdict(lock: Lock, server: string, tool: Tool): Promise<LockVerdict> {
   const locked = memberOf(memberOf(lock.servers, server)?.tools ?? {}, tool.name);
@@ -244,7 +243,7 @@ function isContainer(value: Json): boolean {
 
 /** Where things are in a JSON text. Offsets count from 0. */
 interface JsonPlaces {
-  /** Where each member begins, by {@link placeKey}. */
+  /** The location of each member, by {@link placeKey}. */
   readonly members: ReadonlyMap<string, number>;
   /** The second of two members with one name, if there is one. */
   readonly duplicate?: { readonly name: string; readonly at: number };
@@ -268,7 +267,7 @@ export function lineAndColumn(text: string, at: number): string {
   return `${before.split("\n").length}:${at - before.lastIndexOf("\n")}`;
 }
 
-/** Members further inside are not told apart, and a text nested more deeply is at fault. */
+/** Deeper members have the location of their ancestor. */
 const MAX_NAMED = 7;
 const MAX_DEPTH = 200;
 

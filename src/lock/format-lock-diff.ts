@@ -23,8 +23,8 @@ const MAX_LINE_CHARS = 1000;
 const LEAD = 60;
 
 /**
- * A difference for people to read, line by line. Hidden characters are shown as
- * `\u{200b}`, and where something is left out it says how much.
+ * Formats a difference for people, line by line. Hidden characters are shown as `\u{200b}`, and omissions with their
+ * size.
  */
 export function formatLockDiff(diff: LockDiff): string {
   if (diff.servers.length === 0) return "everything is as it was approved\n";
@@ -51,7 +51,7 @@ function formatServer(diff: LockedServerDiff): readonly string[] {
   }
 }
 
-/** What would be started, before anybody approves it. */
+/** What would be started, for a decision before its approval. */
 function targetLines(target: LockedTarget | undefined): readonly string[] {
   const text = targetText(target);
   if (text === undefined) return [];
@@ -162,7 +162,7 @@ function bounded(lines: readonly string[]): readonly string[] {
   return [...lines.slice(0, MAX_LINES), `    … and ${lines.length - MAX_LINES} lines more`];
 }
 
-/** What a reader does not see, or sees in another order, and blanks that are no space. */
+/** Invisible characters, characters that change the order of text, and blanks that are not spaces. */
 const unseen = new RegExp(`${hidden.source}|(?! )\\p{Zs}`, "gu");
 
 /** A text on which nothing is hidden: `a\u{200b}b`. */

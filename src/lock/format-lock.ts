@@ -7,9 +7,8 @@ import type { Lock } from "./lock.ts";
 const LEVELS = 6;
 
 /**
- * The text of a lock file: members sorted, each part of a definition on a line,
- * hidden characters as escapes. The same lock gives the same text, and what did
- * not change stays on the same lines.
+ * The text of a lock file: members sorted, each part of a definition on one line, hidden characters as escapes. Equal
+ * locks give equal texts, and unchanged parts stay on the same lines.
  */
 export function formatLock(lock: Lock): string {
   return visibleJson(`${layOut(asJson(lock), 0, sorted)}\n`);

@@ -11,9 +11,8 @@ import {
 } from "./lock.ts";
 
 /**
- * Where a server is, for everybody to read. Of arguments and variables there are
- * no values, of a URL origin and path; a part of the path that looks like a key
- * is hidden. Undefined when there is nothing to tell.
+ * A public description of a target. Values of arguments and variables are left out; of a URL, the origin and path are
+ * kept, and a part of the path that looks like a key is hidden. Undefined when nothing is left.
  */
 export async function lockedTarget(target: ServerSurface["target"]): Promise<LockedTarget | undefined> {
   if (target === undefined) return undefined;
@@ -104,19 +103,19 @@ export function packagesOf(command: string, args: readonly string[] = []): reado
   return specs(readArgs(rest, options)).map((spec) => ({ spec: shown(spec), isPinned: isPinned.test(spec) }));
 }
 
-/** A digest or a commit stays, which looks like a secret and is none. */
+/** Digests and commits are kept, although they look like secrets. */
 function shown(spec: string): string {
   const [, start = spec, digest = ""] = /^(.*?)((?:@sha256:|[@#])[\da-f]{40,64})?$/is.exec(spec) ?? [];
   return maskText(start) + digest;
 }
 
-/** The name of a program, without its folder and the ending that Windows wants. */
+/** The name of a program, without its folder and the extension of Windows. */
 function nameOf(command: string): string {
   const file = command.split(/[\\/]/).at(-1) ?? "";
   return file.toLowerCase().replace(/\.(?:exe|cmd|bat|com)$/, "");
 }
 
-/** `npm exec` is called by `npm --yes exec` too: the words after the first are sought before the first other word. */
+/** `npm exec` may be written as `npm --yes exec`, so the subcommand is searched behind options. */
 function isCalled([program, ...words]: readonly string[], name: string, args: readonly string[]): boolean {
   if (program !== name) return false;
   const plain = args.filter((arg) => !arg.startsWith("-"));
@@ -129,7 +128,7 @@ interface Runner {
   readonly options: OptionRules;
   /** What it fetches. */
   specs(args: ReadArgs): readonly string[];
-  /** Fits what always gives the same package or image. */
+  /** Matches versions that always install the same package or image. */
   readonly isPinned: RegExp;
 }
 
@@ -138,7 +137,7 @@ type OptionRules = { readonly flags: RegExp } | { readonly valued: RegExp };
 
 interface ReadArgs {
   readonly options: readonly (readonly [name: string, value: string])[];
-  /** The first argument that is no option. */
+  /** The first argument that is not an option. */
   readonly first: string | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { Tool } from "../protocol/tool.ts";
 import { defined } from "../std/defined.ts";
 import { digestText } from "../std/digest.ts";
 
-/** What was approved of servers, and what they showed then. Plain data; the file `plugbay.lock` holds it. */
+/** The approved state of servers. Plain data; the file `plugbay.lock` contains it. */
 export interface Lock {
   readonly lockVersion: 2;
   /** By the host's name of the server. */
@@ -23,7 +23,7 @@ export interface LockedServer {
   readonly info?: Pick<Implementation, "name" | "title" | "version">;
   /** The scopes that it may be given. */
   readonly scopes: readonly string[];
-  /** What it tells models about its use. */
+  /** Instructions of the server for models. */
   readonly instructions?: string;
   readonly tools: Readonly<Record<string, LockedTool>>;
   readonly prompts?: readonly Prompt[];
@@ -84,7 +84,7 @@ export interface ServerProgram {
 export interface ServerSurface {
   /** The host's name of the server. */
   readonly name: string;
-  /** An entry of a config file will do, but it tells only what the file tells: `path` and `file` are what the system adds. */
+  /** An entry of a configuration file can be used, but `path` and `file` are known only when the command is located. */
   readonly target?: ServerProgram | { readonly url: string } | undefined;
   readonly revision?: Revision | undefined;
   readonly info?: Implementation | undefined;
@@ -127,9 +127,8 @@ function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]
 const known = new WeakMap<Tool, Promise<string>>();
 
 /**
- * The fingerprint of a tool: equal for tools that say the same to people and
- * models, in whatever order, and for no others. Counted is what
- * {@link approvedPartOf} keeps.
+ * The fingerprint of a tool: equal for tools with the same meaning for people and models, in any order of members, and
+ * different for all others. Only {@link approvedPartOf} counts.
  */
 export function fingerprintOf(tool: Tool): Promise<string> {
   const before = known.get(tool);
@@ -140,9 +139,8 @@ export function fingerprintOf(tool: Tool): Promise<string> {
 }
 
 /**
- * What somebody approves of a tool: everything that says what it does and how
- * it is called. Not `icons`, `execution` and `_meta`, which change by revision
- * and version, and no model is told.
+ * The approved part of a tool: everything that describes it and how it is called. Without `icons`, `execution` and
+ * `_meta`, which change by revision and version and are not shown to models.
  */
 export function approvedPartOf(tool: Tool): Tool {
   const { name, title, description, inputSchema, outputSchema, annotations } = tool;

@@ -12,12 +12,10 @@ export const maxLockChars = 33_554_432;
 const limits = { maxJsonDepth: 100, maxJsonNodes: 4_194_304 };
 
 /**
- * Reads the text of a lock file. `path` is for messages.
+ * Parses the text of a lock file. `path` is for messages.
  *
- * Rejects with `invalid-config` and a message that begins with the place,
- * `plugbay.lock:12:5: …`, when the text is no lock, was written by another
- * version, has a member twice, or has a definition that is not the one its
- * fingerprint was made of.
+ * Rejects with `invalid-config` and a message that begins with the location, `plugbay.lock:12:5: …`, when the text is
+ * not a lock, has another version, has a duplicate member, or has a definition that does not match its fingerprint.
  */
 export async function parseLock(text: string, path: string): Promise<Lock> {
   const bad = (at: number | undefined, problem: string): McpError => {
@@ -65,7 +63,7 @@ const outdated =
   "1 is of an older plugbay, which kept neither the arguments of programs nor prompts, resources and instructions. " +
   "Approve the servers again: writeLock(path, await createLock(await host.survey())), with a host that has no lock";
 
-/** Takes over what a lock has and nothing else. The shape was looked at before. */
+/** Copies the known members of a lock. Its shape has been checked. */
 function toLock(servers: JsonObject): Lock {
   const entries = Object.entries(servers as unknown as Record<string, LockedServer>);
   return { lockVersion: 2, servers: toRecord(entries.map(([name, server]) => [name, toServer(server)])) };
@@ -80,7 +78,7 @@ function toServer(server: LockedServer): LockedServer {
   return { ...rest, tools: toRecord(tools) };
 }
 
-/** A definition that somebody wrote into the file without approving it. */
+/** A definition that does not match its fingerprint, so that it was edited after the approval. */
 async function forgeryIn({ servers }: Lock): Promise<LockFault | undefined> {
   const all = Object.entries(servers).flatMap(([server, { tools }]) =>
     Object.entries(tools).map(([name, tool]) => ({ path: ["servers", server, "tools", name], tool })),
@@ -92,9 +90,8 @@ async function forgeryIn({ servers }: Lock): Promise<LockFault | undefined> {
 }
 
 /**
- * Of two members with one name the last counts, and a reader may have looked at
- * the first. Where the text is what we would write, nothing was lost on reading,
- * and there is nothing to search for.
+ * Duplicate members could hide a definition from a reader. A text that equals our own output has none, so the search is
+ * skipped.
  */
 function duplicateIn(text: string, value: Json): { readonly name: string; readonly at: number } | undefined {
   return formatAsRead(value) === text ? undefined : findPlaces(text).duplicate;
@@ -109,7 +106,7 @@ interface LockFault {
 /** The first thing that is wrong with a value, if anything is. */
 type Check = (value: Json | undefined, path: readonly string[]) => LockFault | undefined;
 
-/** Looks whether `servers` of a lock file has the shape of one. Says nothing of fingerprints. */
+/** Checks the shape of `servers` in a lock file, without the fingerprints. */
 function faultIn(servers: Json | undefined): LockFault | undefined {
   return record(server)(servers, ["servers"]);
 }

@@ -17,11 +17,11 @@ export type ConfigSource = string | { readonly path: string; readonly dialect?: 
 export type LoadConfigOptions = ConfigEnvironment;
 
 /**
- * Reads configuration files of any host, puts their variables in, and the files
- * together: give them from the general to the particular, a later one counts more.
+ * Reads configuration files of any application, resolves their variables, and merges the files: pass them from the
+ * general to the particular; later files take precedence.
  *
- * Rejects with `invalid-config` when a file is missing or cannot be understood as
- * a whole. What is wrong with one server is among the `problems`.
+ * Rejects with `invalid-config` when a file is missing or invalid as a whole. Problems of single servers are in
+ * `problems`.
  */
 export async function loadConfig(
   sources: ConfigSource | readonly ConfigSource[],
@@ -34,13 +34,13 @@ export async function loadConfig(
 /** Configuration files, each read or refused for itself. */
 export interface ReadConfigFiles {
   readonly parsed: readonly ParsedConfig[];
-  /** Files that cannot be understood: `invalid-config`, with the place. */
+  /** Files that are invalid as a whole: `invalid-config`, with the location. */
   readonly broken: readonly McpError[];
   /** What variables are put in from. */
   readonly environment: ConfigEnvironment;
 }
 
-/** Reads configuration files for whoever goes on with those that can be understood. Rejects with nothing else. */
+/** Reads configuration files, for callers that continue with the valid ones. Rejects with nothing else. */
 export async function readConfigFiles(
   sources: readonly ConfigSource[],
   options: LoadConfigOptions = {},
@@ -114,7 +114,9 @@ function isList(sources: ConfigSource | readonly ConfigSource[]): sources is rea
   return Array.isArray(sources);
 }
 
-/** The text of a file, or undefined when there is none. Rejects when it is too long, no UTF-8, or cannot be read. */
+/**
+ * The text of a file, or undefined when it does not exist. Rejects when it is too long, not UTF-8, or cannot be read.
+ */
 async function readTextFile(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, "r");
@@ -134,12 +136,10 @@ const maxBytesPerCharacter = 3;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The configuration files of all known programs that exist here, from the general
- * to the particular, so that `loadConfig` can be given them as they come. What is
- * not given is that of this process.
+ * The existing configuration files of all known applications, from the general to the particular, in the order that
+ * `loadConfig` expects. Options default to this process.
  *
- * Files of a project may have been written by somebody else. Ask before their
- * servers are started.
+ * Files of a project may have another author. Ask before their servers are started.
  */
 export async function findConfigFiles(
   machine: OrUndefined<Partial<Machine>> = {},

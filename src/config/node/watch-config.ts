@@ -10,9 +10,9 @@ import { type ConfigSource, type LoadConfigOptions, loadConfig, placesOf } from 
 
 /** What there is to say of files that are watched. */
 export type ConfigEvent =
-  /** A configuration that is different from the last one, and how. The first is compared with nothing. */
+  /** A configuration that differs from the last one, and the difference. The first event has no difference. */
   | { readonly type: "config"; readonly config: Config; readonly diff: ConfigDiff }
-  /** The files cannot be understood at the moment. The last configuration stays. */
+  /** The files are invalid at the moment. The last configuration stays in use. */
   | { readonly type: "failed"; readonly error: McpError };
 
 export interface WatchConfigOptions extends LoadConfigOptions {
@@ -22,7 +22,7 @@ export interface WatchConfigOptions extends LoadConfigOptions {
   readonly settleMs?: number | undefined;
   /** How often files are looked at, should the system miss a change. Default: 2000. */
   readonly pollMs?: number | undefined;
-  /** Whether the system is asked to tell of changes at once. Default: true. */
+  /** Whether to use change notifications of the file system. Default: true. */
   readonly notices?: boolean | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -52,7 +52,7 @@ export async function* watchConfig(
     watcher.follow(given);
     while (!signal?.aborted) {
       const event = await readAll(sources, environment, state.last);
-      const news = isNews(event, state);
+      const news = isChange(event, state);
       state = after(event, state);
       if (news) yield event;
       // A file that was not watched while it was read may have changed since.
@@ -90,8 +90,8 @@ function after(event: ConfigEvent, { last }: Known): Known {
   return { last: event.config, failure: undefined };
 }
 
-/** Whether anything is different from what was told before. */
-function isNews(event: ConfigEvent, { last, failure }: Known): boolean {
+/** Whether anything differs from the last event. */
+function isChange(event: ConfigEvent, { last, failure }: Known): boolean {
   if (event.type === "failed") return event.error.message !== failure;
   const { added, removed, changed } = event.diff;
   const differs = added.length + removed.length + changed.length > 0;
@@ -102,7 +102,7 @@ function problemsOf({ problems }: Config): string {
   return problems.map(formatConfigProblem).join("\n");
 }
 
-/** Nobody wants to answer again because a file was saved. */
+/** Answers to inputs are remembered, so that saving a file does not ask for them again. */
 function remembered({ onInput }: ConfigEnvironment): Pick<ConfigEnvironment, "onInput"> {
   if (onInput === undefined) return {};
   const answers = new Map<string, string>();

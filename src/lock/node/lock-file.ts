@@ -12,9 +12,8 @@ export async function readLock(path: string): Promise<Lock | undefined> {
 }
 
 /**
- * Writes a lock file. Readers see the old one or the new one as a whole, and of
- * processes that write at the same time the last one wins. A file that says the
- * same already is not touched.
+ * Writes a lock file atomically. Of processes that write at the same time, the last one wins. A file with the same
+ * content is not touched.
  */
 export async function writeLock(path: string, lock: Lock): Promise<void> {
   const text = formatLock(lock);
@@ -38,7 +37,7 @@ async function readText(path: string): Promise<string | undefined> {
   return unlessMissing(readFile(path, "utf8"));
 }
 
-/** Undefined in place of a file that does not exist. */
+/** Undefined for a file that does not exist. */
 async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
