@@ -13,7 +13,7 @@ import {
   type Params,
   type Result,
 } from "../protocol/methods.ts";
-import { isOfVendor, rootsChanged } from "../protocol/notification.ts";
+import { isVendorMethod, rootsChanged } from "../protocol/notification.ts";
 import { eraOf } from "../protocol/revision.ts";
 import { markUnsent } from "../protocol/safe-to-retry.ts";
 import type { Service } from "../protocol/service.ts";
@@ -384,7 +384,7 @@ export function createNotificationSender(
 ): NotificationSender {
   return {
     notify(method, params = {}) {
-      if (!isOfVendor(method)) throw ofProtocol(method);
+      if (!isVendorMethod(method)) throw ofProtocol(method);
       if (isClosed()) throw new McpError("connection-closed", `${method} was not sent: the client is closed`);
       connection.tell?.(method, params);
     },

@@ -1,8 +1,8 @@
 import type { CallOrigin } from "./service.ts";
 
 /**
- * Whose account something is that a call leaves behind: that of the principal, of the address where nobody is known,
- * else of whoever is on the other end of a channel. No principal can be named like an address.
+ * The account of what a call leaves behind: that of the principal, of the remote address for an anonymous caller, else
+ * of the peer of a channel. No principal can have the name of an address.
  */
 export function accountOf({ peer, http }: CallOrigin): string {
   if (peer.auth !== undefined) return `principal:${peer.auth.principal}`;

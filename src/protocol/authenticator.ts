@@ -2,15 +2,15 @@ import type { HttpRequestInfo } from "../std/http-facts.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Auth } from "./peer.ts";
 
-/** Who sends a request, or why it is refused. */
+/** The caller of a request, or the reason for its rejection. */
 export type Authentication<A = Auth> =
-  /** Without `auth`, somebody who need not say who it is. */
+  /** Without `auth`, an anonymous caller. */
   { readonly ok: true; readonly auth?: A | undefined } | AuthRejection;
 
 /** Why a request is refused. Nothing in it may repeat credentials. */
 export interface AuthRejection {
   readonly ok: false;
-  /** 401: show who you are. 403: you may not. */
+  /** 401: credentials are missing or invalid. 403: the caller is not allowed to. */
   readonly status: 401 | 403;
   /** As OAuth calls it, such as `invalid_token`. Only where credentials came: without them nothing was wrong. */
   readonly error?: string | undefined;
@@ -22,7 +22,7 @@ export interface AuthRejection {
   readonly scheme?: string | undefined;
   /** To go with the answer. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** For whoever runs the server, where it may be up to them: `onWarning` hears it, the client does not. */
+  /** A problem that the operator may have to solve: passed to `onWarning`, not to the client. */
   readonly warning?: string | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface AuthScheme {
   readonly parameters?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a protected server says of itself (RFC 9728). Further members are told as they are. */
+/** Metadata of a protected resource (RFC 9728). Further members are published unchanged. */
 export interface ResourceMetadata {
   /** The URL of the server. Default: by what the client called it. */
   readonly resource?: string | undefined;
@@ -51,7 +51,7 @@ export interface RouteAnswer {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** For whoever runs the server: `onWarning` hears it, the client does not. */
+  /** A problem for the operator: passed to `onWarning`, not to the client. */
   readonly warning?: string | undefined;
   /** Why nobody got what was asked for: `onEvent` hears it, the client does not. Known for the statuses 401, 403 and 429. */
   readonly refusal?: ErrorCode | undefined;
@@ -61,30 +61,29 @@ export interface RouteAnswer {
 export type AuthRoute = (http: HttpRequestInfo, body: string) => RouteAnswer | Promise<RouteAnswer>;
 
 /**
- * Finds out who sends a request, before anything else is done about it.
+ * Authenticates the sender of a request before anything else happens.
  *
- * A function of your own is one; what it has besides is optional. One that throws
- * could not tell: the client is told to retry later, and `onWarning` hears of it.
- * `A` is whom it finds: with which claims.
+ * A function of your own is an authenticator; its other members are optional. When it throws, the client is asked to
+ * retry later, and `onWarning` is called. `A` is the type of the caller, with its claims.
  */
 export interface Authenticator<A = Auth> {
   (http: HttpRequestInfo): Authentication<A> | Promise<Authentication<A>>;
-  /** Served to clients that look for a way to get a token. Without it they are told of none. */
+  /** Metadata for clients that look for an authorization server. Without it, none is published. */
   readonly metadata?: ResourceMetadata | undefined;
   /** Ways to authenticate, the preferred one first. Default: `Bearer`. */
   readonly schemes?: readonly AuthScheme[] | undefined;
-  /** Scopes that every request takes: told with each challenge. */
+  /** Scopes that every request requires: listed in each challenge. */
   readonly requiredScopes?: readonly string[] | undefined;
   /** Headers with credentials, in lower case. Handlers do not see them, nor `authorization` and `dpop`. */
   readonly credentials?: readonly string[] | undefined;
   /**
-   * Paths that are served beside the endpoint, such as `/token`. They are for those who have no token yet: only their
-   * `Host` is checked, and that their body is short.
+   * Routes that are served beside the endpoint, such as `/token`. Their callers have no token yet, so only `Host` and
+   * the length of the body are checked.
    */
   readonly routes?: Readonly<Record<string, AuthRoute>> | undefined;
 }
 
-/** A service that has pages for browsers. Whoever serves it over HTTP serves them beside the endpoint, to anybody. */
+/** A service with pages for browsers, which are served beside its HTTP endpoint without authentication. */
 export interface RoutedService {
   /** By path. Only their `Host` is checked, and that their body is short. */
   readonly routes?: Readonly<Record<string, AuthRoute>> | undefined;
@@ -127,13 +126,13 @@ export class AuthenticatedHttp implements HttpRequestInfo {
     return this.#hidden.has(name.toLowerCase()) ? undefined : this.#http.header(name);
   }
 
-  /** What a request has shown. To be sent to nobody but an issuer that the operator has named. */
+  /** The credentials of a request. Only an issuer that the operator has configured may receive them. */
   static shown(http: AuthenticatedHttp): string | undefined {
     return http.#http.header("authorization");
   }
 }
 
-/** Who sent a request. Undefined when nobody has found out, or it need not be known. */
+/** The caller of a request. Undefined when it is anonymous. */
 export function authOf(http: HttpRequestInfo | undefined): Auth | undefined {
   return http instanceof AuthenticatedHttp ? http.auth : undefined;
 }

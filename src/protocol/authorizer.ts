@@ -17,30 +17,30 @@ export interface AuthorizedResponse {
 }
 
 /**
- * How a client shows a server at a URL who it is. One serves for all requests
- * of a connection, and may serve for several connections.
+ * Authorizes the requests of a client to a server at a URL. One authorizer serves all requests of a connection, and may
+ * serve several connections.
  */
 export interface Authorizer {
-  /** Headers to send with a request. Rejects when they cannot be had; then it is not sent. */
+  /** Headers to send with a request. Rejects when there are no credentials; then the request is not sent. */
   headers(request: AuthorizedRequest): Promise<Readonly<Record<string, string>>>;
   /**
-   * Hears that a request was refused with 401 or 403. True when it is worth
-   * sending again, with other headers. Rejects when it is not, and says why.
+   * Called when a request was rejected with 401 or 403. True when it should be sent again with new headers. Rejects,
+   * with the reason, when it should not.
    */
   refused(request: AuthorizedRequest, answer: AuthorizedResponse, options?: RefusedOptions): Promise<boolean>;
-  /** Hears of every answer. */
+  /** Called with every response. */
   answered?(request: AuthorizedRequest, answer: AuthorizedResponse): void;
   /** Signs in to a server now, with the scopes that it has asked for: the only way where `interactive` is false. */
   signIn?(server: string | URL): Promise<void>;
-  /** Forgets the credentials for a server, and gives them back where that is possible. */
+  /** Deletes the credentials for a server, and revokes them where possible. */
   signOut?(server: string | URL): Promise<void>;
 }
 
 /** How far an authorizer may go for a request. */
 export interface RefusedOptions {
   /**
-   * False when no user may be asked: then it rejects with `unauthorized` and the reason `interaction-required` in place of
-   * opening a page. Default true.
+   * False when the user must not be asked: then it rejects with `unauthorized` and the reason `interaction-required`
+   * instead of opening a page. Default true.
    */
   readonly interactive?: boolean | undefined;
 }

@@ -1,9 +1,9 @@
 import { McpError } from "./errors.ts";
 import { checkOptionNames, type OptionNames } from "./option-names.ts";
 
-/** What one connection, one principal or the process may hold at a time. 0 and `Infinity` switch a limit off. */
+/** Limits of one connection, one principal or the process. 0 and `Infinity` disable a limit. */
 export interface Budget {
-  /** Bytes of bodies, of answers that nobody has read yet, of what is kept for replay, and of results. */
+  /** Bytes of request bodies, of responses that are not read yet, of events for replay, and of results. */
   readonly maxHeldBytes?: number | undefined;
   /** Handlers that run. More calls wait. */
   readonly maxRunningCalls?: number | undefined;
@@ -18,7 +18,7 @@ export interface Budget {
   readonly maxSubscriptions?: number | undefined;
   /** Handlers that wait for an answer to their question. */
   readonly maxParkedCalls?: number | undefined;
-  /** Tasks that run or whose result is kept. */
+  /** Tasks that run or whose result is retained. */
   readonly maxTasks?: number | undefined;
   /** Connections of clients. */
   readonly maxConnections?: number | undefined;
@@ -26,7 +26,7 @@ export interface Budget {
   readonly maxSignIns?: number | undefined;
 }
 
-/** Who a budget is of. */
+/** The scope of a budget. */
 export type BudgetScope = "connection" | "principal" | "process";
 
 /** A budget of some scopes, for whatever is counted there. */
@@ -79,7 +79,7 @@ export const heldKinds = Object.keys(limitOf) as readonly Held[];
 
 const budgetsNames: OptionNames<ScopeBudgets> = { connection: true, principal: true, process: true };
 
-/** The limits of one scope: a number for every kind, `Infinity` where there is no limit. */
+/** The limits of one scope: a number for every kind, `Infinity` for a disabled limit. */
 export function limitsOf(
   scope: BudgetScope,
   defaults: ScopeBudgets,

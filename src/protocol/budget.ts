@@ -39,32 +39,35 @@ function counts(of: (kind: Held, place: number) => number): Counts {
 /** Where a kind is counted: numbers in a row are found sooner than members of an object, and this is done for every call. */
 const placeOf: Counts = counts((_kind, place) => place);
 
-/** What one connection, one principal or the process holds. What is taken here is taken from all scopes around it, too. */
+/**
+ * The usage of one connection, one principal or the process. What is taken here is taken from all enclosing scopes,
+ * too.
+ */
 export interface Account {
   readonly scope: BudgetScope;
-  /** Who it is of: the principal or address; empty for the process. */
+  /** The owner: the principal or address; empty for the process. */
   readonly owner: string;
   /** Takes all of it or nothing. Undefined when it was taken, else what is short. */
   take(kind: Held, amount?: number): Shortage | undefined;
-  /** The same where it may wait: nobody hears that there was no room. */
+  /** Like `take`, for callers that can wait: a shortage is not reported. */
   tryTake(kind: Held, amount?: number): boolean;
   /** Takes it whatever the limit: for what is there already and has to be counted. */
   add(kind: Held, amount?: number): void;
-  /** Gives back what was taken or added. */
+  /** Returns an amount that was taken or added. */
   give(kind: Held, amount?: number): void;
-  /** Gives back an open request and the bytes that were held for it. */
+  /** Returns an open request and the bytes that were reserved for it. */
   giveRequest(bytes: number): void;
   /** What `take` would answer. */
   shortage(kind: Held, amount?: number): Shortage | undefined;
   held(kind: Held): number;
 }
 
-/** Finds the accounts of principals. One that holds nothing may be forgotten. */
+/** The accounts of principals. An account without usage may be dropped. */
 interface Principals {
-  /** Hears that something was refused. */
+  /** Called when an amount was refused. */
   readonly short: ((shortage: Shortage) => void) | undefined;
   find(name: string): CountingAccount;
-  /** Knows one again that was forgotten, and is used by who still has it. */
+  /** Adds an account again that was dropped and is still in use. */
   revive(account: CountingAccount): void;
 }
 
@@ -77,7 +80,7 @@ interface ScopeRules {
   readonly principals: Principals;
 }
 
-/** Of a connection, only kinds with a limit are counted, for nobody asks for the others. */
+/** For a connection, only kinds with a limit are counted, as the others are never read. */
 function scopeRules(scope: BudgetScope, max: readonly number[], principals: Principals): ScopeRules {
   const counted = scope === "connection" ? max.findLastIndex(Number.isFinite) + 1 : max.length;
   return { scope, max, nothing: max.slice(0, counted).map(() => 0), principals };
@@ -178,40 +181,40 @@ class CountingAccount implements Account {
   }
 }
 
-/** The accounts of one endpoint: of the process, of who calls, of their connections. */
+/** The accounts of one endpoint: of the process, of principals, and of their connections. */
 export interface Ledger {
   readonly process: Account;
   /**
-   * The account of a principal, or of an address where nobody is known. It may be forgotten while it holds nothing: take
-   * from it at once, and ask for it again when all was given back.
+   * The account of a principal, or of an address for anonymous callers. It may be dropped while it has no usage: take
+   * from it at once, and look it up again after everything was returned.
    */
   principal(name: string): Account;
   /** An account of its own for one connection of a principal; what is said of theirs goes for it, too. */
   connection(principal: string): Account;
-  /** The limit of one scope; `Infinity` where there is none. */
+  /** The limit of one scope; `Infinity` where it is disabled. */
   max(scope: BudgetScope, kind: Held): number;
-  /** What the process holds, by kind, and how many principals hold something. */
+  /** The usage of the process by kind, and the number of principals with usage. */
   status(): LedgerStatus;
 }
 
-/** What an endpoint holds. */
+/** The usage of an endpoint. */
 export interface LedgerStatus {
   readonly held: Readonly<Record<Held, number>>;
   /** Of the process. */
   readonly limits: Readonly<Record<Held, number>>;
-  /** How many principals, or addresses, hold something. */
+  /** The number of principals, or addresses, with usage. */
   readonly principals: number;
 }
 
-/** As many principals may be known before those are forgotten that hold nothing. */
-const MANY = 1_024;
+/** Maximum number of known principals before those without usage are dropped. */
+const MAX_IDLE_ACCOUNTS = 1_024;
 
-/** `onShort` hears of everything that could not be taken. Throws `invalid-definition` for a limit that is none. */
+/** `onRefused` is called with each amount that could not be taken. Throws `invalid-definition` for an invalid limit. */
 export function createLedger(
   defaults: ScopeBudgets,
   given: ScopeBudgets | undefined,
   where: string,
-  onShort?: (shortage: Shortage) => void,
+  onRefused?: (shortage: Shortage) => void,
 ): Ledger {
   const max = {
     connection: limitsOf("connection", defaults, given, where),
@@ -219,7 +222,7 @@ export function createLedger(
     process: limitsOf("process", defaults, given, where),
   };
   const known = new Map<string, CountingAccount>();
-  let many = MANY;
+  let many = MAX_IDLE_ACCOUNTS;
 
   const forget = (): void => {
     for (const [name, account] of known) {
@@ -227,11 +230,11 @@ export function createLedger(
       account.isKnown = false;
       known.delete(name);
     }
-    many = Math.max(MANY, 2 * known.size);
+    many = Math.max(MAX_IDLE_ACCOUNTS, 2 * known.size);
   };
 
   const principals: Principals = {
-    short: onShort,
+    short: onRefused,
     find(name) {
       const account = known.get(name);
       if (account !== undefined) return account;
@@ -256,7 +259,7 @@ export function createLedger(
     principal: principals.find,
     connection(name) {
       const around = principals.find(name);
-      // The name is another text for each connection: the one that is held already is used.
+      // Each connection has its own copy of the name, so the copy in the table is used.
       return new CountingAccount(around.owner, ofConnections, around);
     },
     max: (scope, kind) => max[scope][placeOf[kind]] as number,

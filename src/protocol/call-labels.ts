@@ -1,7 +1,7 @@
 import { isDescribed } from "./methods.ts";
 import type { CallEnding, ObservedCall } from "./telemetry.ts";
 
-/** By which a metric tells calls apart. */
+/** The labels of a call in metrics. */
 export interface CallLabels {
   readonly method: string;
   /** Of the tool or prompt. */
@@ -11,15 +11,14 @@ export interface CallLabels {
 /** Which labels a call counts under when it has ended. */
 export type LabelCall = (call: ObservedCall, ending: CallEnding) => CallLabels;
 
-/** Stands for everything that has no label of its own. */
+/** Replaces every label that is not counted separately. */
 export const OTHER = "_OTHER";
 
 /**
- * Labels calls for metrics, where every label takes memory for good.
+ * Labels calls for metrics, where every label takes memory permanently.
  *
- * Callers can make up names: what was refused because there is no such method,
- * tool or prompt counts without a name, and only the first `max` names count
- * under their own.
+ * Callers can invent names, so a call of an unknown method, tool or prompt has no name, and only the first `max` names
+ * are counted separately.
  */
 export function createLabels(max = 1_000): LabelCall {
   const names = new Set<string>();

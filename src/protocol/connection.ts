@@ -8,7 +8,7 @@ import type { ClientCapabilities, ClientInfo, Implementation } from "./peer.ts";
 import type { Era, Revision } from "./revision.ts";
 import type { CallOf, Service } from "./service.ts";
 
-/** What a transport is told about the client that opens it. */
+/** The information about a client that a transport needs to open a connection. */
 export interface Opening {
   readonly info: Implementation;
   readonly capabilities: ClientCapabilities;
@@ -19,17 +19,23 @@ export interface Opening {
   answer(question: Question, signal: AbortSignal, related?: string | number): Promise<QuestionAnswer>;
   /** Answers what a legacy server asks and the protocol does not define. Throws an `McpError` to refuse. */
   readonly request?: ((method: string, params: JsonObject, signal: AbortSignal) => Promise<QuestionAnswer>) | undefined;
-  /** Hears what belongs to no call. */
+  /** Called with notifications that belong to no call. */
   notified(method: string, params: JsonObject): void;
-  /** Hears of what the server does against the protocol without failing a call. */
+  /** Called when the server violates the protocol without failing a call. */
   readonly warn?: ((warning: ConnectionWarning) => void) | undefined;
-  /** Hears of each opening that is tried; what it returns hears how the server answered. */
+  /**
+   * Called with each attempt to open the connection; the function that it returns is called with the response of the
+   * server.
+   */
   readonly trying?: ((opening: string) => (answer: string) => void) | undefined;
-  /** The revision to speak. Absent means the newest both sides know. */
+  /** The revision to use. Absent means the newest that both sides know. */
   readonly revision?: Revision | undefined;
-  /** What the server spoke last time, if anybody knows. A guess: it may have changed. */
+  /** The revision that the server used last time, if known. It may have changed. */
   readonly era?: Era | undefined;
-  /** For all of the opening, which whoever opens sees to, and for each later step that has no limit of its own. 0 is off. */
+  /**
+   * For opening as a whole, where the caller enforces it, and for each later step without a limit of its own, in
+   * milliseconds. 0 disables it.
+   */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
@@ -44,7 +50,7 @@ export interface ConnectionWarning {
 /** How a connection ended: undefined when this side closed it. */
 export type Ending = Failure | undefined;
 
-/** An open line to one server, in whatever era it speaks. */
+/** An open connection to one server, in either era. */
 export interface Connection {
   readonly service: Service;
   readonly revision: Revision;
@@ -56,21 +62,21 @@ export interface Connection {
   readonly ended: Promise<Ending>;
   /** Idempotent, never rejects. Every open call fails with `connection-closed`. */
   close(): Promise<void>;
-  /** Keeps the context of the moment, such as an open span, for work that is done later. Only where somebody looks at it. */
+  /** Binds the current context, such as an open span, to work that is done later. Present only with telemetry. */
   bind?(work: () => void): () => void;
   /** Only where the log level is a property of the connection. */
   setLogLevel?(level: LogLevel, headers?: CallOf["headers"]): Promise<void>;
   /** Only where the revision has it. */
   ping?(headers?: CallOf["headers"]): Promise<void>;
-  /** False where a server of an older revision keeps no session: every request stands for itself. */
+  /** False where a server of an older revision has no session, so that every request is independent. */
   readonly hasSession?: boolean;
   /** The process of the server, where this side has started it. */
   readonly pid?: number;
   /** True where the headers of a call are sent: over HTTP. */
   readonly takesHeaders?: boolean;
   /**
-   * What shows the server now who this client is: while the text is the same, so is the caller. Secret. Only where it may
-   * change while the connection is open.
+   * The credentials that identify this client to the server: while the text is equal, so is the caller. Secret. Present
+   * only where they may change while the connection is open.
    */
   readonly credentials?: () => Promise<string>;
   /** Sends a notification that belongs to no call, unless the revision defines it no more, or not yet. */

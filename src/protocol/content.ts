@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 
-/** Hints for whoever shows or uses a piece of content. */
+/** Hints for programs that show or use a piece of content. */
 export interface Annotations {
   readonly audience?: readonly Role[];
   /** From 0, optional, to 1, required. */
@@ -11,7 +11,7 @@ export interface Annotations {
 
 export type Role = "user" | "assistant";
 
-/** True for a role that the protocol knows. Instructions for a model are no message there. */
+/** True for a role of the protocol. Instructions for a model are not a message in it. */
 export function isRole(role: unknown): role is Role {
   return role === "user" || role === "assistant";
 }

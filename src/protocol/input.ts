@@ -10,7 +10,7 @@ export interface ElicitFormParams {
   readonly requestedSchema: JsonObject;
 }
 
-/** Asks the user to open a page. Accepting means consent, not completion. */
+/** Asks the user to open a page. `accept` means consent, not completion. */
 export interface ElicitUrlParams {
   readonly mode: "url";
   readonly message: string;
@@ -90,12 +90,12 @@ export interface CreateMessageResult {
   readonly role: Role;
   readonly content: SamplingContent | readonly SamplingContent[];
   readonly model: string;
-  /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a word of the provider. */
+  /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or another text of the provider. */
   readonly stopReason?: string;
   readonly _meta?: JsonObject;
 }
 
-/** A place the client lets the server look at. */
+/** A folder that the client lets the server access. */
 export interface Root {
   /** Starts with `file://`. */
   readonly uri: string;

@@ -1,6 +1,6 @@
 import { defaultJsonLimits, type JsonLimits, replyJsonLimits } from "../json/shape.ts";
 
-/** Bounds on one message, and on what is kept of one stream. 0 and `Infinity` switch a bound off. */
+/** Limits of one message, and of the events of one stream. 0 and `Infinity` disable a limit. */
 export interface Limits {
   /** Bytes of one message: of a body, of a line, of an event. */
   readonly maxMessageBytes?: number | undefined;
@@ -10,7 +10,7 @@ export interface Limits {
   readonly maxJsonNodes?: number | undefined;
   /** Bytes that a client may leave unread on one stream, besides the message it is reading, before it is cut off. */
   readonly maxUnreadBytes?: number | undefined;
-  /** Events kept of each session for clients whose connection breaks; more while they are seconds old. */
+  /** Events retained of each session for clients that reconnect; more while they are only seconds old. */
   readonly maxReplayEvents?: number | undefined;
   /** Bytes of those events. */
   readonly maxReplayBytes?: number | undefined;
@@ -18,12 +18,12 @@ export interface Limits {
   readonly maxUriLength?: number | undefined;
 }
 
-/** Bounds on one message; `Infinity` where there is none. */
+/** Limits of one message; `Infinity` where one is disabled. */
 export interface MessageLimits extends JsonLimits {
   readonly maxMessageBytes: number;
 }
 
-/** All bounds; `Infinity` where there is none. */
+/** All limits; `Infinity` where one is disabled. */
 export interface AllLimits extends MessageLimits {
   readonly maxUnreadBytes: number;
   readonly maxReplayEvents: number;

@@ -12,13 +12,12 @@ export const metaKeys = {
   progressToken: "progressToken",
 } as const;
 
-/** The key by which a caller names what it wants done once, however often it has to try. */
+/** The `_meta` key of the idempotency key: calls with the same value run once. */
 export const callKey = "plugbay/key";
 
 /**
- * Keys of `_meta` for what stays in one process: where a change stands among all,
- * what is to be told first, that some are known no longer, and how far a task is.
- * Codecs drop them.
+ * Keys of `_meta` for use within one process: the position of a change, the position to continue after, dropped tasks,
+ * and the progress of a task. Codecs remove them.
  */
 export const changeKeys = {
   position: "plugbay/position",
@@ -26,11 +25,11 @@ export const changeKeys = {
   lost: "plugbay/lost",
   /** Of a message: the session that it is for. */
   session: "plugbay/session",
-  /** Of a listener: that it wants to hear of progress. Of a task: its progress. */
+  /** For a listener: it wants progress. For a task: its progress. */
   progress: "plugbay/progress",
 } as const;
 
-/** The `_meta` of params or a result; empty when there is none. */
+/** The `_meta` of params or a result; empty when it is absent. */
 export function metaOf(value: JsonObject): JsonObject {
   return isObject(value._meta) ? value._meta : noMeta;
 }

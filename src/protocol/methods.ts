@@ -9,7 +9,7 @@ import type { ListenFilter } from "./subscription.ts";
 import { type DetailedTask, type Task, tasksExtension } from "./task.ts";
 import type { CallToolParams, CallToolResult, Tool } from "./tool.ts";
 
-/** How long, and by whom, a result may be kept. Absent means not at all. */
+/** How long, and by whom, a result may be cached. Absent means not at all. */
 export interface Cacheable {
   readonly ttlMs?: number;
   /** `public` results may be shared between users. */
@@ -71,7 +71,7 @@ export interface Methods {
   "tasks/list": { params: PageParams; result: Page & { readonly tasks: readonly Task[] } };
   /** Waits for the end of a task. */
   "tasks/result": { params: TaskParams; result: CallToolResult };
-  /** A notification of a client. Nobody hears how the call ends. */
+  /** A notification of a client. The outcome of the call is ignored. */
   notification: { params: NotificationParams; result: { readonly _meta?: JsonObject } };
 }
 
@@ -91,7 +91,7 @@ export interface MethodRow {
   readonly capability?: keyof ServerCapabilities | undefined;
   /** The revision that introduced it. */
   readonly since?: Revision | undefined;
-  /** The last revision that has it. */
+  /** The last revision with this method. */
   readonly until?: Revision | undefined;
   /** The extension it belongs to: a server that does not have it does not know the method. */
   readonly extension?: string | undefined;
@@ -101,11 +101,11 @@ export interface MethodRow {
   readonly asks?: boolean | undefined;
   /** True when author code runs: such calls are queued when too many run. */
   readonly runs?: boolean | undefined;
-  /** True when the call stays open until somebody ends it. */
+  /** True when the call stays open until it is cancelled. */
   readonly open?: boolean | undefined;
   /** The parameter that the `Mcp-Name` header repeats. */
   readonly nameParam?: string | undefined;
-  /** True for what is no request of any revision: only this side makes such calls. */
+  /** True for a method that is not in any revision: only this side makes such calls. */
   readonly inside?: boolean | undefined;
 }
 
@@ -131,7 +131,7 @@ const rows = {
 const table = new Map<string, MethodRow>(Object.entries(rows));
 const unknownRow: MethodRow = { runs: true };
 
-/** The row of a method. A method nobody described runs author code and has no other trait. */
+/** The row of a method. A method without a row runs author code and has no other trait. */
 export function methodRow(method: string): MethodRow {
   return table.get(method) ?? unknownRow;
 }

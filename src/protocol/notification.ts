@@ -28,11 +28,11 @@ const defined: ReadonlySet<string> = new Set([
 ]);
 
 /** True for a notification that no revision defines. */
-export function isOfVendor(method: string): boolean {
+export function isVendorMethod(method: string): boolean {
   return !defined.has(method);
 }
 
-/** True for a notification of a client that code of the server's author may hear. */
-export function isHeard(method: string): boolean {
-  return method === rootsChanged || isOfVendor(method);
+/** True for a notification of a client that is passed to code of the server's author. */
+export function isHandled(method: string): boolean {
+  return method === rootsChanged || isVendorMethod(method);
 }

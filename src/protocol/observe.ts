@@ -18,18 +18,18 @@ import {
   type Telemetry,
 } from "./telemetry.ts";
 
-/** Who observes, and what time it is. */
+/** The telemetry of a service, and its clock. */
 export interface Observers {
   readonly telemetry: readonly Telemetry[];
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The same service, with telemetry that hears of every call it answers. */
+/** The same service, with telemetry of every call that it answers. */
 export function observeServing(service: Service, observers: Observers): Service {
   return observe(service, observers, (call) => new SeenCall("server", call, sourceOf(call)));
 }
 
-/** The same connection, with telemetry that hears of every call that is sent over it. */
+/** The same connection, with telemetry of every call that is sent over it. */
 export function observeConnection(connection: Connection, place: ObservedPlace, observers: Observers): Connection {
   const { revision } = connection;
   if (eraOf(revision) === "legacy") {
@@ -50,7 +50,7 @@ function observe(service: Service, { telemetry, clock }: Observers, see: (call: 
     const observations = startAll(telemetry, seen);
     if (observations.length === 0) return service(call);
     const startedAt = clock.now();
-    const sent = seen.carrying(observations);
+    const sent = seen.withTraceContext(observations);
     return runWithin(observations, 0, () => service(sent)).then(
       (outcome) => {
         endAll(observations, endingOf(seen, outcome, clock.now() - startedAt));
@@ -109,12 +109,12 @@ function endingOf({ side, call }: SeenCall, outcome: Outcome, durationMs: number
   }
   if (outcome.kind !== "failed") return { outcome, code: undefined, error, durationMs };
   const { code } = outcome.failure;
-  // A client that gives up cancels the call, for a reason of its own.
+  // A client that stops waiting cancels the call, for a reason of its own.
   const reason = side === "client" && code === "cancelled" ? abortReason(call) : undefined;
   return { outcome, code: reason instanceof McpError ? reason.code : code, error: error ?? reason, durationMs };
 }
 
-/** Where a call came from. What came over a wire without HTTP came over stdio, as far as anybody can tell. */
+/** The transport of a call. A call over a wire without HTTP is reported as stdio. */
 function sourceOf({ http, rpcId }: CallOf): ObservedPlace {
   if (http !== undefined) return overHttp;
   return rpcId === undefined ? withoutWire : overStdio;
@@ -199,8 +199,8 @@ class SeenCall implements ObservedCall {
     return requestIdOf(this.call);
   }
 
-  /** The call with what observations want it to carry. */
-  carrying(observations: readonly CallObservation[]): Call {
+  /** The call with the metadata that observations add to it. */
+  withTraceContext(observations: readonly CallObservation[]): Call {
     const meta = observations.reduce<JsonObject | undefined>((last, each) => each.meta ?? last, undefined);
     if (this.side === "server") return meta === undefined ? this.call : (withCall(this.call, { meta }) as Call);
     const onSent = (id: string | number): void => {

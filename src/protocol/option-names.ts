@@ -7,21 +7,21 @@ export type OptionNames<T> = { readonly [K in keyof T & string]-?: true };
 export type OtherNames = Readonly<Record<string, string>>;
 
 /**
- * Throws `invalid-definition` for an option that does not exist, and names the one
- * that may be meant. An option that is undefined is as good as none.
+ * Throws `invalid-definition` for an unknown option, and suggests a similar name. An option that is undefined counts as
+ * absent.
  */
 export function checkOptionNames(owner: string, options: object, known: object, others: OtherNames = {}): void {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || Object.hasOwn(known, name)) continue;
     const names = Object.keys(known);
-    const meant = others[name] ?? find(name, names, isBeginning) ?? find(name, names, isTypo);
-    const hint = meant === undefined ? `its options are ${names.join(", ")}` : `did you mean "${meant}"?`;
+    const suggestion = others[name] ?? find(name, names, isBeginning) ?? find(name, names, isTypo);
+    const hint = suggestion === undefined ? `its options are ${names.join(", ")}` : `did you mean "${suggestion}"?`;
     const message = `${owner} has an unknown option "${name}"; ${hint}`;
     throw new McpError("invalid-definition", message, { data: { member: name } });
   }
 }
 
-/** Throws `invalid-definition` for what is no server, no host and no other service. */
+/** Throws `invalid-definition` for a value that is neither a server nor a host nor another service. */
 export function checkService(owner: string, service: unknown): void {
   if (typeof service === "function") return;
   throw new McpError("invalid-definition", `${owner} takes a server first, as createServer returns it`);

@@ -37,16 +37,10 @@ export interface ServerCapabilities {
 }
 
 /**
- * The claims of callers that handlers rely on. Empty until you extend it, once
- * for a whole program. From then on `ctx.auth.claims` has its members, and what
- * finds out who calls has to give them.
+ * The claims of callers that handlers rely on. Empty until you extend it, once for a whole program. From then on
+ * `ctx.auth.claims` has its members, and authenticators must return them.
  *
- * @example
- * declare module "plugbay/server" {
- *   interface AuthClaims {
- *     readonly tenant: string;
- *   }
- * }
+ * @example declare module "plugbay/server" { interface AuthClaims { readonly tenant: string; } }
  */
 // biome-ignore lint/suspicious/noEmptyInterface: its members are those of the program that uses it
 export interface AuthClaims {}
@@ -54,7 +48,7 @@ export interface AuthClaims {}
 /** Claims as handlers see them: any JSON, until {@link AuthClaims} says more. */
 export type KnownClaims = [keyof AuthClaims] extends [never] ? JsonObject : AuthClaims;
 
-/** A verified identity, put there by whoever checked the credentials. Claims may be left out where none are needed. */
+/** A verified identity, set by the authenticator. Claims may be left out where none are required. */
 export type Auth<C = KnownClaims> = Identity &
   (Record<never, never> extends C ? { readonly claims?: C } : { readonly claims: C });
 
@@ -62,20 +56,23 @@ export type Auth<C = KnownClaims> = Identity &
 export type NeededAuth = Auth<[keyof AuthClaims] extends [never] ? object : AuthClaims>;
 
 export interface Identity {
-  /** Who: stable and unique within the issuer. */
+  /** The id of the caller: stable and unique within the issuer. */
   readonly principal: string;
   readonly scopes?: readonly string[];
-  /** Gives an access token of the identity provider, where users sign in with one by this server. */
+  /** Resolves with an access token of the identity provider, where users sign in through `oauthProxy`. */
   readonly [upstreamToken]?: () => Promise<string>;
 }
 
-/** The member of an identity by which handlers get a token of its provider. A symbol, so that it is in no JSON. */
+/** The member of an identity that returns tokens of its provider. A symbol, so that it is never in JSON. */
 export const upstreamToken: unique symbol = Symbol("upstreamToken");
 
-/** The member of a client that leads to its session. A symbol, so that it is in no JSON: whoever knows its id may be able to use it. */
+/**
+ * The member of a client that refers to its session. A symbol, so that it is never in JSON, because the id of a session
+ * may be enough to use it.
+ */
 export const session: unique symbol = Symbol();
 
-/** Who calls, as stated on this request. Nothing here outlives the call. */
+/** The client as stated on this request. Nothing here outlives the call. */
 export interface ClientInfo {
   readonly revision: Revision;
   readonly info?: Implementation;

@@ -15,7 +15,7 @@ export interface Platform {}
 /** A platform as handlers see it: unknown, until {@link Platform} says more. */
 export type KnownPlatform = [keyof Platform] extends [never] ? unknown : Platform;
 
-/** What a platform gives for one request. It is made when it is first asked for, and once. */
+/** The platform value of one request. Created once, on first use. */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -6,7 +6,7 @@ export function markUnsent(failure: Failure): Failure {
   return { ...failure, data: { ...(isObject(failure.data) && failure.data), safeToRetry: true } };
 }
 
-/** True for the failure of a call that has certainly had no effect. */
+/** True for the failure of a call that certainly had no effect. */
 export function isSafeToRetry({ data }: Pick<Failure, "data">): boolean {
   return isObject(data) && data.safeToRetry === true;
 }

@@ -1,6 +1,6 @@
 import type { Auth } from "./peer.ts";
 
-/** Whether somebody has all of these scopes. Nobody has none. */
+/** Whether a caller has all of these scopes. An anonymous caller has none. */
 export function hasScopes(auth: Pick<Auth, "scopes"> | undefined, wanted: readonly string[]): boolean {
   if (wanted.length === 0) return true;
   const { scopes = [] } = auth ?? {};

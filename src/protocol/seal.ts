@@ -14,17 +14,15 @@ const VERSION = "1.";
 export interface SealerOptions {
   /** What the sealed texts are for. A text that was sealed for something else does not open, whatever the keys. */
   readonly purpose?: string;
-  /** The function that takes `stateKeys`, for whoever runs it. Default `createServer`. */
+  /** The function with the option `stateKeys`, for warnings. Default `createServer`. */
   readonly taker?: string;
 }
 
 /**
  * Seals with AES-256-GCM.
  *
- * The first key seals, all of them open, so that keys can be replaced while
- * old state is still under way. Without keys one is made up, which other
- * processes and a restart do not know: whoever runs the server is told so when
- * it is first used.
+ * The first key seals and all of them open, so that keys can be replaced while old state is in use. Without keys, a
+ * random one is generated, which other processes and a restarted one do not have: a warning says so on first use.
  */
 export function createSealer(
   secrets: readonly string[] = [],
@@ -33,7 +31,7 @@ export function createSealer(
   const additionalData = new TextEncoder().encode(purpose);
   const texts = secrets.length > 0 ? secrets : [toBase64Url(crypto.getRandomValues(new Uint8Array(32)))];
   let keys: Promise<readonly CryptoKey[]> | undefined;
-  let isTold = secrets.length > 0;
+  let isWarned = secrets.length > 0;
   const load = (): Promise<readonly CryptoKey[]> => {
     keys ??= Promise.all(texts.map(importKey));
     return keys;
@@ -41,8 +39,8 @@ export function createSealer(
 
   return {
     async seal(state) {
-      if (!isTold) console.warn(madeUp(taker));
-      isTold = true;
+      if (!isWarned) console.warn(generatedKeyWarning(taker));
+      isWarned = true;
       const [key] = await load();
       const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
       const plain = new TextEncoder().encode(JSON.stringify(state));
@@ -67,7 +65,7 @@ export function createSealer(
   };
 }
 
-function madeUp(taker: string): string {
+function generatedKeyWarning(taker: string): string {
   return (
     "plugbay: made up a key for calls that ask: neither another process nor a restarted one can continue them; " +
     `give ${taker} stateKeys, or set PLUGBAY_STATE_KEYS`
@@ -91,7 +89,7 @@ async function decrypt(
     const state = JSON.parse(new TextDecoder().decode(plain)) as Json;
     return isObject(state) ? state : undefined;
   } catch {
-    // A wrong key and a changed text look the same, and both mean: not ours.
+    // A wrong key and a modified text give the same error: the state is rejected.
     return undefined;
   }
 }

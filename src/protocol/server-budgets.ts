@@ -8,7 +8,7 @@ export const serverBudgets: ScopeBudgets = {
   process: { maxParkedCalls: 1_000, maxTasks: 10_000, maxHeldBytes: 256 * MIB },
 };
 
-/** A service that holds something for its callers. */
+/** A service that retains data for its callers. */
 export interface HoldsShares {
   readonly shares?:
     | {

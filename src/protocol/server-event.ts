@@ -1,9 +1,8 @@
 import type { ErrorCode } from "./errors.ts";
 
 /**
- * Something that happened on a server, for an audit: who did what, and how it
- * ended. Plain JSON. Arguments, results, headers, session ids and messages of
- * errors are never in it.
+ * An event of a server for an audit log: the caller, the operation and its outcome. Plain JSON. It never contains
+ * arguments, results, headers, session ids or error messages.
  */
 export type ServerEvent = CallEvent | RefusedEvent;
 
@@ -13,7 +12,7 @@ interface EventFacts {
   readonly time: string;
   /** The same as `ctx.requestId`, and as the id of an internal error. */
   readonly requestId?: string | undefined;
-  /** Who calls, where somebody has checked. */
+  /** The caller, where it is authenticated. */
   readonly principal?: string | undefined;
   /** The network address of the caller, where it came over HTTP. */
   readonly address?: string | undefined;
@@ -25,11 +24,11 @@ interface EventFacts {
   readonly name?: string | undefined;
   /** Of a gateway: the server that the call is for. */
   readonly server?: string | undefined;
-  /** Of a gateway: what its rules say of the call. `rate` refused it, `redact` let it pass and hid parts of what came back. */
+  /** Set by a gateway: the decision of its rules. `rate` rejected the call, `redact` removed parts of its result. */
   readonly decision?: "allow" | "deny" | "approve" | "rate" | "redact" | undefined;
   /** Of a gateway: the rule that said so, where one did. */
   readonly rule?: string | undefined;
-  /** Of a gateway: who has approved of the call. `the caller` where its own user did. */
+  /** Set by a gateway: who approved the call. `the caller` where its own user did. */
   readonly approvedBy?: string | undefined;
   /** Of a gateway: true where its rules refuse nothing yet, so that `decision` is what would have been. */
   readonly isDryRun?: boolean | undefined;

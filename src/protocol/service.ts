@@ -10,7 +10,7 @@ import type { Method, Params, Result } from "./methods.ts";
 import type { ClientInfo } from "./peer.ts";
 import type { Task, TaskTerms } from "./task.ts";
 
-/** Sends a notification that belongs to a call. A promise means that the reader is slow. */
+/** Sends a notification that belongs to a call. A returned promise is backpressure. */
 export type Notify = (method: string, params: JsonObject) => Promise<void> | undefined;
 
 /** Puts a question to the client and waits. Rejects when no answer can come. */
@@ -33,9 +33,9 @@ export interface CallOf<M extends Method = Method> {
   readonly peer: ClientInfo;
   /** `_meta` of the request, as sent. */
   readonly meta: JsonObject;
-  /** True when the caller wants to hear of progress. */
+  /** True when the caller requests progress. */
   readonly wantsProgress: boolean;
-  /** The least severe log message the caller wants; absent means none. */
+  /** The lowest level of log messages that the caller requests. Absent means none. */
   readonly logLevel: LogLevel | undefined;
   /** Answers to the questions of an earlier `input-required` outcome, by key. */
   readonly answers: Readonly<Record<string, unknown>> | undefined;
@@ -53,7 +53,7 @@ export interface CallOf<M extends Method = Method> {
   readonly platform?: (() => unknown) | undefined;
   /** Headers that the caller wants sent with the call, where it goes out over HTTP. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Ends the connection the caller waits on; it comes back for the rest. Absent where it could not. */
+  /** Closes the connection that the caller waits on; the client reconnects for the rest. Absent where it cannot. */
   readonly closeStream: CloseStream | undefined;
   /** Absent where the caller could not follow a task. */
   readonly tasks: TaskTerms | undefined;
@@ -61,7 +61,7 @@ export interface CallOf<M extends Method = Method> {
   readonly maxBytes?: number | undefined;
   /** The id of the JSON-RPC request that brought the call, where there was one. */
   readonly rpcId?: string | number | undefined;
-  /** Hears the id of the JSON-RPC request that takes the call to a server. */
+  /** Called with the id of the JSON-RPC request that carries the call to a server. */
   readonly onSent?: ((rpcId: string | number) => void) | undefined;
 }
 
@@ -75,7 +75,7 @@ export type OutcomeOf<M extends Method = Method> =
       readonly result: Result<M>;
       /** How long the text of a long response was, where it came over a wire. */
       readonly size?: number;
-      /** What a tool threw, where the result reports that as an error. It stays in this process. */
+      /** The error that a tool threw, where the result has `isError`. It stays in this process. */
       readonly cause?: unknown;
     }
   | {
@@ -87,9 +87,9 @@ export type OutcomeOf<M extends Method = Method> =
   | {
       readonly kind: "failed";
       readonly failure: Failure;
-      /** What was thrown, as it was thrown: the failure may say less. It stays in this process. */
+      /** The error as it was thrown, which may have more detail than the failure. It stays in this process. */
       readonly cause?: unknown;
-      /** The result of a server without what breaks a limit, for those who can do with a part of it. */
+      /** The result of a server without the parts that exceed a limit, for readers that can use a part of it. */
       readonly partial?: JsonObject;
       /** How long the text of a long response was, where it came over a wire. */
       readonly size?: number;
@@ -104,12 +104,12 @@ export type OutcomeOf<M extends Method = Method> =
  */
 export type Service = <M extends Method>(call: CallOf<M>) => Promise<OutcomeOf<M>>;
 
-/** Wraps a service, onion-style: what it returns takes every call, and gives an outcome of the call's method. */
+/** Wraps a service: the service that it returns receives every call, and returns an outcome of the call's method. */
 export type Middleware = (next: Service) => (call: Call) => Promise<Outcome>;
 
 /**
- * Puts middleware around a service, and around each of its views. The first is the outermost. All that the
- * service has besides stays: the store, `close` and the types of a server.
+ * Puts middleware around a service, and around each of its views. The first is the outermost. All other members of the
+ * service are kept: the store, `close` and the types of a server.
  */
 export function withMiddleware<S extends Service>(service: S, ...middleware: readonly Middleware[]): S {
   const around = (inner: Service): Service =>
@@ -128,7 +128,7 @@ export function withMiddleware<S extends Service>(service: S, ...middleware: rea
  */
 export interface ServiceViews {
   has(name: string): boolean;
-  /** The same service every time. Throws `invalid-params` when there is no view of the name. */
+  /** The same service for each name. Throws `invalid-params` when there is no view of that name. */
   get(name: string): Service;
   names(): readonly string[];
   /** The same views, with something around each. */
@@ -253,7 +253,7 @@ class ServiceCall<M extends Method> implements CallOf<M> {
   }
 }
 
-/** Builds a call whose signal is made only if somebody reads it. */
+/** Creates a call whose signal is created only when it is read. */
 export function createCall<M extends Method>(source: CallSource<M>): CallOf<M> {
   return new ServiceCall(source);
 }
@@ -266,7 +266,7 @@ export function withCall<M extends Method>(call: CallOf<M>, changes: CallChanges
   return new ServiceCall({ ...call, ...changes, abort: abortOf(call) });
 }
 
-/** A call of another method, for the same caller. It ends when the original does, and nobody hears of its progress. */
+/** A call of another method for the same caller. It is aborted with the original, and its progress is dropped. */
 export function withMethod<M extends Method>(
   call: CallOf,
   { method, params, peer, tasks }: Pick<CallOf<M>, "method" | "params" | "peer" | "tasks">,
@@ -323,11 +323,11 @@ export function createRequestId(): string {
   return spareIds.slice(spareAt - 12, spareAt);
 }
 
-/** Many at a time: to get random bytes takes longer than to use them. */
+/** Generated in batches: getting random bytes is slower than using them. */
 let spareIds = "";
 let spareAt = 0;
 
-/** A call that somebody built by hand has only its signal to go by. */
+/** A call that was created without `createCall` has only its signal. */
 function abortOf(call: CallOf & { readonly abort?: LazyAbort }): LazyAbort {
   if (call.abort !== undefined) return call.abort;
   const abort = new LazyAbort();

@@ -3,29 +3,29 @@ import { type ClientInfo, session } from "./peer.ts";
 import type { CallOrigin, Service } from "./service.ts";
 import type { State } from "./state.ts";
 
-/** What a server does when sessions of its clients begin and end. */
+/** Hooks of a server for the begin and the end of sessions. */
 export interface SessionHooks {
   /** Resolves when calls of the session may come. Never rejects. */
   begin(client: CallOrigin): Promise<void>;
   /** Called by every process that finds a session ended. Never rejects. */
   end(id: string): Promise<void>;
-  /** What is kept for a session. */
+  /** The state of a session. */
   stateOf(id: string): State<JsonObject>;
 }
 
-/** A service that may want to know of sessions. What it does about them is loaded with the first. */
+/** A service with session hooks. Their code is loaded with the first session. */
 interface KnowsSessions {
   readonly sessions?: (() => Promise<SessionHooks>) | undefined;
-  /** True when what changes may differ from session to session. Else sessions of one principal hear of changes together. */
+  /** True when list changes may differ between sessions. Otherwise sessions of one principal share a subscription. */
   readonly changesBySession?: boolean | undefined;
 }
 
-/** Tells a service that the session of a client begins. */
+/** Reports the begin of a session to a service. */
 export async function beginSession({ sessions }: Service & KnowsSessions, client: CallOrigin): Promise<void> {
   await (await sessions?.())?.begin(client);
 }
 
-/** Tells a service that a session is over. Never rejects. */
+/** Reports the end of a session to a service. Never rejects. */
 export async function endSession({ sessions }: Service & KnowsSessions, id: string): Promise<void> {
   try {
     await (await sessions?.())?.end(id);
@@ -34,12 +34,12 @@ export async function endSession({ sessions }: Service & KnowsSessions, id: stri
   }
 }
 
-/** A client with its session, as handlers see it. A service that keeps nothing for sessions gets the client as it is. */
+/** A client with its session, as handlers see it. Unchanged for a service without session state. */
 export function withSession({ sessions }: Service & KnowsSessions, client: ClientInfo, id: string): ClientInfo {
   return sessions === undefined ? client : { ...client, [session]: { id, state: createSessionState(sessions, id) } };
 }
 
-/** The client of a session as one who listens for changes. Undefined where it hears of the same as others. */
+/** The client of a session as a listener for changes. Undefined where all sessions receive the same changes. */
 export function listenerOf(service: Service & KnowsSessions, client: ClientInfo, id: string): ClientInfo | undefined {
   return service.changesBySession === true ? withSession(service, client, id) : undefined;
 }

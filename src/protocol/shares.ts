@@ -2,20 +2,20 @@ import type { Clock } from "../std/clock.ts";
 import { createExpiry } from "../store/expiring-map.ts";
 import type { Held, Ledger, LedgerStatus, Shortage } from "./budget.ts";
 
-/** How much of what something holds. */
+/** The amount of each kind of resource. */
 export type Amounts = { readonly [H in Held]?: number };
 
-/** Something that is held for an account. */
+/** Something that is retained for an account. */
 export interface Share {
   readonly amounts: Amounts;
-  /** It holds this much from now on, whatever the limits. What can be given up makes room for it first. */
+  /** Changes its amount, regardless of limits. Evictable shares make room for it first. */
   resize(amounts: Amounts): void;
   /**
-   * From now on it can be given up when room is needed: `giveWay` does so, and says what is still held. One that yields to
-   * others only goes last, and is not given up for its own account.
+   * Makes it evictable: when room is needed, `evict` is called and returns the amount that remains. A share with
+   * `to: "others"` is evicted last, and not for its own account.
    */
-  yields(giveWay: () => Amounts, to?: "all" | "others"): void;
-  /** It holds nothing any more. Idempotent. */
+  yields(evict: () => Amounts, to?: "all" | "others"): void;
+  /** Returns its amount. Idempotent. */
   release(): void;
 }
 
@@ -29,17 +29,18 @@ export interface ShareMap {
 }
 
 /**
- * What a server, or a host, holds for each of its callers, within budgets.
+ * What a server, or a host, retains for each of its callers, within budgets.
  *
- * Where an account is at its limit, the oldest of its own that can be given up is. Where the process is, it is the oldest of
- * the account that holds most, unless the one that needs room would then hold as much: then its own give way, or it is refused.
+ * When an account is at its limit, its oldest evictable share is evicted. When the process is, it is the oldest of the
+ * largest account, unless the requesting account would then be as large: then one of its own is evicted, or the request
+ * is refused.
  */
 export interface Shares {
   /** Takes all of it or nothing. */
   take(account: string, amounts: Amounts): Share | Shortage;
   /** Takes it whatever the limits: for what is there already. */
   hold(account: string, amounts: Amounts): Share;
-  /** What an account would be over that held this much, wherever that is. */
+  /** The amount by which an account would exceed its limits. */
   excess(amounts: Amounts): Shortage | undefined;
   /** Whether this process has no room, before anything is given up. */
   isFull(kind: Held): boolean;
@@ -55,7 +56,7 @@ export function isShare(taken: Share | Shortage): taken is Share {
 interface Holding {
   readonly account: string;
   amounts: Amounts;
-  giveWay: (() => Amounts) | undefined;
+  evict: (() => Amounts) | undefined;
   toOthersOnly: boolean;
 }
 
@@ -72,12 +73,12 @@ export function createShares(ledger: Ledger, clock: Clock): Shares {
   };
 
   const giveUp = (holding: Holding): void => {
-    const left = holding.giveWay?.() ?? {};
-    holding.giveWay = undefined;
+    const left = holding.evict?.() ?? {};
+    holding.evict = undefined;
     change(holding, left);
   };
 
-  /** The oldest of the account that holds most; of this one where no other would still hold more than it. */
+  /** The oldest share of the largest account; of this one where no other would remain larger. */
   const oldestOfLargest = (account: string, kind: Held, amount: number): Holding | undefined => {
     let [largest, most] = [account, ledger.principal(account).held(kind) + amount];
     for (const other of yielding.accounts(kind)) {
@@ -107,28 +108,28 @@ export function createShares(ledger: Ledger, clock: Clock): Shares {
   };
 
   const begin = (account: string, amounts: Amounts): Share => {
-    const holding: Holding = { account, amounts: {}, giveWay: undefined, toOthersOnly: false };
+    const holding: Holding = { account, amounts: {}, evict: undefined, toOthersOnly: false };
     change(holding, amounts);
     return {
       get amounts() {
         return holding.amounts;
       },
       resize(next) {
-        const { giveWay } = holding;
+        const { evict } = holding;
         // It makes no room for itself.
-        holding.giveWay = undefined;
+        holding.evict = undefined;
         change(holding, {});
         makeAllRoom(account, next);
-        holding.giveWay = giveWay;
+        holding.evict = evict;
         change(holding, next);
       },
-      yields(giveWay, to = "all") {
-        holding.giveWay = giveWay;
+      yields(evict, to = "all") {
+        holding.evict = evict;
         holding.toOthersOnly = to === "others";
         change(holding, holding.amounts);
       },
       release() {
-        holding.giveWay = undefined;
+        holding.evict = undefined;
         change(holding, {});
       },
     };
@@ -141,7 +142,7 @@ export function createShares(ledger: Ledger, clock: Clock): Shares {
       return begin(account, amounts);
     },
     excess(amounts) {
-      // Nobody is called so, and so it holds nothing.
+      // No principal has this name, so the account is empty.
       const nobody = ledger.principal("");
       const shortages = entriesOf(amounts).map(([kind, amount]) => nobody.shortage(kind, amount));
       return shortages.find((short) => short?.scope === "principal");
@@ -163,7 +164,7 @@ export function createShares(ledger: Ledger, clock: Clock): Shares {
 interface Yielding {
   join(holding: Holding): void;
   leave(holding: Holding): void;
-  /** Those that yield to others only come last, and only for others. */
+  /** Shares that yield to others only are evicted last, and only for others. */
   oldest(kind: Held, account: string, forOther: boolean): Holding | undefined;
   accounts(kind: Held): Iterable<string>;
 }
@@ -178,7 +179,7 @@ function createYielding(): Yielding {
 
   return {
     join(holding) {
-      if (holding.giveWay === undefined) return;
+      if (holding.evict === undefined) return;
       for (const [kind] of entriesOf(holding.amounts)) {
         const accounts = accountsOf(kind);
         accounts.set(holding.account, (accounts.get(holding.account) ?? new Set()).add(holding));

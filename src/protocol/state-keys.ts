@@ -4,9 +4,8 @@ import { McpError } from "./errors.ts";
 /**
  * The keys of the option, else of the environment. Undefined when there are none.
  *
- * Throws `invalid-definition` for a key that is missing, such as a variable that is not set, and for one that is not 32
- * random bytes or more: whoever holds a sealed state can try keys on it for as long as they like, and forge state with
- * one that fits.
+ * Throws `invalid-definition` for a key of fewer than 32 random bytes: anyone with a sealed state could find a weak key
+ * by trying, and then forge state.
  */
 export function readStateKeys(option: readonly (string | undefined)[] | undefined): readonly string[] | undefined {
   const keys = option ?? environmentKeys();

@@ -1,14 +1,17 @@
 import type { JsonObject } from "../json/json.ts";
 
-/** A JSON object that outlives a call, kept in the store of the server: with a shared store, all processes see the same. */
+/**
+ * A JSON object that outlives a call, saved in the store of the server: with a shared store, all processes see the
+ * same.
+ */
 export interface State<T> {
-  /** Undefined while nothing is kept. */
+  /** Undefined when nothing is saved. */
   get(): Promise<T | undefined>;
-  /** Replaces what is kept. */
+  /** Replaces the saved value. */
   set(value: T): Promise<void>;
   /**
-   * Changes what is kept and gives the new value; undefined deletes it. Nothing that others write meanwhile is lost:
-   * `change` is called again with what they wrote.
+   * Changes the saved value and resolves with the new one; undefined deletes it. Concurrent updates are not lost:
+   * `change` is called again with the newer value.
    */
   update(change: (value: T | undefined) => T | undefined | Promise<T | undefined>): Promise<T | undefined>;
   delete(): Promise<void>;

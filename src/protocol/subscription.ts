@@ -3,27 +3,30 @@ import { changeKeys, metaOf } from "./meta.ts";
 import type { Auth, ServerCapabilities } from "./peer.ts";
 import type { DetailedTask } from "./task.ts";
 
-/** Who a message outside of calls is for: clients of a principal, or the client of a session. */
+/** The recipients of a message outside of calls: clients of a principal, or the client of a session. */
 export type Addressee = { readonly principal: string } | { readonly session: string };
 
-/** The member of a filter by which sessions hear messages outside of calls. A symbol, so that no client can ask for it. */
+/**
+ * The member of a filter by which sessions receive messages outside of calls. A symbol, so that no client can ask for
+ * it.
+ */
 export const messages: unique symbol = Symbol("messages");
 
-/** Which changes a listener wants to hear of. */
+/** The changes that a listener subscribes to. */
 export interface ListenFilter {
   readonly toolsListChanged?: boolean;
   readonly promptsListChanged?: boolean;
   readonly resourcesListChanged?: boolean;
-  /** URIs of resources whose updates are wanted. */
+  /** URIs of resources whose updates are included. */
   readonly resourceSubscriptions?: readonly string[];
-  /** Ids of tasks whose changes are wanted. */
+  /** Ids of tasks whose changes are included. */
   readonly taskIds?: readonly string[];
-  /** Ids of pages that a user was sent to. Only sessions of 2025-11-25 hear that one is done with. */
+  /** Ids of elicitation pages. Only sessions of 2025-11-25 are notified of their completion. */
   readonly elicitationIds?: readonly string[];
   readonly [messages]?: boolean;
 }
 
-/** True when nothing is wanted. */
+/** True for an empty filter. */
 export function wantsNothing(filter: ListenFilter): boolean {
   return Reflect.ownKeys(filter).length === 0;
 }
@@ -36,7 +39,7 @@ export type Change =
   | { readonly kind: "resource"; readonly uri: string }
   | { readonly kind: "task"; readonly task: DetailedTask };
 
-/** What listeners are told of: a change, that a user is done with a page, or a message outside of calls. */
+/** An announcement to listeners: a change, the completion of a page, or a message outside of calls. */
 export type Announcement = Change | { readonly kind: "elicitation"; readonly elicitationId: string } | Message;
 
 /** A notification that belongs to no call. */
@@ -44,11 +47,11 @@ export interface Message {
   readonly kind: "message";
   readonly method: string;
   readonly params: JsonObject;
-  /** Everybody when left out. */
+  /** All clients when left out. */
   readonly to?: Addressee | undefined;
 }
 
-/** True when a listener with this filter is told of it, on behalf of that caller. */
+/** True when a listener with this filter, on behalf of that caller, receives the change. */
 export function isWanted(change: Announcement, filter: ListenFilter, auth?: Auth): boolean {
   switch (change.kind) {
     case "tools":
@@ -68,12 +71,12 @@ export function isWanted(change: Announcement, filter: ListenFilter, auth?: Auth
   }
 }
 
-/** Which of the sessions of a principal is meant, each of them finds out. */
+/** Each session of a principal checks whether it is the recipient. */
 function isFor(to: Addressee | undefined, auth: Auth | undefined): boolean {
   return to === undefined || "session" in to || to.principal === auth?.principal;
 }
 
-/** What of a filter a server with these capabilities honours. Tasks are for somebody else to judge. */
+/** The part of a filter that a server with these capabilities honours. Task ids are checked elsewhere. */
 export function honoured(asked: ListenFilter, capabilities: ServerCapabilities): ListenFilter {
   const { tools, prompts, resources, logging, experimental } = capabilities;
   const { resourceSubscriptions: uris = [], elicitationIds = [] } = asked;
@@ -94,7 +97,7 @@ const UPDATED = "notifications/resources/updated";
 const TASKS = "notifications/tasks";
 const listChanged = /^notifications\/(tools|prompts|resources)\/list_changed$/;
 
-/** The notification by which listeners are told. */
+/** The notification of a change for listeners. */
 export function changeToNotification(change: Announcement): readonly [method: string, params: JsonObject] {
   if (change.kind === "elicitation") return [elicitationComplete, { elicitationId: change.elicitationId }];
   if (change.kind === "resource") return [UPDATED, { uri: change.uri }];

@@ -8,16 +8,16 @@ export const tasksExtension = "io.modelcontextprotocol/tasks";
 
 export type TaskStatus = DetailedTask["status"];
 
-/** Work that goes on after the call that started it was answered. */
+/** Work that continues after the call that started it was answered. */
 export interface Task {
   readonly taskId: string;
   readonly status: TaskStatus;
-  /** How it stands, in words for a person. */
+  /** A description of the status for a person. */
   readonly statusMessage?: string;
   /** ISO 8601. */
   readonly createdAt: string;
   readonly lastUpdatedAt: string;
-  /** How long it is kept, from its creation on; null: for ever. */
+  /** How long it is retained, from its creation on, in milliseconds; null means without limit. */
   readonly ttlMs: number | null;
   /** How long to wait before asking again. */
   readonly pollIntervalMs?: number;
@@ -25,11 +25,10 @@ export interface Task {
 }
 
 /**
- * A task with what its status brings. The last three are final.
+ * A task with the members of its status. The last three statuses are final.
  *
- * A server of 2025-11-25 tells the status and nothing else: what its tasks came
- * to is the answer to `tasks/result`, and it asks by itself while that waits.
- * `failed` has another meaning there, too: a result with `isError` is one.
+ * A server of 2025-11-25 sends the status only: the result of its tasks is the answer to `tasks/result`, during which
+ * it also asks its questions. There, `failed` includes results with `isError`.
  */
 export type DetailedTask = Omit<Task, "status"> &
   (

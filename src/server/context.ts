@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../json/json.ts";
 import { callerMissing, McpError } from "../protocol/errors.ts";
 import type { CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Root } from "../protocol/input.ts";
 import { isAtLeast, type LogLevel } from "../protocol/logging.ts";
-import { isOfVendor } from "../protocol/notification.ts";
+import { isVendorMethod } from "../protocol/notification.ts";
 import { type Auth, type ClientInfo, type Identity, session, upstreamToken } from "../protocol/peer.ts";
 import type { KnownPlatform } from "../protocol/platform.ts";
 import { type Outcome, requestIdOf, taskIdOf } from "../protocol/service.ts";
@@ -331,7 +331,7 @@ function log(run: Execution, { level, data, logger }: LogEntry): Promise<void> |
 
 /** Those of the protocol belong to something that keeps their rules. */
 function vendorMethod(method: string): string {
-  if (isOfVendor(method)) return method;
+  if (isVendorMethod(method)) return method;
   const message = `ctx.notify cannot send ${method}: use ctx.progress, ctx.log or server.notify for what the protocol defines`;
   throw new McpError("invalid-definition", message);
 }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../json/json.ts";
 import { McpError } from "../protocol/errors.ts";
 import { isLogLevel, type LogLevel } from "../protocol/logging.ts";
-import { isOfVendor } from "../protocol/notification.ts";
+import { isVendorMethod } from "../protocol/notification.ts";
 import type { ServerCapabilities } from "../protocol/peer.ts";
 import type { Addressee } from "../protocol/subscription.ts";
 import { redact } from "../std/redact.ts";
@@ -31,7 +31,7 @@ export function createMessages({ say }: Pick<Changes, "say">, capabilities: () =
       say({ kind: "message", method: "notifications/message", params, to });
     },
     notify(method, params = {}, to) {
-      if (!isOfVendor(method)) {
+      if (!isVendorMethod(method)) {
         const instead = "use server.log, server.listChanged or server.resourceUpdated for what the protocol defines";
         throw new McpError("invalid-params", `server.notify cannot send ${method}: ${instead}`);
       }

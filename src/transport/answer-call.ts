@@ -4,10 +4,10 @@ import type { IncomingRequest } from "../jsonrpc/inbound.ts";
 import { IncomingNotification } from "../jsonrpc/incoming-notification.ts";
 import type { Notification } from "../jsonrpc/message.ts";
 import type { ServerCodec, WireCall } from "../protocol/codec/codec.ts";
-import { dropInside, readEnvelope } from "../protocol/codec/envelope.ts";
+import { dropInternal, readEnvelope } from "../protocol/codec/envelope.ts";
 import { metaKeys, metaOf, withMeta } from "../protocol/meta.ts";
 import { methodRow } from "../protocol/methods.ts";
-import { isHeard } from "../protocol/notification.ts";
+import { isHandled } from "../protocol/notification.ts";
 import type { Implementation } from "../protocol/peer.ts";
 import { newest } from "../protocol/revision.ts";
 import { type Ask, type Call, type CloseStream, createCall, type Notify, type Outcome } from "../protocol/service.ts";
@@ -128,7 +128,7 @@ export function createNotificationQueue(maxOpen: number): NotificationQueue {
 
   return {
     add({ gate, notification, via, source }, answer) {
-      if (!isHeard(notification.method) || open >= maxOpen) return;
+      if (!isHandled(notification.method) || open >= maxOpen) return;
       const exchange = new IncomingNotification(notification, via);
       const work = async (): Promise<void> => {
         await answer(exchange, toCall(notification, source));
@@ -150,7 +150,7 @@ function toCall({ method, params: said }: Notification, { peer, logLevel }: Noti
     row: methodRow("notification"),
     params: { method, params },
     peer,
-    meta: dropInside(metaOf(said)),
+    meta: dropInternal(metaOf(said)),
     progressToken: undefined,
     logLevel,
     answers: undefined,

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../json/json.ts";
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import type { Id, Notification, Request } from "../../jsonrpc/message.ts";
 import type { RpcPeer } from "../../jsonrpc/peer.ts";
-import type { ClientCodec, Told } from "../../protocol/codec/codec.ts";
+import type { ClientCodec, DecodedNotification } from "../../protocol/codec/codec.ts";
 import type { Connection, Opening } from "../../protocol/connection.ts";
 import { type Failure, McpError, toError, toFailure } from "../../protocol/errors.ts";
 import type { LogLevel } from "../../protocol/logging.ts";
@@ -140,7 +140,7 @@ function isDefined(method: string): boolean {
 interface TaskProgress {
   send(rpc: Pick<RpcPeer, "request">, codec: ClientCodec, call: Call): Promise<Outcome>;
   /** Takes progress of a task. True when nobody else needs to hear it. */
-  hear(told: Told, token: unknown): boolean;
+  hear(told: DecodedNotification, token: unknown): boolean;
   /** True for progress of a task, or of a call that may become one. */
   owns(notification: Notification): boolean;
 }

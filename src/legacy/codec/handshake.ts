@@ -4,10 +4,10 @@ import type { Decoded } from "../../protocol/codec/codec.ts";
 import { refuse } from "../../protocol/codec/codec.ts";
 import type { Dialect } from "../../protocol/codec/dialect.ts";
 import {
-  nobody,
   readClientCapabilities,
   readImplementation,
   readServerCapabilities,
+  unknownProgram,
 } from "../../protocol/codec/envelope.ts";
 import { safeIcons } from "../../protocol/codec/results.ts";
 import type { DiscoverResult } from "../../protocol/methods.ts";
@@ -29,7 +29,7 @@ export function decodeInitializeRequest(dialect: Dialect, params: JsonObject): D
   return {
     ok: true,
     value: {
-      info: readImplementation(params.clientInfo) ?? nobody,
+      info: readImplementation(params.clientInfo) ?? unknownProgram,
       capabilities: dialect.clientCapabilities(asJson(readClientCapabilities(params.capabilities))),
     },
   };
@@ -72,7 +72,7 @@ export function decodeInitializeResult(dialect: Dialect, result: JsonObject): De
     value: {
       supportedVersions: [protocolVersion],
       capabilities: dialect.impliedCapabilities(asJson(readServerCapabilities(capabilities))),
-      serverInfo: readImplementation(isObject(serverInfo) ? safeIcons(serverInfo) : serverInfo) ?? nobody,
+      serverInfo: readImplementation(isObject(serverInfo) ? safeIcons(serverInfo) : serverInfo) ?? unknownProgram,
       ...(typeof instructions === "string" && { instructions }),
       ...(isObject(_meta) && { _meta }),
     },

@@ -1,5 +1,5 @@
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { type Refusal, refuse } from "../../protocol/codec/codec.ts";
+import { type DecodeFailure, refuse } from "../../protocol/codec/codec.ts";
 import {
   type Attempt,
   type Change,
@@ -16,7 +16,7 @@ import type { Revision } from "../../protocol/revision.ts";
 import { tasksExtension } from "../../protocol/task.ts";
 
 /** Refuses to ask a client for what came with a later revision than it speaks. */
-export function refuseFor(what: string, since: Revision, capabilities: ClientCapabilities): Refusal {
+export function refuseFor(what: string, since: Revision, capabilities: ClientCapabilities): DecodeFailure {
   const data = { requiredCapabilities: asJson(capabilities) };
   return refuse("missing-capability", `${what} needs revision ${since}, and the client speaks an older one`, data);
 }

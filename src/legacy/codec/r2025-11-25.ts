@@ -10,7 +10,7 @@ import {
   without,
   withoutMeta,
 } from "../../protocol/codec/dialect.ts";
-import { insideKeys } from "../../protocol/codec/envelope.ts";
+import { internalKeys } from "../../protocol/codec/envelope.ts";
 import { plainTask } from "../../protocol/codec/outcomes.ts";
 import { metaKeys } from "../../protocol/meta.ts";
 import { dropTasksExtension, readTasksCapability, structuredAsText, writeTasksCapability } from "./older-shapes.ts";
@@ -60,7 +60,7 @@ const withElicitationId: Change = (params) =>
  */
 export const r2025_11_25: Dialect = derive("2025-11-25", asModeled, {
   result: inOrder(without("resultType", "ttlMs", "cacheScope"), withoutMeta(...modernKeys)),
-  notification: withoutMeta(...modernKeys, ...insideKeys),
+  notification: withoutMeta(...modernKeys, ...internalKeys),
   clientCapabilities: dropTasksExtension,
   serverCapabilities: writeTasksCapability,
   impliedCapabilities: readTasksCapability,

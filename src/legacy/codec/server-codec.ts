@@ -4,7 +4,7 @@ import type { Decoded, ServerCodec, WireCall } from "../../protocol/codec/codec.
 import { asMethod, asParams, refuse } from "../../protocol/codec/codec.ts";
 import { decodeFailure } from "../../protocol/codec/decode-failure.ts";
 import type { Dialect } from "../../protocol/codec/dialect.ts";
-import { dropInside, readProgressToken } from "../../protocol/codec/envelope.ts";
+import { dropInternal, readProgressToken } from "../../protocol/codec/envelope.ts";
 import { encodeFailure } from "../../protocol/codec/errors.ts";
 import { createNotificationWriter, nameWriter } from "../../protocol/codec/notifications.ts";
 import { createMemory, createQuestionWriter, createResultWriter } from "../../protocol/codec/outcomes.ts";
@@ -53,7 +53,7 @@ function decodeCall(revision: Revision, { method, params }: Request, session?: S
       row,
       params: asParams(params),
       peer: session.peer,
-      meta: dropInside(meta),
+      meta: dropInternal(meta),
       progressToken: token.value,
       logLevel: session.logLevel,
       answers: undefined,

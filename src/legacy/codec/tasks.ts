@@ -1,6 +1,6 @@
 import { anObject, type Check, optional } from "../../json/check.ts";
 import { asJson, isObject, type Json, type JsonObject } from "../../json/json.ts";
-import type { Decoded, Told } from "../../protocol/codec/codec.ts";
+import type { Decoded, DecodedNotification } from "../../protocol/codec/codec.ts";
 import { asResult, refuse } from "../../protocol/codec/codec.ts";
 import { type Change, withoutMeta } from "../../protocol/codec/dialect.ts";
 import { able } from "../../protocol/codec/envelope.ts";
@@ -101,7 +101,7 @@ function decodeTasks<M extends Method>(method: M, result: JsonObject): OutcomeOf
 }
 
 /** Reads a notification. The one about a task has another name and other words in 2025-11-25. */
-export function decodeLegacyNotification(method: string, params: JsonObject): Told | undefined {
+export function decodeLegacyNotification(method: string, params: JsonObject): DecodedNotification | undefined {
   if (method !== "notifications/tasks/status") return decodeNotification(method, params);
   return taskNotification(readLegacyDetails(withoutSubscription(params)));
 }

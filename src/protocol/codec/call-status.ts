@@ -13,8 +13,8 @@ export interface CallStatus {
 /**
  * The status of a call for telemetry.
  *
- * To a client every failure is an error. To a server only those are that are
- * its own: what it refuses, or what the caller did wrong or gave up, is not.
+ * For a client, every failure is an error. For a server, only its own failures are: not those that the caller caused,
+ * such as a rejected or cancelled call.
  */
 export function callStatus(side: ObservedSide, { outcome, code }: CallEnding): CallStatus {
   if (code === undefined) return fine;
@@ -31,7 +31,7 @@ export function callStatus(side: ObservedSide, { outcome, code }: CallEnding): C
 const fine: CallStatus = { rpcCode: undefined, errorType: undefined };
 const toolError: CallStatus = { rpcCode: undefined, errorType: "tool_error" };
 
-/** What a client finds out itself is no answer, and what was cancelled gets none. */
+/** A failure of the client itself is not a response, and a cancelled call gets none. */
 function isAnswer(side: ObservedSide, code: ErrorCode): boolean {
   return code !== "cancelled" && (side === "server" || code in errorNumbers);
 }
@@ -41,7 +41,7 @@ function typeOf(code: ErrorCode, rpcCode: number | undefined): string {
   return code in errorNumbers && rpcCode !== undefined ? String(rpcCode) : code;
 }
 
-/** The caller may not, or not now, or does not want it any more. */
+/** Failures that the caller caused: it is not allowed to, has to wait, or has cancelled. */
 const ofCaller: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "cancelled",
   "unauthorized",

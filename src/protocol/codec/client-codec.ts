@@ -12,14 +12,14 @@ import { r2026_07_28 } from "./r2026-07-28.ts";
 import { decodeModernResult } from "./results.ts";
 
 /**
- * A client of the stateless revision: it says who it is on every request, and
- * calls again with answers when it is asked something.
+ * A client of the stateless revision: every request contains its identity, and questions are answered with another
+ * call.
  */
 export const modernClient: ClientCodec = createModernClient(r2026_07_28, (call, progressToken) =>
   writeEnvelope(r2026_07_28, call, progressToken),
 );
 
-/** The same client on one connection, which remembers how to say who it is. */
+/** The same client on one connection, with a cached envelope. */
 export function modernClientOf(peer: ClientInfo): ClientCodec {
   return createModernClient(r2026_07_28, createEnvelopeWriter(r2026_07_28, peer));
 }

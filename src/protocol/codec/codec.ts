@@ -34,8 +34,8 @@ export interface NotificationScope {
   readonly subscriptionId?: Id | undefined;
 }
 
-/** A notification in words of the model. */
-export interface Told {
+/** A notification in terms of the model. */
+export interface DecodedNotification {
   readonly method: string;
   readonly params: JsonObject;
 }
@@ -53,13 +53,12 @@ interface SharedCodec {
 /**
  * Translates between one protocol revision and the model, at the server's end.
  *
- * Codecs are pure: no I/O, no clock, no state but memory of what they encoded.
- * Decoding is lenient and keeps unknown members; encoding is strict and leaves
- * out what the revision does not know.
+ * Codecs are pure: no I/O, no clock, no state except a cache of encoded values. Decoding is lenient and keeps unknown
+ * members; encoding is strict and leaves out what the revision does not know.
  */
 export interface ServerCodec extends SharedCodec {
   decodeCall(request: Request): Decoded<WireCall>;
-  /** How the call ended. `server` signs modern results; the params of the call tell what a result belongs to. */
+  /** The response for an outcome. `server` is named in modern results; the call decides the format of the result. */
   encodeOutcome<M extends Method>(
     method: M,
     outcome: OutcomeOf<M>,
@@ -76,22 +75,22 @@ export interface ClientCodec extends SharedCodec {
   encodeCall(call: CallOf, progressToken?: Id): JsonObject;
   /** A successful response. A result of the wrong shape is an `invalid-response`. */
   decodeResult<M extends Method>(method: M, result: JsonObject): OutcomeOf<M>;
-  /** A missing resource is told apart by the method that met it. */
+  /** The error of a missing resource depends on the method. */
   decodeFailure(error: ErrorObject, method?: string): Failure;
   /**
    * A notification without what only correlates: the progress token, the
    * subscription id. Undefined when it makes no sense.
    */
-  decodeNotification(method: string, params: JsonObject): Told | undefined;
+  decodeNotification(method: string, params: JsonObject): DecodedNotification | undefined;
 }
 
 /** A decoding that ends here, with the failure to answer with. */
-export interface Refusal {
+export interface DecodeFailure {
   readonly ok: false;
   readonly failure: Failure;
 }
 
-export function refuse(code: ErrorCode, message: string, data?: Json): Refusal {
+export function refuse(code: ErrorCode, message: string, data?: Json): DecodeFailure {
   return { ok: false, failure: data === undefined ? { code, message } : { code, message, data } };
 }
 

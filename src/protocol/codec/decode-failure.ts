@@ -22,7 +22,7 @@ const codes: ReadonlyMap<number, ErrorCode> = new Map([
  * `application` failure.
  */
 export function decodeFailure({ code: number, message, data }: ErrorObject, method?: string): Failure {
-  const code = toldByData(number, data, method) ?? codes.get(number);
+  const code = codeFromData(number, data, method) ?? codes.get(number);
   const told = data === undefined ? {} : { data };
   return code === undefined ? { code: "application", message, number, ...told } : { code, message, ...told };
 }
@@ -37,7 +37,7 @@ const reasons: ReadonlyMap<unknown, ErrorCode> = new Map([
  * What an internal error says of its reason, and what invalid params really are: 2026-07-28 reports a missing resource so, and
  * names it; before, there was no number for a capability that the client lacks.
  */
-function toldByData(number: number, data: Json | undefined, method: string | undefined): ErrorCode | undefined {
+function codeFromData(number: number, data: Json | undefined, method: string | undefined): ErrorCode | undefined {
   if (!isObject(data)) return undefined;
   if (number === rpcCodes.internal || number === rpcCodes.connectionClosed) return reasons.get(data.reason);
   if (number !== rpcCodes.invalidParams) return undefined;

@@ -4,8 +4,8 @@ import type { Decoded } from "./codec.ts";
 import { type ErrorNumbers, errorNumbers } from "./errors.ts";
 
 /**
- * Says a value in other words. Never mutates, keeps what it does not know, and
- * returns the value itself when there is nothing to change.
+ * Converts a value to another format. Never mutates it, keeps unknown members, and returns the value itself when
+ * nothing changes.
  */
 export type Change = (value: JsonObject) => JsonObject;
 
@@ -98,10 +98,10 @@ function mapObjects(items: readonly Json[], change: Change): readonly Json[] {
 export type Attempt = (params: JsonObject) => Decoded<JsonObject>;
 
 /**
- * How one revision says each part of the vocabulary.
+ * How one revision encodes each part of the protocol.
  *
- * A dialect is for saying. What is heard is understood as it comes, in every
- * revision alike; only capabilities count no further than the revision goes.
+ * A dialect is for encoding only. Decoding accepts the formats of all revisions; only capabilities are limited to those
+ * of the revision.
  */
 export interface Dialect {
   readonly revision: Revision;

@@ -7,7 +7,7 @@ import type { ClientCapabilities, ClientInfo, Implementation, ServerCapabilities
 import { type Revision, revisions } from "../revision.ts";
 import type { CallOf } from "../service.ts";
 import { type TaskTerms, tasksExtension } from "../task.ts";
-import { type Decoded, type Refusal, refuse, type WireCall } from "./codec.ts";
+import { type Decoded, type DecodeFailure, refuse, type WireCall } from "./codec.ts";
 import { type Change, type Dialect, without } from "./dialect.ts";
 
 /** What every modern request states about itself in `_meta`. */
@@ -37,11 +37,11 @@ function readPeer(revision: Revision, stated: JsonObject, program: Json | undefi
   return info === undefined ? { revision, capabilities } : { revision, info, capabilities };
 }
 
-function badKey(key: string, problem: string): Refusal {
+function badKey(key: string, problem: string): DecodeFailure {
   return refuse("invalid-params", `params._meta.${key} ${problem}`);
 }
 
-function unsupported(requested: string): Refusal {
+function unsupported(requested: string): DecodeFailure {
   const data = { supported: supportedRevisions, requested };
   return refuse("unsupported-revision", `unsupported protocol version ${requested}`, data);
 }
@@ -87,20 +87,22 @@ export function writeEnvelope(dialect: Dialect, call: CallOf, progressToken: Id 
   return meta;
 }
 
-/** The keys of `_meta` by which the parts of a server tell each other what was said when. No peer hears of them. */
-export const insideKeys: readonly string[] = Object.values(changeKeys);
+/** Keys of `_meta` for messages between the parts of a server. They are never sent to a peer. */
+export const internalKeys: readonly string[] = Object.values(changeKeys);
 
-/** What a peer cannot mean is not heard from it. */
-export const dropInside: Change = without(...insideKeys);
+/** Internal keys are dropped from messages of a peer. */
+export const dropInternal: Change = without(...internalKeys);
 
-/** Leaves in `_meta` what is the caller's own: reserved keys are written by codecs alone, and ours stay inside. */
+/**
+ * Keeps the caller's own members of `_meta`: reserved keys are written by codecs only, and internal keys are not sent.
+ */
 export const ownMeta: Change = (meta) => without(...Object.keys(meta).filter(isReserved))(meta);
 
 function isReserved(key: string): boolean {
   return reserved.has(key);
 }
 
-const reserved: ReadonlySet<string> = new Set([...Object.values(metaKeys), ...insideKeys]);
+const reserved: ReadonlySet<string> = new Set([...Object.values(metaKeys), ...internalKeys]);
 
 /** The progress token of a request, with its JSON type. */
 export function readProgressToken(meta: JsonObject): Decoded<Id | undefined> {
@@ -109,8 +111,8 @@ export function readProgressToken(meta: JsonObject): Decoded<Id | undefined> {
   return refuse("invalid-params", "params._meta.progressToken must be a string or an integer");
 }
 
-/** Stands for a program that did not say who it is. */
-export const nobody: Implementation = { name: "unknown", version: "" };
+/** The implementation of a program that did not state one. */
+export const unknownProgram: Implementation = { name: "unknown", version: "" };
 
 /** What a program says of itself, with a name and a version in any case. Undefined when it says nothing. */
 export function readImplementation(value: Json | undefined): Implementation | undefined {
@@ -119,8 +121,8 @@ export function readImplementation(value: Json | undefined): Implementation | un
   const { name, version } = value;
   return {
     ...value,
-    name: typeof name === "string" ? name : nobody.name,
-    version: typeof version === "string" ? version : nobody.version,
+    name: typeof name === "string" ? name : unknownProgram.name,
+    version: typeof version === "string" ? version : unknownProgram.version,
   };
 }
 
@@ -128,7 +130,7 @@ function isImplementation(value: JsonObject): value is JsonObject & Implementati
   return typeof value.name === "string" && typeof value.version === "string";
 }
 
-/** The capabilities of a client. One that is not an object does not count; unknown ones are kept. */
+/** The capabilities of a client. Values that are not objects are dropped; unknown capabilities are kept. */
 export function readClientCapabilities(value: Json | undefined): ClientCapabilities {
   return isObject(value) ? withoutNonObjects(value, clientFlags) : {};
 }
@@ -158,7 +160,7 @@ export type Draft = Record<string, Json | undefined>;
 /** The revisions spoken here, newest first: what servers advertise and what refusals list. */
 const supportedRevisions: readonly Revision[] = [...revisions].reverse();
 
-/** The capabilities of a server. One that is not an object does not count; unknown ones are kept. */
+/** The capabilities of a server. Values that are not objects are dropped; unknown capabilities are kept. */
 export function readServerCapabilities(value: Json | undefined): ServerCapabilities {
   return isObject(value) ? withoutNonObjects(value, serverFlags) : {};
 }

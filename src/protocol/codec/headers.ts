@@ -20,12 +20,11 @@ export function standardHeaders(method: string, params: JsonObject | undefined):
 }
 
 /**
- * Why the headers of a request do not repeat its body, if so: one is missing,
- * has characters it must not have, or says something else.
+ * The reason why the headers of a request do not match its body, or undefined: a header is missing, has invalid
+ * characters, or has a different value.
  *
- * `version` is what the body states in `_meta`. Where the body states none, or
- * has no name, there is nothing to compare with and the check of the body has
- * the last word. Takes no memory when nothing is wrong.
+ * `version` is the revision that the body states in `_meta`. Where the body states none, or has no name, the comparison
+ * is skipped and the check of the body decides. Allocates nothing when the headers match.
  */
 export function headerProblem(request: Request, version: string | undefined, head: Head): string | undefined {
   const { method, params } = request;

@@ -1,7 +1,7 @@
 import { asJson, type JsonObject } from "../../json/json.ts";
 import { metaKeys } from "../meta.ts";
 import type { DetailedTask } from "../task.ts";
-import type { Decoded, NotificationScope, Told } from "./codec.ts";
+import type { Decoded, DecodedNotification, NotificationScope } from "./codec.ts";
 import { type Change, type Dialect, inOrder, without, withoutMeta } from "./dialect.ts";
 import type { TaskWriter } from "./outcomes.ts";
 import { readDetails } from "./results.ts";
@@ -9,7 +9,7 @@ import { readDetails } from "./results.ts";
 /** Params of a notification as a dialect says them, or undefined when it has no such notification. */
 type WriteNotification = (method: string, params: JsonObject, scope?: NotificationScope) => JsonObject | undefined;
 
-/** How a dialect says notifications. One that nobody described is said as it is. */
+/** How a dialect encodes notifications. Notifications without a rule are encoded unchanged. */
 export function createNotificationWriter(
   dialect: Dialect,
   writeTask: TaskWriter = briefly(dialect),
@@ -18,7 +18,7 @@ export function createNotificationWriter(
 
   return (method, params, scope = {}) => {
     if (listed.get(method) === false) return undefined;
-    if (method === tasks) return said(writeTask(params), dialect.notification);
+    if (method === tasks) return written(writeTask(params), dialect.notification);
     const plain = dialect.notification(params);
     return method === progress ? withToken(dialect.progress(plain), scope) : plain;
   };
@@ -27,12 +27,12 @@ export function createNotificationWriter(
 const progress = "notifications/progress";
 const tasks = "notifications/tasks";
 
-/** For dialects that tell of a task no more than how it stands. */
+/** For dialects whose notifications contain only the status of a task. */
 function briefly(dialect: Dialect): TaskWriter {
   return (task) => ({ ok: true, value: dialect.task(task) });
 }
 
-function said(task: Decoded<JsonObject>, change: Change): JsonObject | undefined {
+function written(task: Decoded<JsonObject>, change: Change): JsonObject | undefined {
   return task.ok ? change(task.value) : undefined;
 }
 
@@ -45,21 +45,21 @@ export function nameWriter(dialect: Dialect): (method: string) => string {
   };
 }
 
-/** Progress that nobody asked for by a token cannot be sent. */
+/** Progress without a progress token cannot be sent. */
 function withToken(params: JsonObject, scope: NotificationScope): JsonObject | undefined {
   const progressToken = scope.progressToken ?? params.progressToken;
   return progressToken === undefined ? undefined : { ...params, progressToken };
 }
 
-/** A notification without the progress token and the subscription id: they told whose it is, and nothing else. */
-export function decodeNotification(method: string, params: JsonObject): Told | undefined {
+/** A notification without the progress token and the subscription id, which only route it. */
+export function decodeNotification(method: string, params: JsonObject): DecodedNotification | undefined {
   if (method === progress) return { method, params: withoutBoth(params) };
   const plain = withoutSubscription(params);
   return method === tasks ? taskNotification(readDetails(plain)) : { method, params: plain };
 }
 
 /** A task is announced by one name, whatever the server calls it. */
-export function taskNotification(task: Decoded<DetailedTask>): Told | undefined {
+export function taskNotification(task: Decoded<DetailedTask>): DecodedNotification | undefined {
   return task.ok ? { method: tasks, params: asJson(task.value) } : undefined;
 }
 

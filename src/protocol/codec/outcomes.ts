@@ -37,8 +37,8 @@ export function createOutcomeWriter(
     complete(method, resultChange(method)(result), server);
 
   const writeDetails = (task: JsonObject, server: Implementation | undefined): Decoded<JsonObject> => {
-    const said = writeTask(task);
-    return said.ok ? { ok: true, value: complete("tasks/get", dialect.result(said.value), server) } : said;
+    const written = writeTask(task);
+    return written.ok ? { ok: true, value: complete("tasks/get", dialect.result(written.value), server) } : written;
   };
 
   return (method, outcome, server) => {
@@ -76,7 +76,7 @@ function complete(method: string, result: JsonObject, server: Implementation | u
   return wire;
 }
 
-/** The model has the server in a place of its own; on the wire it signs like everywhere. */
+/** In the model the server is a member of its own; on the wire it is in `_meta` as everywhere. */
 function discovered({ serverInfo, ...result }: JsonObject, server: Implementation | undefined): JsonObject {
   const wire: Draft = { ...result, resultType: "complete" };
   addCacheFields(wire);
@@ -84,7 +84,7 @@ function discovered({ serverInfo, ...result }: JsonObject, server: Implementatio
   return signer === undefined ? wire : withMeta(wire, metaKeys.serverInfo, signer);
 }
 
-/** By default nobody keeps a result. Time is in whole milliseconds. */
+/** By default results are not cached. Times are in whole milliseconds. */
 function addCacheFields(wire: Draft): void {
   const { ttlMs, cacheScope } = wire;
   wire.ttlMs = typeof ttlMs === "number" && ttlMs > 0 ? Math.min(Math.trunc(ttlMs), Number.MAX_SAFE_INTEGER) : 0;
@@ -116,10 +116,10 @@ function signed(wire: JsonObject, server: Implementation | undefined): JsonObjec
 }
 
 /**
- * How a dialect says the result of each method.
+ * How a dialect encodes the result of each method.
  *
- * Made once for a dialect, so that what it does not change is not even walked.
- * A method nobody described is said as it is.
+ * Created once for a dialect, so that unchanged parts are not traversed. Results of methods without a rule are encoded
+ * unchanged.
  */
 export function createResultWriter(dialect: Dialect): (method: string) => Change {
   const changes = new Map<string, Change>(
@@ -172,10 +172,10 @@ type Remember = (
 ) => JsonObject;
 
 /**
- * Remembers how the lists of a server were encoded, and their text.
+ * Caches the encoded lists of a server, and their text.
  *
- * A list counts when nothing can change it: the server froze it, and no author
- * code runs to make it anew. It is forgotten with the list itself.
+ * A list is cached when it cannot change: the server froze it, and no code of the author creates it. The cache entry is
+ * dropped with the list.
  */
 export function createMemory(): Remember {
   const known = new WeakMap<JsonObject, Encoded>();
@@ -205,7 +205,7 @@ function isLasting(method: string): boolean {
 type WriteQuestion = (question: Question) => Decoded<JsonObject>;
 export type TaskWriter = (task: JsonObject) => Decoded<JsonObject>;
 
-/** A task in the words of the extension, without what its status brings. */
+/** A task in the format of the extension, without the members of its status. */
 export const plainTask: Change = (task) => {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs, _meta } = task;
   const pause = wholeMs(pollIntervalMs);
@@ -236,21 +236,26 @@ export function createTaskWriter(dialect: Dialect, writeQuestion: WriteQuestion)
   const result = inOrder(toolResultChange(dialect), dialect.result, withoutMeta(metaKeys.serverInfo));
 
   return (task) => {
-    const said = dialect.task(task);
+    const written = dialect.task(task);
     const { status, taskId } = task;
     switch (status) {
       case "input_required": {
         const inputRequests = encodeQuestions(isObject(task.questions) ? task.questions : {}, writeQuestion);
-        return inputRequests.ok ? { ok: true, value: { ...said, inputRequests: inputRequests.value } } : inputRequests;
+        return inputRequests.ok
+          ? { ok: true, value: { ...written, inputRequests: inputRequests.value } }
+          : inputRequests;
       }
       case "completed":
         if (!isObject(task.result)) return refuse("internal", `task ${taskId} has no result`);
-        return { ok: true, value: { ...said, result: { ...result(task.result), resultType: "complete" } } };
+        return { ok: true, value: { ...written, result: { ...result(task.result), resultType: "complete" } } };
       case "failed":
         if (!isObject(task.failure)) return refuse("internal", `task ${taskId} does not say why it failed`);
-        return { ok: true, value: { ...said, error: asJson(encodeFailure(dialect.errors, asFailure(task.failure))) } };
+        return {
+          ok: true,
+          value: { ...written, error: asJson(encodeFailure(dialect.errors, asFailure(task.failure))) },
+        };
       default:
-        return { ok: true, value: said };
+        return { ok: true, value: written };
     }
   };
 }
@@ -277,8 +282,8 @@ function questionAttempts(dialect: Dialect): { readonly [Q in QuestionMethod]: A
   return {
     "elicitation/create": dialect.elicitation,
     "sampling/createMessage": (params) => {
-      const said = dialect.sampling(params);
-      return said.ok ? { ok: true, value: sampled(said.value) } : said;
+      const written = dialect.sampling(params);
+      return written.ok ? { ok: true, value: sampled(written.value) } : written;
     },
     "roots/list": always(same),
   };

@@ -16,10 +16,9 @@ import type { CallOf } from "../service.ts";
 import { type Dialect, dropMeta, without } from "./dialect.ts";
 
 /**
- * What is wrong with the params of a request, naming the member, or undefined.
+ * The problem with the params of a request, naming the member, or undefined.
  *
- * Params are looked at, never copied: what passes goes on as it came, with
- * every unknown member. A method nobody described is not looked at.
+ * Params are checked and never copied, so that unknown members are kept. Params of unknown methods are not checked.
  */
 export function paramsProblem(method: string, params: JsonObject): Problem {
   const problem = checks.get(method)?.(params);
@@ -72,7 +71,7 @@ export function isKnown(method: string, revision: Revision): boolean {
   return isIn(methodRow(method), revision);
 }
 
-/** The same, for who has looked up the row. */
+/** The same, for a row that was looked up already. */
 export function isIn({ since, until, inside }: MethodRow, revision: Revision): boolean {
   if (inside === true) return false;
   return (since === undefined || isSince(revision, since)) && (until === undefined || isSince(until, revision));
@@ -92,7 +91,7 @@ export function encodeParams(dialect: Dialect, call: CallOf): JsonObject {
   return lacksArguments ? { ...plain, arguments: {} } : plain;
 }
 
-/** Absent arguments are the same as none, but many servers check what is absent against a schema that wants an object. */
+/** Absent arguments mean none, but many servers validate absent arguments against a schema that requires an object. */
 const takesArguments: ReadonlySet<string> = new Set(["tools/call", "prompts/get"]);
 
 const dropHop = without("_meta", "inputResponses", "requestState", "task");

@@ -14,7 +14,7 @@ import type { Question, QuestionMethod } from "../input.ts";
 import type { Decoded } from "./codec.ts";
 import { asQuestion, refuse } from "./codec.ts";
 
-/** Reads a question that a server asks. Its params go on as they came. */
+/** Decodes a question of a server. Its params are kept unchanged. */
 export function decodeQuestion(method: string, params: JsonObject): Decoded<Question> {
   if (!isQuestionMethod(method)) return refuse("method-not-found", `unknown method ${method}`);
   const problem = checks[method](params);
@@ -81,10 +81,10 @@ const checks: { readonly [Q in QuestionMethod]: Check } = {
 };
 
 /**
- * Whether the tool calls in a conversation are answered where they must be.
+ * Whether the tool uses in a conversation are followed by their results.
  *
- * A message with a tool result holds nothing but tool results, and they answer
- * exactly the tool calls of the message before it.
+ * A message with a tool result contains nothing but tool results, and they answer exactly the tool uses of the message
+ * before it.
  */
 const toolLayoutProblem: Check = (params) => {
   const messages = isObject(params) ? listOf(params.messages) : [];

@@ -10,16 +10,14 @@ import {
   without,
   withoutMeta,
 } from "./dialect.ts";
-import { insideKeys } from "./envelope.ts";
+import { internalKeys } from "./envelope.ts";
 import { plainTask } from "./outcomes.ts";
 
 /**
- * 2026-07-28, the revision the model is shaped like. What the model has beyond
- * it is there for older peers.
+ * 2026-07-28, the revision that the model follows. Further members of the model exist for older peers.
  *
- * It gave up the session, and with it every notification about one. It gave up
- * tasks as a part of the core, and ids for pages to open. Tasks are an extension
- * that says the same in other words.
+ * This revision removed the session with its notifications, tasks in the core, and ids of pages to open. Tasks are an
+ * extension with another format.
  */
 export const r2026_07_28: Dialect = derive("2026-07-28", asModeled, {
   clientCapabilities: inOrder(without("tasks"), inMember("roots", without("listChanged"))),
@@ -28,7 +26,7 @@ export const r2026_07_28: Dialect = derive("2026-07-28", asModeled, {
   task: plainTask,
   cancelled: keeping("_meta"),
   result: withoutMeta(metaKeys.relatedTask),
-  notification: withoutMeta(metaKeys.relatedTask, ...insideKeys),
+  notification: withoutMeta(metaKeys.relatedTask, ...internalKeys),
   elicitation: always(without("elicitationId")),
   notifications: {
     "notifications/initialized": false,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { codecFor } from "../../../test/support/codecs.ts";
 import { decodeLegacyResult } from "../../legacy/codec/tasks.ts";
-import { decodeModernResult, mendResult, readDetails, resultProblem, safeIcons } from "./results.ts";
+import { decodeModernResult, readDetails, repairResult, resultProblem, safeIcons } from "./results.ts";
 
 const codec = codecFor("2026-07-28");
 const serverInfo = "io.modelcontextprotocol/serverInfo";
@@ -145,7 +145,7 @@ describe("mendResult", () => {
     ["resources/read", { contents: [], ttlMs: 1, cacheScope: "all" }, { contents: [] }],
     ["tools/call", { structuredContent: 1 }, { structuredContent: 1, content: [] }],
   ])("puts %s %j right", (method, result, mended) => {
-    expect(mendResult(method, result)).toEqual(mended);
+    expect(repairResult(method, result)).toEqual(mended);
   });
 
   it.each([
@@ -153,7 +153,7 @@ describe("mendResult", () => {
     ["tools/call", { content: null }],
     ["com.example/mine", { nextCursor: null }],
   ])("leaves %s %j alone", (method, result) => {
-    expect(mendResult(method, result)).toBe(result);
+    expect(repairResult(method, result)).toBe(result);
   });
 });
 

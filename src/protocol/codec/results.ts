@@ -15,17 +15,17 @@ import { metaKeys, metaOf } from "../meta.ts";
 import { type Method, methodRow, type Result, type WireMethod } from "../methods.ts";
 import type { Outcome, OutcomeOf } from "../service.ts";
 import type { DetailedTask, Task } from "../task.ts";
-import { asDetails, asErrorObject, asResult, asTask, type Decoded, type Refusal, refuse } from "./codec.ts";
+import { asDetails, asErrorObject, asResult, asTask, type Decoded, type DecodeFailure, refuse } from "./codec.ts";
 import { decodeFailure } from "./decode-failure.ts";
 import { type Change, inEach, inMember, inOrder, without, withoutMeta } from "./dialect.ts";
-import { nobody, readImplementation, readServerCapabilities } from "./envelope.ts";
+import { readImplementation, readServerCapabilities, unknownProgram } from "./envelope.ts";
 import { decodeQuestions } from "./questions.ts";
 
 /** Reads a result that is the whole answer. Of the wrong shape it is an `invalid-response`. */
 export function decodeComplete<M extends Method>(method: M, result: JsonObject): OutcomeOf<M> {
-  const mended = mendResult(method, result);
-  const problem = resultProblem(method, mended);
-  return problem === undefined ? { kind: "complete", result: asResult<M>(mended) } : invalid(problem);
+  const repaired = repairResult(method, result);
+  const problem = resultProblem(method, repaired);
+  return problem === undefined ? { kind: "complete", result: asResult<M>(repaired) } : invalid(problem);
 }
 
 /** Reads a result that says how the call ended. One that does not say it is complete. */
@@ -56,13 +56,13 @@ export function decodeRead<M extends Method>(method: M, task: Decoded<Task>): Ou
   return { kind: "complete", result: asResult<M>(asJson(task.value)) };
 }
 
-/** Without what only the wire needs: how the call ended, and who says so. */
+/** Without members that only the wire needs: the kind of the result, and the server. */
 const plain: Change = inOrder(without("resultType"), withoutMeta(metaKeys.serverInfo));
 
-/** The model has the server in a place of its own; on the wire it signs like everywhere. */
+/** In the model the server is a member of its own; on the wire it is in `_meta` as everywhere. */
 function discovered(result: JsonObject): JsonObject {
   const signer = metaOf(result)[metaKeys.serverInfo];
-  const serverInfo = readImplementation(signer) ?? readImplementation(result.serverInfo) ?? nobody;
+  const serverInfo = readImplementation(signer) ?? readImplementation(result.serverInfo) ?? unknownProgram;
   const { capabilities } = result;
   return {
     ...plain(result),
@@ -97,9 +97,8 @@ function abridged(value: Json): string {
 }
 
 /**
- * Leaves out icons that no program should open: all but https and images in
- * `data:` URIs. Plain http is taken from this machine only. The rest of the
- * value stays as it is.
+ * Removes icons that are unsafe to open: all but https and images in `data:` URIs. Plain http is allowed for this
+ * machine only. The rest of the value is unchanged.
  */
 export const safeIcons: Change = (value) => {
   const { icons } = value;
@@ -126,12 +125,11 @@ function isSafe(icon: Json): boolean {
 const isThisMachine = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /**
- * What is wrong with a result, naming the member, or undefined.
+ * The problem with a result, naming the member, or undefined.
  *
- * Only what every reader of the result relies on is looked at: that lists are
- * lists and that blocks have a type. What is in a list is for its reader to look
- * at, for one bad entry is no reason to do without the others. A method nobody
- * described is not looked at.
+ * Only what every reader relies on is checked: that lists are lists and that blocks have a type. Entries of lists are
+ * checked by their readers, so that one invalid entry does not fail the whole list. Results of unknown methods are not
+ * checked.
  */
 export function resultProblem(method: string, result: JsonObject): Problem {
   const problem = checks.get(method)?.(result);
@@ -139,8 +137,8 @@ export function resultProblem(method: string, result: JsonObject): Problem {
 }
 
 /** A result with the slips of sloppy servers put right, so that {@link resultProblem} finds only what cannot be. */
-export function mendResult(method: string, result: JsonObject): JsonObject {
-  return mendings.get(method)?.(result) ?? result;
+export function repairResult(method: string, result: JsonObject): JsonObject {
+  return repairs.get(method)?.(result) ?? result;
 }
 
 const contents: Check = (value) => withUri(value) ?? textOrBlob(value);
@@ -175,7 +173,7 @@ const checks = new Map(Object.entries(members).map(([method, row]) => [method, a
 /** `null` where a cursor should be absent: asking for that page again would never end. */
 const cursor: Change = (result) => (result.nextCursor === null ? without("nextCursor")(result) : result);
 
-/** Cache hints that are none count as absent. */
+/** Invalid cache hints count as absent. */
 const cache: Change = (result) => {
   const { ttlMs, cacheScope } = result;
   const hinted =
@@ -204,7 +202,7 @@ function withoutNull(...names: readonly string[]): Change {
   };
 }
 
-const mendings = new Map<string, Change>([
+const repairs = new Map<string, Change>([
   ["server/discover", cache],
   ["tools/list", inOrder(cursor, cache, inEach("tools", entry))],
   ["tools/call", inOrder(content, safeIconsInContent)],
@@ -219,13 +217,13 @@ const mendings = new Map<string, Change>([
 
 // What is wrong with a task is worded to follow its name, like a `Problem`.
 
-/** Reads a task in the words of the extension, without what its status brings. */
+/** Decodes a task of the extension, without the members of its status. */
 export function readTask(wire: JsonObject): Decoded<Task> {
   const problem = aTask(wire);
-  return problem === undefined ? { ok: true, value: asTask(mended(wire)) } : malformed(problem);
+  return problem === undefined ? { ok: true, value: asTask(repaired(wire)) } : malformed(problem);
 }
 
-/** Reads a task in the words of the extension, with what its status brings. */
+/** Decodes a task of the extension, with the members of its status. */
 export function readDetails(wire: JsonObject): Decoded<DetailedTask> {
   const task = readTask(wire);
   if (!task.ok) return task;
@@ -249,7 +247,7 @@ export function readDetails(wire: JsonObject): Decoded<DetailedTask> {
 
 function readCompleted(task: JsonObject, result: Json | undefined): Decoded<DetailedTask> {
   if (!isObject(result)) return malformed(".result must be an object");
-  const outcome = mendResult("tools/call", plainResult(result));
+  const outcome = repairResult("tools/call", plainResult(result));
   const problem = resultProblem("tools/call", outcome);
   return problem === undefined ? details(task, { result: outcome }) : malformed(`.result: ${problem}`);
 }
@@ -263,8 +261,8 @@ const aTask: Check = anObject({
 
 const anError = anObject({ code: aNumber, message: aString });
 
-/** Without a time to live it lives for ever: some leave out what is `null`. What is no pause counts as absent. */
-const mended: Change = (wire) => {
+/** Without a time to live the task never expires: some servers omit `null`. An invalid interval counts as absent. */
+const repaired: Change = (wire) => {
   const { ttlMs, pollIntervalMs, ...plain } = wire;
   return {
     ...plain,
@@ -278,6 +276,6 @@ export function details(task: JsonObject, brought: JsonObject): Decoded<Detailed
   return { ok: true, value: asDetails({ ...task, ...brought }) };
 }
 
-function malformed(problem: string): Refusal {
+function malformed(problem: string): DecodeFailure {
   return refuse("invalid-response", problem);
 }

@@ -7,7 +7,7 @@ import type { Revision } from "../revision.ts";
 import type { Decoded, ServerCodec, WireCall } from "./codec.ts";
 import { asMethod, asParams, refuse } from "./codec.ts";
 import type { Dialect } from "./dialect.ts";
-import { dropInside, readEnvelope, statedTerms } from "./envelope.ts";
+import { dropInternal, readEnvelope, statedTerms } from "./envelope.ts";
 import { encodeFailure } from "./errors.ts";
 import { createNotificationWriter, nameWriter } from "./notifications.ts";
 import { createOutcomeWriter, createQuestionWriter, createTaskWriter, type TaskWriter } from "./outcomes.ts";
@@ -15,8 +15,8 @@ import { isIn, paramsProblem } from "./params.ts";
 import { r2026_07_28 } from "./r2026-07-28.ts";
 
 /**
- * A server of the stateless revision: every request says who sends it, every
- * result says how the call ended, and the server asks by ending the call.
+ * A server of the stateless revision: every request states its sender, every result its kind, and the server asks by
+ * ending the call.
  */
 export const modernServer: ServerCodec = createModernServer(r2026_07_28);
 
@@ -34,7 +34,7 @@ function createModernServer(dialect: Dialect): ServerCodec {
   };
 }
 
-/** The request brings everything: who sends it, and the answers to what an earlier one was asked. */
+/** Everything is in the request: its sender, and the answers to earlier questions. */
 function decodeCall(revision: Revision, { method, params }: Request): Decoded<WireCall> {
   const envelope = readEnvelope(revision, params._meta);
   if (!envelope.ok) return envelope;
@@ -52,7 +52,7 @@ function decodeCall(revision: Revision, { method, params }: Request): Decoded<Wi
       row,
       params: asParams(params),
       peer,
-      meta: dropInside(meta),
+      meta: dropInternal(meta),
       progressToken,
       logLevel,
       answers: asks && isObject(inputResponses) ? inputResponses : undefined,
