@@ -1,6 +1,6 @@
 import type { Context } from "./context.ts";
 
-/** Whether the caller of `context` sees a thing. It can look at everything a handler sees, and cannot ask. */
+/** Whether the caller of `context` sees a thing. It can read everything that a handler can, and cannot ask. */
 export type Visible = (context: Context) => boolean | Promise<boolean>;
 
 /** Who may use a tool, a prompt or a resource. */
@@ -12,10 +12,9 @@ export interface Accessible {
    */
   readonly scopes?: readonly string[] | undefined;
   /**
-   * Decides for each caller whether the thing exists: where it gives anything but
-   * true, it is not listed, and using it is the error of an unknown name. Lists
-   * with such things are made anew for every caller, and are never cached as public.
-   * Default: every caller sees it.
+   * Decides for each caller whether the thing exists: where it returns anything but true, the thing is not listed, and
+   * using it is the error of an unknown name. Lists with such things are created for every caller, and are never cached
+   * as public. Default: every caller sees it.
    */
   readonly visible?: Visible | undefined;
 }

@@ -21,7 +21,7 @@ import { toValidator } from "../schema/to-validator.ts";
 import type { Validator } from "../schema/validator.ts";
 import { issueText } from "./definition.ts";
 import type { Execution } from "./runs/execution.ts";
-import { type Inquiry, inputStateOf, requireCapability } from "./runs/input-state.ts";
+import { inputStateOf, type PreparedQuestion, requireCapability } from "./runs/input-state.ts";
 
 export interface AskOptions {
   /** Names the question on the wire and across replays. Unique within one call; numbered when absent. */
@@ -30,8 +30,8 @@ export interface AskOptions {
 
 export interface AskUrlOptions extends AskOptions {
   /**
-   * An id of your own for the page, which nobody can guess: `completeElicitation`
-   * tells the client by it that the user is done there. Only clients of 2025-11-25 hear of that.
+   * An id of your own for the page, which must be unguessable: `completeElicitation` uses it to notify the client that
+   * the user is done there. Only clients of 2025-11-25 are notified.
    */
   readonly elicitationId?: string | undefined;
 }
@@ -55,7 +55,7 @@ export interface Answered {
   readonly content?: unknown;
 }
 
-/** Asks for a form and gives its checked content. Throws `declined` when the user says no. */
+/** Asks for a form and returns its validated content. Throws `declined` when the user declines. */
 export async function ask<S extends AnySchema>(
   run: Execution,
   form: Form<S>,
@@ -79,10 +79,10 @@ export async function elicit(run: Execution, params: ElicitParams, options: AskO
     return (await askForm(run, { message, schema: params.requestedSchema }, options)) as ElicitResult;
   }
   const question = { method: "elicitation/create", params: pageFor(run, params) } as const;
-  return inquire(run, { question, read: (answer) => readElicit(answer, options.key ?? message) }, options.key);
+  return askQuestion(run, { question, read: (answer) => readElicit(answer, options.key ?? message) }, options.key);
 }
 
-/** Clients of 2026-07-28 are not told that a user is done with a page, and so need no id of it. */
+/** Clients of 2026-07-28 are not notified of completed pages, so they need no id. */
 function pageFor({ call }: Execution, params: ElicitUrlParams): ElicitUrlParams {
   if (isLegacy(call.peer.revision)) return params;
   const { elicitationId: _, ...page } = params;
@@ -97,13 +97,13 @@ export async function sample(
   const problem = roleProblem(params.messages);
   if (problem !== undefined) throw new McpError("invalid-definition", problem);
   const question = { method: "sampling/createMessage", params } as const;
-  return inquire(run, { question, read: (answer) => readSample(answer, key ?? "sample") }, key);
+  return askQuestion(run, { question, read: (answer) => readSample(answer, key ?? "sample") }, key);
 }
 
 export async function roots(run: Execution, { key }: AskOptions = {}): Promise<readonly Root[]> {
   const question = { method: "roots/list", params: {} } as const;
   const read = (answer: unknown): ListRootsResult => readRoots(answer, key ?? "roots");
-  return (await inquire(run, { question, read }, key)).roots;
+  return (await askQuestion(run, { question, read }, key)).roots;
 }
 
 /** Runs `work` once for its key. */
@@ -111,9 +111,9 @@ export function step(run: Execution, key: string, work: () => unknown): Promise<
   return inputStateOf(run).step(key, work);
 }
 
-/** Puts a question of somebody else to the client, and gives the answer as it came. */
+/** Forwards a question to the client, and returns the answer unchanged. */
 export function pass(run: Execution, question: Question, key?: string): Promise<QuestionAnswer> {
-  return inquire(run, { question, read: (answer) => readObject(answer, key ?? question.method) }, key);
+  return askQuestion(run, { question, read: (answer) => readObject(answer, key ?? question.method) }, key);
 }
 
 function askForm(run: Execution, form: Form<AnySchema>, { key }: AskOptions = {}): Promise<Answered> {
@@ -174,32 +174,32 @@ export function accepted({ action, content }: Answered, message: string): unknow
 }
 
 /** Puts a question to the client: at once where it can be asked, else by the outcome of the call. */
-async function inquire<T>(run: Execution, inquiry: Inquiry<T>, key?: string): Promise<T> {
+async function askQuestion<T>(run: Execution, prepared: PreparedQuestion<T>, key?: string): Promise<T> {
   const { method, peer, ask } = run.call;
   const inputState = inputStateOf(run);
-  requireCapability(inquiry.question, peer.capabilities);
+  requireCapability(prepared.question, peer.capabilities);
   const name = inputState.claim(key);
-  if (inquiry.prepare !== undefined) await inquiry.prepare();
+  if (prepared.prepare !== undefined) await prepared.prepare();
   if (run.isOver) throw new McpError("cancelled", "the call is over");
-  if (ask !== undefined) return run.untimed(async () => inquiry.read(await ask(inquiry.question)));
+  if (ask !== undefined) return run.clearDeadline(async () => prepared.read(await ask(prepared.question)));
   if (!run.mayAsk) throw new McpError("unsupported", `${method} cannot ask this client`);
-  const told = await inputState.recall(inquiry.question, name, unasked(run.call, name));
-  if (told !== undefined) return accept(run, inquiry, told.answer);
+  const given = await inputState.recall(prepared.question, name, unsolicited(run.call, name));
+  if (given !== undefined) return accept(run, prepared, given.answer);
   run.throwIfStopped();
-  const answer = inputState.wait(inquiry, name);
+  const answer = inputState.wait(prepared, name);
   void run.suspendSoon();
   return answer;
 }
 
-/** A client that has no state to bring back, because it was given none or kept none, may answer beforehand. */
-function unasked({ state, answers }: Call, key: string): Json | undefined {
+/** A client without a state, because it got or saved none, may send answers with its first call. */
+function unsolicited({ state, answers }: Call, key: string): Json | undefined {
   return state === undefined ? (answers?.[key] as Json | undefined) : undefined;
 }
 
 /** A malformed answer ends the call; the client may send a better one. */
-async function accept<T>(run: Execution, inquiry: Inquiry<T>, answer: Json): Promise<T> {
+async function accept<T>(run: Execution, prepared: PreparedQuestion<T>, answer: Json): Promise<T> {
   try {
-    return await inquiry.read(answer);
+    return await prepared.read(answer);
   } catch (error) {
     throw run.refuse(error);
   }

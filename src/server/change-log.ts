@@ -14,11 +14,14 @@ import type { Store, TopicSubscription } from "../store/store.ts";
 import type { Environment } from "./environment.ts";
 import { createOutbox } from "./outbox.ts";
 
-/** Tells the listeners of all processes what changed in any of them. */
+/** Notifies the listeners of all processes of changes in any of them. */
 export interface ChangeLog {
-  /** Changes of one process are told everywhere in their order. */
+  /** Publishes a change. Changes of one process reach all listeners in their order. */
   publish(change: Announcement): void;
-  /** Acknowledges the call and begins to tell: first what followed the position that it brings, if it does. */
+  /**
+   * Acknowledges the subscription and starts it: first with the changes after the position that the call brings, if
+   * any.
+   */
   join(listener: Listener): Promise<() => void>;
   close(): Promise<void>;
 }
@@ -29,36 +32,36 @@ export interface Listener {
 }
 
 interface Joined extends Listener {
-  /** Where it stands: what is not after it was told before. */
+  /** The position of the listener: it has received all changes up to it. */
   readonly seen: number;
 }
 
 const NAME = "changes";
-/** Changes that are kept for listeners that come back. */
+/** Number of changes retained for listeners that reconnect. */
 const [KEEP, KEEP_IN_MEMORY] = [20_000, 1_000];
 const RETRY_MS = 1_000;
 
-/** In place of changes that were too many to be kept until the store was back. */
-const ANYTHING = { kind: "anything" } as const;
+/** Replaces changes that were too many to be queued until the store was available again. */
+const ANY_CHANGE = { kind: "anything" } as const;
 
-type Published = Announcement | typeof ANYTHING;
+type Published = Announcement | typeof ANY_CHANGE;
 
-type Parts = Pick<Environment, "faults" | "clock" | "store" | "isShared">;
+type Parts = Pick<Environment, "errors" | "clock" | "store" | "isShared">;
 
 /**
- * Changes are a stream that all processes read. Each is told by a message that
- * it goes on, and reads only while somebody listens.
+ * Changes are a stream that all processes read. A topic message announces each new change; a process reads only while
+ * it has listeners.
  */
 export function createChangeLog(given: Parts): ChangeLog {
   const env = given.clock.requestBound === true && given.isShared ? inThisProcess(given) : given;
   const listeners = new Set<Joined>();
-  const report = (error: unknown): void => void env.faults.failureOf(error, "subscriptions/listen");
+  const report = (error: unknown): void => void env.errors.failureOf(error, "subscriptions/listen");
   const tell = createFailureReport(report);
   const reading = createReading(env, listeners, tell);
   const outbox = createOutbox({
     clock: env.clock,
-    everything: JSON.stringify(ANYTHING),
-    // In turn: who has begun to listen hears what comes after.
+    everything: JSON.stringify(ANY_CHANGE),
+    // Runs in sequence: a listener receives the changes published after it has joined.
     send: (texts) =>
       reading.inTurn(async () => {
         const { streams, topics, durable } = await env.store.load();
@@ -68,7 +71,8 @@ export function createChangeLog(given: Parts): ChangeLog {
       }),
     onDelay(texts, error) {
       report(error);
-      // Others cannot be reached until the store is back; those here can, and hear of it again then.
+      // Other processes cannot be reached until the store is available; local listeners are notified now, and then
+      // again.
       for (const text of texts) for (const listener of listeners) tell.all(listener, JSON.parse(text), {});
     },
   });
@@ -85,21 +89,21 @@ export function createChangeLog(given: Parts): ChangeLog {
         listeners.add(joined);
         return () => {
           listeners.delete(joined);
-          void reading.inTurn(reading.shut).catch(report);
+          void reading.inTurn(reading.closeReading).catch(report);
         };
       }),
     async close() {
       await outbox.close();
       listeners.clear();
-      await reading.inTurn(reading.shut);
+      await reading.inTurn(reading.closeReading);
     },
   };
 }
 
-/** A request cannot listen to a store that others reach: its changes stay where they happen. */
-function inThisProcess({ faults, clock, isShared }: Parts): Parts {
+/** With a shared store that ends with the request, the process has no listeners: its changes stay local. */
+function inThisProcess({ errors, clock, isShared }: Parts): Parts {
   const store = memoryStore({ clock });
-  return { faults, clock, isShared, store: lazy(() => Promise.resolve(store)) };
+  return { errors, clock, isShared, store: lazy(() => Promise.resolve(store)) };
 }
 
 function acknowledge({ call, filter }: Listener): void {
@@ -109,7 +113,7 @@ function acknowledge({ call, filter }: Listener): void {
 /** Reads the stream for all listeners of this process. What it does, it does in turn. */
 function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: FailureReport) {
   let subscription: TopicSubscription | undefined;
-  /** Up to here, listeners were told. */
+  /** Listeners have received all changes up to this position. */
   let position = 0;
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -128,7 +132,7 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Failure
 
   const advanceSoon = (): Promise<void> =>
     inTurn(advance).catch((error: unknown) => {
-      env.faults.failureOf(error, "subscriptions/listen");
+      env.errors.failureOf(error, "subscriptions/listen");
       if (subscription !== undefined) env.clock.after(RETRY_MS, () => void advanceSoon());
     });
 
@@ -138,9 +142,11 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Failure
 
   return {
     inTurn,
-    /** Tells all listeners what is new. */
+    /** Sends new changes to all listeners. */
     advance,
-    /** Listens from now on. Where everything ends with its request nothing can: who publishes goes on with the reading. */
+    /**
+     * Starts the subscription. Where everything ends with its request this is impossible: the publisher reads instead.
+     */
     async open(): Promise<void> {
       if (subscription !== undefined) return;
       const { streams, topics } = await env.store.load();
@@ -148,15 +154,15 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Failure
       position = (await streams.read(NAME, 0, 1)).last;
       if (subscription !== undefined) void pump(subscription);
     },
-    /** Tells one listener what the others were told after a position. */
+    /** Sends one listener the changes after a position that the others have received. */
     async catchUp(listener: Listener, after: number): Promise<void> {
       for await (const part of read(await env.store.load(), after)) {
         tell.part(listener, part, { after, through: position });
         if (part.at >= position) return;
       }
     },
-    /** Listens no more, if nobody does. */
-    async shut(): Promise<void> {
+    /** Ends the subscription when there are no listeners. */
+    async closeReading(): Promise<void> {
       if (listeners.size > 0) return;
       const ended = subscription;
       subscription = undefined;
@@ -167,11 +173,11 @@ function createReading(env: Parts, listeners: ReadonlySet<Joined>, tell: Failure
 
 interface FailureReport {
   all(listener: Listener, change: Published, meta: JsonObject): void;
-  /** Tells what is after one position and not after another. When some was lost: that anything may have changed. */
+  /** Sends the changes between two positions. When some are not retained: that anything may have changed. */
   part(listener: Listener, part: Part, range: { readonly after: number; readonly through: number }): void;
 }
 
-/** A listener that throws must not keep others from hearing. */
+/** A listener that throws must not prevent others from being notified. */
 function createFailureReport(report: (error: unknown) => void): FailureReport {
   const one = ({ filter, call }: Listener, change: Announcement, meta: JsonObject): void => {
     if (!isWanted(change, filter, call.peer.auth)) return;
@@ -184,25 +190,25 @@ function createFailureReport(report: (error: unknown) => void): FailureReport {
   };
   const all: FailureReport["all"] = (listener, change, meta) => {
     if (change.kind !== "anything") return one(listener, change, meta);
-    for (const any of anything(listener.filter)) one(listener, any, { ...meta, [changeKeys.lost]: true });
+    for (const any of anyChange(listener.filter)) one(listener, any, { ...meta, [changeKeys.lost]: true });
   };
   return {
     all,
     part(listener, { changes, lost }, { after, through }) {
-      const told = changes.filter(([, at]) => at > after && at <= through);
-      for (const [change, at] of told) all(listener, change, { [changeKeys.position]: at });
-      if (lost) all(listener, ANYTHING, { [changeKeys.position]: through });
+      const missed = changes.filter(([, at]) => at > after && at <= through);
+      for (const [change, at] of missed) all(listener, change, { [changeKeys.position]: at });
+      if (lost) all(listener, ANY_CHANGE, { [changeKeys.position]: through });
     },
   };
 }
 
-/** The position that a call wants to go on from. */
+/** The position that a call wants to continue from. */
 function positionOf({ meta }: Call): number | undefined {
   const after = meta[changeKeys.after];
   return typeof after === "number" && Number.isSafeInteger(after) && after >= 0 ? after : undefined;
 }
 
-/** A part of the stream. When some was lost, it stands for all there is. */
+/** A part of the stream. When some changes are not retained, it stands for all. */
 interface Part {
   readonly changes: readonly (readonly [change: Published, position: number])[];
   readonly lost: boolean;
@@ -221,8 +227,8 @@ async function* read({ streams }: Store, after: number): AsyncGenerator<Part> {
   }
 }
 
-/** All changes that a listener could hear of. */
-function anything({ resourceSubscriptions = [] }: ListenFilter): readonly Change[] {
+/** All changes that a listener may be interested in. */
+function anyChange({ resourceSubscriptions = [] }: ListenFilter): readonly Change[] {
   const resources = resourceSubscriptions.map((uri) => ({ kind: "resource", uri }) as const);
   return [{ kind: "tools" }, { kind: "prompts" }, { kind: "resources" }, ...resources];
 }

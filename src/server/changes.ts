@@ -2,24 +2,24 @@ import { McpError } from "../protocol/errors.ts";
 import type { ServerCapabilities } from "../protocol/peer.ts";
 import type { Announcement, Change, Message } from "../protocol/subscription.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
-import type { Listen, Listened, Listening, ListeningOptions } from "./listening.ts";
+import type { AudibleTasks, Listen, Listening, ListeningOptions } from "./listening.ts";
 
-/** The lists that clients can be told of. */
+/** Lists whose changes can be announced. */
 export type ListKind = "tools" | "prompts" | "resources";
 
-/** Tells listeners what changed. */
+/** Notifies listeners of changes. */
 export interface Changes {
   /** Announces a change. Throws `unsupported` when the server does not advertise such changes. */
   announce(change: Exclude<Change, { kind: "task" }>): void;
-  /** Tells the client that was asked to open a page that its user is done with it. */
+  /** Notifies the client that was asked to open a page that its user is done with it. */
   complete(elicitationId: string): void;
   /** Sends a message that belongs to no call to clients with sessions. */
   say(message: Message): void;
-  /** Announces a changed list to whoever asked, once for all changes of this turn; nothing when not advertised. */
+  /** Announces a changed list, once for all changes of this turn; nothing when not advertised. */
   listChanged(kind: ListKind): void;
   /** Stays open until the call is aborted. */
-  listen(call: Listen): Promise<Listened>;
-  /** Tells nobody any more. */
+  listen(call: Listen): Promise<AudibleTasks>;
+  /** Ends all subscriptions. */
   close(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ export interface CompletionContext extends Context {
   readonly arguments: Readonly<Record<string, string>>;
 }
 
-/** All values that fit, or those it cares to give; the server sends the first hundred. */
+/** All matching values, or some of them; the server sends the first hundred. */
 export type Completer = (value: string, context: CompletionContext) => readonly string[] | Promise<readonly string[]>;
 
 /** Completers by the name of the argument. */
@@ -20,7 +20,7 @@ export type Completers = Readonly<Record<string, Completer>>;
 
 type Completed = Outcome<"completion/complete">;
 
-/** Completes values. Where nobody registered a completer there is nothing to suggest, which is no error. */
+/** Completes values. Without a completer, the list is empty, which is not an error. */
 export function complete(
   call: Call<"completion/complete">,
   { complete: completers, scopes, visible }: Completable,
@@ -72,7 +72,7 @@ function toCompletion(values: readonly string[]): CompleteResult {
   return { completion: { values: values.slice(0, MAX_VALUES), total, hasMore: total > MAX_VALUES } };
 }
 
-/** For a value that nobody completes. */
+/** The result for a value without a completer. */
 export const noCompletion: Outcome<"completion/complete"> = {
   kind: "complete",
   result: { completion: { values: [], hasMore: false } },

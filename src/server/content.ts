@@ -46,7 +46,7 @@ function base64Of(data: Binary): string {
   return typeof data === "string" ? data : toBase64(data);
 }
 
-/** The problem with bytes that stand where there is no place for them. */
+/** The problem with bytes where they cannot be encoded. */
 export const NOT_BYTES = ", not bytes: use image(), audio(), or embed() with base64";
 
 type Bytes = ArrayBuffer | ArrayBufferView;
@@ -88,7 +88,7 @@ const payloads: Readonly<Record<string, unknown>> = {
   resource_link: "uri",
 };
 
-/** True for what is meant to be a block: it has a known `type`, and something of what that type is for. */
+/** True for a value that is meant as a block: it has a known `type`, and a member of that type. */
 export function isBlockLike(value: unknown): boolean {
   const payload = isObject(value) && payloads[String(value.type)];
   return typeof payload === "string" && Object.hasOwn(value as object, payload);

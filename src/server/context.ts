@@ -20,11 +20,11 @@ import type { CallerState, KnownState, Session, State } from "./state-types.ts";
 export interface Context {
   /** Aborts when the caller cancels or leaves, and when the time is up. */
   readonly signal: AbortSignal;
-  /** Who calls: revision, name, capabilities, verified identity. */
+  /** The client: revision, name, capabilities, verified identity. */
   readonly client: ClientInfo;
   /**
-   * Who calls, where somebody has checked: principal, scopes, claims, and `state`, which is kept for this principal.
-   * Never the credentials.
+   * The authenticated caller: principal, scopes, claims, and `state`, which is saved for this principal. Never the
+   * credentials.
    */
   readonly auth: CallerAuth | undefined;
   /**
@@ -33,39 +33,36 @@ export interface Context {
    */
   readonly session: Session | undefined;
   /**
-   * Unique for this call: the same in events, in what `onError` hears and in the error that the client gets. A call
-   * that comes back with answers is another one.
+   * Unique for this call: the same in events, for `onError` and in the error that the client gets. A call that returns
+   * with answers has another one.
    */
   readonly requestId: string;
-  /** The task that this call is, for `server.task(id)`; undefined as long as it is none. */
+  /** The id of the task that this call is, for `server.task(id)`. Undefined while it is not a task. */
   readonly taskId: string | undefined;
   /** `_meta` of the request. */
   readonly meta: JsonObject;
   /** The HTTP request that brought the call, where it came by HTTP. Headers are unverified. */
   readonly http: HttpRequestInfo | undefined;
   /**
-   * What the option `platform` of whoever serves has returned for this request: the `env` of a Worker, the request of a
-   * framework. Undefined without that option, and where a task goes on after its request. Its type is {@link Platform}.
+   * The value of the option `platform` for this request: the `env` of a Worker, the request of a framework. Undefined
+   * without that option, and where a task continues after its request. Its type is {@link Platform}.
    */
   readonly platform: KnownPlatform | undefined;
   /**
-   * Reports progress; values must grow. A no-op when the caller does not listen.
-   * Resets the handler's timeout. A promise means that the caller is slow to read:
-   * what is reported before it resolves is not sent.
+   * Reports progress; values must increase. A no-op when the caller did not request progress. Resets the handler's
+   * timeout. A returned promise is backpressure: what is reported before it resolves is not sent.
    */
   readonly progress: (progress: number, total?: number, message?: string) => Promise<void> | undefined;
-  /** Hands out items one by one, reporting progress and stopping when the call is aborted. */
+  /** Iterates over items, reporting progress and stopping when the call is aborted. */
   readonly track: <T>(items: Iterable<T> | AsyncIterable<T>, total?: number) => AsyncIterable<T>;
   /**
-   * Sends a log message to the caller, if it wants messages of this level. Members
-   * that look like credentials are hidden. A promise means that the caller is slow
-   * to read: who has much to say awaits it.
+   * Sends a log message to the caller, if it requests messages of this level. Members that look like credentials are
+   * hidden. A returned promise is backpressure.
    */
   readonly log: (level: LogLevel, data: unknown, logger?: string) => Promise<void> | undefined;
   /**
-   * Sends a notification that the protocol does not define, for clients that know
-   * it: `ctx.notify("acme/restocked", { sku })`. A no-op once the call has ended,
-   * and in a task. A promise means that the caller is slow to read. Throws
+   * Sends a notification that the protocol does not define, for clients that support it: `ctx.notify("acme/restocked",
+   * { sku })`. A no-op once the call has ended, and in a task. A returned promise is backpressure. Throws
    * `invalid-definition` for a notification of the protocol.
    */
   readonly notify: (method: string, params?: JsonObject) => Promise<void> | undefined;
@@ -86,36 +83,35 @@ export interface Context {
   /** Asks the user to open a page. Resolves on consent, which is not completion. Throws `declined`. */
   readonly askUrl: (message: string, url: string, options?: AskUrlOptions) => Promise<void>;
   /**
-   * Tells the client that was asked to open a page that its user is done there,
-   * whichever call asked, and wherever. The same as `server.completeElicitation`.
+   * Notifies the client that was asked to open a page that its user is done there, for pages of any call and process.
+   * The same as `server.completeElicitation`.
    */
   readonly completeElicitation: (elicitationId: string) => void;
-  /** Asks like `ask` and `askUrl`, and gives the bare answer: accepted, declined or cancelled. */
+  /** Asks like `ask` and `askUrl`, and returns the raw answer: accepted, declined or cancelled. */
   readonly elicit: (params: ElicitParams, options?: AskOptions) => Promise<ElicitResult>;
   /** Asks the model of the client for a completion. */
   readonly sample: (params: CreateMessageParams, options?: AskOptions) => Promise<CreateMessageResult>;
-  /** The places the client lets this server look at. */
+  /** The folders that the client lets this server access. */
   readonly roots: (options?: AskOptions) => Promise<readonly Root[]>;
   /**
-   * Runs `work` once for its key, also when the handler is run again, and gives
-   * its result, as JSON, to every run. One that throws counts as not run.
+   * Runs `work` once for its key, also when the handler is run again, and returns its result, as JSON, to every run.
+   * Work that throws counts as not run.
    */
   readonly step: <T>(key: string, work: () => T | Promise<T>) => Promise<T>;
   /**
-   * Ends the connection the client waits on, to be opened again after `retryMs`:
-   * for long work behind proxies that cut long answers. The call goes on, and
-   * nothing of it is lost. A no-op where the client could not come back.
+   * Closes the connection that the client waits on, to be opened again after `retryMs`: for long work behind proxies
+   * that cut long responses. The call continues, and nothing is lost. A no-op where the client could not reconnect.
    */
   readonly closeStream: (retryMs?: number) => void;
 }
 
-/** Who calls, and what is kept for them. */
+/** The authenticated caller, and its state. */
 export type CallerAuth = Auth & {
   readonly state: State<KnownState<CallerState>>;
   /**
-   * An access token of the identity provider that the caller signed in with, for calls to its API. It is refreshed where
-   * it is about to end. Rejects with `unauthorized` when the provider has ended the sign-in, and with `unsupported`
-   * unless users sign in by `oauthProxy`. Never give it to the client.
+   * An access token of the identity provider that the caller signed in with, for calls to its API. It is refreshed
+   * shortly before it expires. Rejects with `unauthorized` when the provider has ended the sign-in, and with
+   * `unsupported` unless users sign in by `oauthProxy`. Never send it to the client.
    */
   readonly upstreamToken: () => Promise<string>;
 };
@@ -147,7 +143,7 @@ async function noUpstream(): Promise<never> {
   throw new McpError("unsupported", "upstreamToken needs auth: oauthProxy(…)");
 }
 
-/** What is kept for a caller is forgotten when nobody used it for so long. */
+/** The state of a caller is deleted when it was not used for this time. */
 const CALLER_STATE_MS = 90 * 24 * 3_600_000;
 
 /** What it takes is loaded when it is first used. */
@@ -287,10 +283,10 @@ type Questions = typeof import("./lazy-parts.ts");
 export const lazyQuestions: Lazy<Questions> = lazy(() => import("./lazy-parts.ts"));
 
 /**
- * Puts a question, or runs a step. What that takes is loaded for the first one.
+ * Asks a question, or runs a step. The code for that is loaded on first use.
  *
- * The rejection need not be caught: of several questions a handler may await one
- * and never come to the next, which is no reason to end the process.
+ * The rejection need not be handled: a handler may ask several questions, await one and never reach the next, which
+ * must not end the process.
  */
 function asking<T>(put: (questions: Questions) => Promise<T>): Promise<T> {
   const { loaded } = lazyQuestions;
@@ -329,7 +325,7 @@ function log(run: Execution, { level, data, logger }: LogEntry): Promise<void> |
   });
 }
 
-/** Those of the protocol belong to something that keeps their rules. */
+/** Notifications of the protocol are sent by the parts of the server that follow their rules. */
 function vendorMethod(method: string): string {
   if (isVendorMethod(method)) return method;
   const message = `ctx.notify cannot send ${method}: use ctx.progress, ctx.log or server.notify for what the protocol defines`;
@@ -341,18 +337,17 @@ function refuseLog(): never {
 }
 
 /**
- * Who calls, for a handler that needs to know. Throws `unauthorized` where no
- * caller was authenticated: over HTTP that is a 401, so that clients can sign in.
+ * The caller, for a handler that requires authentication. Throws `unauthorized` for an anonymous caller: over HTTP that
+ * is a 401, so that clients can sign in.
  *
- * @example
- * run: (_, ctx) => ordersOf(requireAuth(ctx).claims.tenant)
+ * @example run: (_, ctx) => ordersOf(requireAuth(ctx).claims.tenant)
  */
 export function requireAuth<A extends Identity>({ auth }: { readonly auth: A | undefined }): A {
   if (auth === undefined) throw callerMissing();
   return auth;
 }
 
-/** What a handler does, and what its value means. */
+/** The work of a handler, and the outcome for its value. */
 interface Handling<T> {
   readonly method: string;
   readonly name?: string;
@@ -373,7 +368,7 @@ export function handlerJob<T>(env: Environment, { method, name, run, finish }: H
     finish: (value) => finish(value as T, running?.isPersonal === true),
     fail: (error) => ({
       kind: "failed",
-      failure: env.faults.failureOf(error, method, name, running?.call),
+      failure: env.errors.failureOf(error, method, name, running?.call),
       cause: error,
     }),
   };

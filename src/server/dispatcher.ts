@@ -95,25 +95,27 @@ function failed(failure: Failure): Outcome {
 }
 
 /** The outcome of a call that threw: the peer may know the failure, and this process the error. */
-function thrown(error: unknown, call: Call, { faults }: Environment): Outcome {
-  return { kind: "failed", failure: faults.failureOf(error, call.method, undefined, call), cause: error };
+function thrown(error: unknown, call: Call, { errors }: Environment): Outcome {
+  return { kind: "failed", failure: errors.failureOf(error, call.method, undefined, call), cause: error };
 }
 
-type Heard = Outcome<"notification">;
+type NotificationOutcome = Outcome<"notification">;
 
-const heard: Heard = { kind: "complete", result: {} };
+const handled: NotificationOutcome = { kind: "complete", result: {} };
 
-/** Runs what the author wants done about notifications of clients. */
+/** Runs the author's handlers for notifications of clients. */
 export function createNotificationHandler(
   env: Environment,
   { onNotification, onRootsChanged }: Pick<ServerOptions, "onNotification" | "onRootsChanged">,
-): (call: Call<"notification">) => Heard | Promise<Heard> {
+): (call: Call<"notification">) => NotificationOutcome | Promise<NotificationOutcome> {
   return (call) => {
     const { method, params } = call.params;
     const isAboutRoots = method === rootsChanged;
-    if ((isAboutRoots ? onRootsChanged : onNotification) === undefined) return heard;
+    if ((isAboutRoots ? onRootsChanged : onNotification) === undefined) return handled;
     const run = (context: Context): void | Promise<void> =>
       isAboutRoots ? onRootsChanged?.(context) : onNotification?.({ method, params }, context);
-    return env.runner.run(call, handlerJob(env, { method, run, finish: () => heard })) as Heard | Promise<Heard>;
+    return env.runner.run(call, handlerJob(env, { method, run, finish: () => handled })) as
+      | NotificationOutcome
+      | Promise<NotificationOutcome>;
   };
 }

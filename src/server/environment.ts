@@ -9,22 +9,22 @@ import type { Runner } from "./runs/execution.ts";
 
 /** What the parts of one server share. */
 export interface Environment {
-  /** Keeps what outlives a call: the store that was given, else one in memory, which is made when it is first needed. */
+  /** The store for data that outlives a call: the one that was given, else one in memory, created on first use. */
   readonly store: Lazy<Store>;
   /** True when the store was given: other processes may use it, too. */
   readonly isShared: boolean;
   readonly runner: Runner;
-  /** What is held for callers, within budgets. */
+  /** The data retained for callers, within budgets. */
   readonly shares: Lazy<Shares>;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** The time of day, which other processes share. */
   now(): number;
-  readonly faults: ErrorReporter;
+  readonly errors: ErrorReporter;
   /** Whose states, tasks and named calls are known here. */
   readonly audience: string;
   readonly logging: boolean;
-  /** Tells the client that was asked to open a page that its user is done there. */
+  /** Notifies the client that was asked to open a page that its user is done there. */
   readonly completeElicitation: (elicitationId: string) => void;
   readonly pageSize: number;
   /** Of handlers that set none. */

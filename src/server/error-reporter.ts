@@ -4,24 +4,27 @@ import { type CallOf, createRequestId, requestIdOf } from "../protocol/service.t
 
 /** Where an internal error happened. */
 export interface ErrorSource {
-  /** What the peer was told, so that its report finds this one: the `ctx.requestId` of the call, where there is one. */
+  /**
+   * The id in the message to the peer, which identifies this report: the `ctx.requestId` of the call, where there is
+   * one.
+   */
   readonly id: string;
   readonly method: string;
   /** Of the tool, prompt or resource. */
   readonly name?: string;
 }
 
-/** Hears of every internal error, in full. */
+/** Called with every internal error, in full. */
 export type ErrorHook = (error: unknown, place: ErrorSource) => void;
 
 /** Turns what handlers throw into what a peer may know. */
 export interface ErrorReporter {
-  /** A failure that is safe to send. An error nobody meant for the peer is masked and reported, by the id of the call. */
+  /** A failure that is safe to send. An internal error is masked and reported, with the id of the call. */
   failureOf(error: unknown, method: string, name?: string, call?: CallOf): Failure;
 }
 
 /** Errors that authors throw for the peer to see. All others are internal. */
-const tellable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const exposedCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "invalid-request",
   "method-not-found",
   "invalid-params",
@@ -36,21 +39,22 @@ const tellable: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "denied",
 ]);
 
-/** With `exposed`, what the peer is told ends with the error and its stack. */
+/** With `exposed`, the message to the peer ends with the error and its stack. */
 export function createErrorReporter(hook: ErrorHook = report, exposed = false): ErrorReporter {
   return {
     failureOf(error, method, name, call) {
-      if (error instanceof McpError && (tellable.has(error.code) || isCallerMissing(error))) return toFailure(error);
+      if (error instanceof McpError && (exposedCodes.has(error.code) || isCallerMissing(error)))
+        return toFailure(error);
       if (error instanceof McpError && isForReader(error)) return { ...toFailure(error), code: "internal" };
       const id = call === undefined ? createRequestId() : requestIdOf(call);
-      tell(hook, error, { id, method, ...(name !== undefined && { name }) });
+      callHook(hook, error, { id, method, ...(name !== undefined && { name }) });
       const message = `internal error, id ${id}${exposed ? `: ${textOf(error)}` : ""}`;
       return { code: "internal", message, data: { id } satisfies Json };
     },
   };
 }
 
-/** A stack begins with the error. Where there is none, the error says what it can. */
+/** The stack, which begins with the message. Without one, the error as a string. */
 function textOf(error: unknown): string {
   return (error instanceof Error && error.stack) || String(error);
 }
@@ -60,14 +64,14 @@ export function isForReader(error: McpError): boolean {
   return error.code === "tool-error" || error.code === "declined";
 }
 
-/** True for errors that say no more than: told to stop. */
+/** True for errors that only state that the work was aborted. */
 export function isAbort(error: unknown): boolean {
   if (error instanceof McpError) return error.code === "cancelled" || error.code === "connection-closed";
   return error instanceof Error && error.name === "AbortError";
 }
 
-/** A hook that throws must not turn one fault into two. */
-function tell(hook: ErrorHook, error: unknown, place: ErrorSource): void {
+/** A hook that throws must not hide the error. */
+function callHook(hook: ErrorHook, error: unknown, place: ErrorSource): void {
   try {
     hook(error, place);
   } catch (thrown) {

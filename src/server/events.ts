@@ -4,7 +4,7 @@ import type { CallEvent, ServerEvent } from "../protocol/server-event.ts";
 import type { Outcome } from "../protocol/service.ts";
 import type { CallEnding, ObservedCall, Telemetry } from "../protocol/telemetry.ts";
 
-/** Tells of every call when it has ended. `now` is the time of day. */
+/** Emits an event for every call when it has ended. `now` is the time of day. */
 export function eventTelemetry(onEvent: (event: ServerEvent) => void, now: () => number): Telemetry {
   const timeText = createTimeText();
   return {
@@ -22,10 +22,15 @@ function createTimeText(): (ms: number) => string {
   };
 }
 
-/** Refusals are no fault of anybody's code: the caller may not, or not now. */
-const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["unauthorized", "forbidden", "denied", "limit-reached"]);
+/** Rejections are not errors of the server: the caller is not allowed to, or has to wait. */
+const rejectionCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "unauthorized",
+  "forbidden",
+  "denied",
+  "limit-reached",
+]);
 
-/** Members that are not known are undefined, which JSON leaves out: a copy without them would cost more than all the rest. */
+/** Unknown members are undefined, which JSON leaves out: copying without them would be too expensive. */
 function eventOf(call: ObservedCall, { outcome, code, durationMs }: CallEnding, time: string): ServerEvent {
   const { requestId, client, http, method } = call;
   const facts = {
@@ -39,7 +44,7 @@ function eventOf(call: ObservedCall, { outcome, code, durationMs }: CallEnding, 
     name: call.name ?? call.uri,
     durationMs: Math.round(durationMs * 1_000) / 1_000,
   };
-  if (code !== undefined && refusals.has(code)) return { kind: "refused", ...facts, code };
+  if (code !== undefined && rejectionCodes.has(code)) return { kind: "refused", ...facts, code };
   return {
     kind: "call",
     ...facts,
@@ -66,7 +71,7 @@ function bytesOf(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
 }
 
-/** Undefined for a result that is no content: lists are the same for everybody. */
+/** Undefined for a result without content: lists are the same for all callers. */
 function charsOf(result: object): number | undefined {
   if ("content" in result && Array.isArray(result.content)) return sumOf(result.content);
   if ("contents" in result && Array.isArray(result.contents)) return sumOf(result.contents);

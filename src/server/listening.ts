@@ -12,15 +12,15 @@ import type { Watching } from "./tasks/watch-tasks.ts";
 import type { WatcherHooks, Watchers } from "./watchers.ts";
 
 export type Listen = Call<"subscriptions/listen">;
-export type Listened = Outcome<"subscriptions/listen">;
+export type AudibleTasks = Outcome<"subscriptions/listen">;
 
-/** Tells callers of changes. Loaded for the first who wants to hear of some. */
+/** Notifies callers of changes. Loaded with the first subscription. */
 export interface Listening {
-  /** Changes of one process are told everywhere in their order. */
+  /** Publishes a change. Changes of one process reach all listeners in their order. */
   publish(change: Announcement): void;
   /** Stays open until the call is aborted. */
-  listen(call: Listen): Promise<Listened>;
-  /** Nobody is watched for any more. */
+  listen(call: Listen): Promise<AudibleTasks>;
+  /** Ends all watchers. */
   close(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface ListeningOptions {
   hasTasks(): boolean;
   readonly hooks: WatcherHooks;
   resources(): Pick<ResourceRegistry, "fixed" | "templates">;
-  /** Finds the tasks that a caller may hear of. Loaded for the first who wants to. */
+  /** Finds the tasks that a caller may watch. Loaded with the first such subscription. */
   tasks(): Promise<{ watch(call: Call, ids: readonly string[]): Promise<Watching> }>;
 }
 
@@ -70,7 +70,7 @@ export function createListening(options: ListeningOptions): Listening {
   };
 }
 
-/** Of these, those whose updates the caller may hear of: those that nobody defines, and those that it may read. */
+/** The URIs whose updates the caller may receive: those without a definition, and those that it may read. */
 function audible(
   call: Listen,
   uris: readonly string[],
@@ -90,8 +90,8 @@ function isForSome(all: readonly { readonly definition: Accessible }[]): boolean
   return all.some(({ definition: { visible, scopes } }) => visible !== undefined || scopes !== undefined);
 }
 
-/** Where everything ends with its request, a call that came with none has nobody left who waits for its outcome. */
-function untilAborted(call: Listen, { clock }: Environment, leave: () => void): Promise<Listened> {
+/** Where everything ends with its request, a call without a request has no reader for its outcome. */
+function untilAborted(call: Listen, { clock }: Environment, leave: () => void): Promise<AudibleTasks> {
   const isAwaited = !clock.requestBound || call.http;
   return new Promise((resolve) => {
     onAbort(call, () => {

@@ -10,9 +10,9 @@ import type { Changes } from "./changes.ts";
 /** What a server says outside of calls, to clients that have sessions: those of revisions before 2026-07-28. */
 export interface Messages {
   /**
-   * Sends a log message to clients that want messages of this level: to all, or to those of a principal or session,
-   * whichever process serves them. Members of `data` that look like credentials are hidden. Throws `unsupported`
-   * when the server was created without `logging`.
+   * Sends a log message to clients that request messages of this level: to all, or to those of a principal or session,
+   * in any process. Members of `data` that look like credentials are hidden. Throws `unsupported` when the server was
+   * created without `logging`.
    */
   log(level: LogLevel, data: unknown, to?: Addressee): void;
   /**

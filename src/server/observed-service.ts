@@ -5,7 +5,7 @@ import type { Environment } from "./environment.ts";
 import { eventTelemetry } from "./events.ts";
 import type { ServerOptions } from "./options.ts";
 
-/** A server with what its options say that hears of its calls. Loaded only where they say so. */
+/** A server with the telemetry and events of its options. Loaded only with such options. */
 export function observedService(
   service: Service,
   { telemetry, onEvent }: Pick<ServerOptions, "telemetry" | "onEvent">,

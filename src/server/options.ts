@@ -20,26 +20,30 @@ import type { ToolDefinitions } from "./tool.ts";
 /** A method of your own: params in, result out. */
 export type CustomMethod = (params: JsonObject, context: Context) => JsonObject | Promise<JsonObject>;
 
-/** What a server may hold at a time, for one principal or for all. 0 and `Infinity` switch a limit off. */
+/** Limits of a server, for one principal or for all. 0 and `Infinity` disable a limit. */
 export interface ServerBudget {
   /**
-   * Handlers that wait in memory for an answer to their question. One more makes the oldest give way, which is run
-   * again when its client comes back. Default 250 of a principal, 1,000 in all.
+   * Handlers that wait in memory for an answer to their question. Beyond the limit, the oldest is dropped and run again
+   * when its client returns. Default 250 of a principal, 1,000 in all.
    */
   readonly maxParkedCalls?: number | undefined;
   /**
-   * Tasks that run or whose result is kept. One more makes the oldest that is finished be forgotten; while all run, it
-   * is refused. Default 1,000 of a principal, over all processes that share the store, and 10,000 of this process.
+   * Tasks that run or whose result is retained. Beyond the limit, the oldest finished task is deleted; while all run,
+   * the new one is rejected. Default 1,000 of a principal, over all processes that share the store, and 10,000 of this
+   * process.
    */
   readonly maxTasks?: number | undefined;
   /**
-   * Bytes of tasks, with their results, and of outcomes that are kept for callers that repeat an answer. The oldest are
-   * forgotten first. Default 32 MiB of a principal, 256 MiB of this process.
+   * Bytes of tasks, with their results, and of outcomes retained for callers that repeat an answer. The oldest are
+   * deleted first. Default 32 MiB of a principal, 256 MiB of this process.
    */
   readonly maxHeldBytes?: number | undefined;
 }
 
-/** The share of each principal, and what the process may hold in all. The one who holds most gives way first. */
+/**
+ * The limits of each principal, and of the process as a whole. When the process is at its limit, the largest principal
+ * loses data first.
+ */
 export interface ServerBudgets {
   readonly principal?: ServerBudget | undefined;
   readonly process?: ServerBudget | undefined;
@@ -47,7 +51,7 @@ export interface ServerBudgets {
 
 /** What a server says of itself, what it offers, and how it behaves. */
 export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> extends OrUndefined<Implementation> {
-  /** Tells the model how to use this server. */
+  /** Instructions for the model on how to use this server. */
   readonly instructions?: string | undefined;
 
   readonly tools?: T | undefined;
@@ -56,33 +60,41 @@ export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> exte
   /** Methods beyond the protocol, by name. */
   readonly methods?: Readonly<Record<string, CustomMethod>> | undefined;
   /**
-   * Hears notifications of clients that the protocol does not define. Where the
-   * client has a session, it may ask and `ctx.notify` answers in that session.
+   * Called with notifications that the protocol does not define. Where the client has a session, the handler may ask,
+   * and `ctx.notify` sends to that session.
    */
   readonly onNotification?: ((notification: NotificationParams, context: Context) => void | Promise<void>) | undefined;
   /**
-   * Hears that a session begins, before its first call. Only clients that have sessions are heard of: those of
-   * 2026-07-28 have none. What it throws is told to `onError`, and the session goes on.
+   * Called when a session begins, before its first call. Clients of 2026-07-28 have no sessions. Errors that it throws
+   * are passed to `onError`, and the session continues.
    */
   readonly onConnect?: ((session: Session, context: Context) => void | Promise<void>) | undefined;
   /**
-   * Hears once that a session has ended, in the process that ended it or found it ended: the client has left or was killed,
-   * `sessionTtlMs` is over, or the endpoint was closed. Its state can still be read, and is deleted then.
+   * Called once when a session has ended, in the process that ended it or detected its end: the client has left or was
+   * killed, `sessionTtlMs` has passed, or the endpoint was closed. Its state can still be read, and is deleted
+   * afterwards.
    */
   readonly onDisconnect?: ((session: Session) => void | Promise<void>) | undefined;
-  /** Hears that the roots of a client changed; `ctx.roots()` asks for them. Clients of 2026-07-28 do not say so. */
+  /**
+   * Called when the roots of a client have changed; `ctx.roots()` requests them. Clients of 2026-07-28 do not report
+   * it.
+   */
   readonly onRootsChanged?: ((context: Context) => void | Promise<void>) | undefined;
   /**
-   * Starts a watcher: the first subscriber of a resource has come, of all clients and of all processes that share the
-   * store. One process hears it; when that ends, another one that has subscribers does. `context` is that of a subscriber.
+   * Starts a watcher for a resource with its first subscriber, over all clients and all processes that share the store.
+   * It is called in one process; when that ends, another one with subscribers calls it. `context` is that of a
+   * subscriber.
    */
   readonly onSubscribe?: ((uri: string, context: Context) => void | Promise<void>) | undefined;
-  /** Stops the watcher, in the process that started it: its last subscriber is gone, or another process has taken over. */
+  /**
+   * Stops the watcher, in the process that started it: its last subscriber has left, or another process continues the
+   * watch.
+   */
   readonly onUnsubscribe?: ((uri: string) => void | Promise<void>) | undefined;
   /** Wraps every call. The first is the outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
 
-  /** Tells clients when lists change. Default false. */
+  /** Announces list changes to clients. Default false. */
   readonly listChanged?: boolean | undefined;
   /** Lets clients subscribe to resources. Default false, and true with `onSubscribe`. */
   readonly subscribe?: boolean | undefined;
@@ -92,67 +104,63 @@ export interface ServerOptions<T extends ToolDefinitions = ToolDefinitions> exte
   readonly experimental?: JsonObject | undefined;
   readonly extensions?: Extensions | undefined;
 
-  /** How long clients may keep lists and resources, and whether users may share them. Default: not at all. */
+  /** How long clients may cache lists and resources, and whether users may share them. Default: no caching. */
   readonly cache?:
     | { readonly ttlMs?: number | undefined; readonly scope?: "public" | "private" | undefined }
     | undefined;
   /** Items on one page of a list. Default 1000. */
   readonly pageSize?: number | undefined;
-  /** How long a handler may go on without a result or progress. Default 30 s; 0 is off. */
+  /** Time limit of a handler without a result or progress, in milliseconds. Default 30,000; 0 disables it. */
   readonly timeoutMs?: number | undefined;
   /** Arguments that do not match are a result the model reads, or a protocol error. Default `result`. */
   readonly inputErrors?: "result" | "protocol" | undefined;
   /**
-   * True lets Standard Schemas match patterns that cannot be proved safe: an
-   * unsafe one can block the process for as long as a caller wants. Plain JSON
-   * Schemas are proved always. Default false.
+   * True lets Standard Schemas match patterns that cannot be proved safe: an unsafe pattern can block the process.
+   * Patterns of plain JSON Schemas are always proved. Default false.
    */
   readonly trustPatterns?: boolean | undefined;
 
   /**
-   * Where tasks, answers and changes are kept, so that they outlive this process
-   * and reach others: `openStore("redis://…")`. Default: in memory.
+   * The store for tasks, answers and changes, so that they survive this process and reach others:
+   * `openStore("redis://…")`. Default: in memory.
    */
   readonly store?: Store | Promise<Store> | undefined;
   /** Of tools that run as tasks. */
   readonly tasks?: TaskOptions | undefined;
   /**
-   * Keys that seal the state of questions while a client answers them: 32
-   * random bytes or more each, in hex or base64. The first seals, all open. Give
-   * the same to every process that serves this server; without, other
-   * processes cannot go on with a call. A key that is undefined throws `invalid-definition`. Default: `PLUGBAY_STATE_KEYS`, else random.
+   * Keys that seal the state of questions while a client answers them: 32 random bytes or more each, in hex or base64.
+   * The first one seals, all of them open. Use the same keys in every process that serves this server; otherwise other
+   * processes cannot continue a call. Default: `PLUGBAY_STATE_KEYS`, else random.
    */
   readonly stateKeys?: readonly (string | undefined)[] | undefined;
   /**
-   * Whose states and tasks are known here: those of servers with the same value.
-   * Give servers that share `stateKeys` or a `store` one each, unless they are the
-   * same server. Default: `name`.
+   * The audience of states and tasks: they are valid for servers with the same value. Servers that share `stateKeys` or
+   * a `store` need different values, unless they are the same server. Default: `name`.
    */
   readonly stateAudience?: string | undefined;
   /** How long a client may take to answer a question, in every revision. Default 10 min. */
   readonly askTimeoutMs?: number | undefined;
   /**
-   * What this server may hold of what calls leave behind: of each principal (or address, where nobody is
-   * authenticated), and of all. See {@link ServerBudget} for the defaults.
+   * Limits of the data that calls leave behind: of each principal (or address, for anonymous callers), and of all. See
+   * {@link ServerBudget} for the defaults.
    */
   readonly budgets?: ServerBudgets | undefined;
 
   /**
-   * For development: the message and the stack of an internal error reach the
-   * client, who else gets only its id. Default false.
+   * For development: the message and the stack of an internal error are sent to the client, instead of only its id.
+   * Default false.
    */
   readonly exposeErrors?: boolean | undefined;
   /**
-   * Hears of every internal error in full; the peer gets only its id. Also of a
-   * tool or prompt that was added with a pattern that is not safe to match.
-   * Default: `console.error`.
+   * Called with every internal error in full; the peer gets only its id. Also called for a tool or prompt that was
+   * added with a pattern that is not safe to match. Default: `console.error`.
    */
   readonly onError?: ErrorHook | undefined;
-  /** Hears of every call as it begins and ends: `otel()`, `createMetrics()`, or both in a list. Default: nobody. */
+  /** Receives the begin and the end of every call: `otel()`, `createMetrics()`, or both in a list. Default: none. */
   readonly telemetry?: Telemetry | readonly Telemetry[] | undefined;
   /**
-   * Hears of every call that has ended, and of every refusal: who, what, how it
-   * ended, and how long it took. For an audit; never a secret, never arguments.
+   * Called with every call that has ended, and with every rejection: the caller, the operation, its outcome and its
+   * duration. For an audit log; without secrets and arguments.
    */
   readonly onEvent?: ((event: ServerEvent) => void) | undefined;
   /** For tests: `date` of it is the time of day. */

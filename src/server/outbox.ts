@@ -4,16 +4,16 @@ export interface OutboxOptions {
   /** Sends texts, in their order. When it rejects, all of them are sent again. */
   send(texts: readonly string[]): Promise<void>;
   readonly clock: Clock;
-  /** Stands for all texts when too many wait. */
+  /** Replaces all texts when too many are queued. */
   readonly everything: string;
-  /** Hears of texts that could not be sent now, each once, and why. */
+  /** Called with texts that could not be sent now, each once, and the reason. */
   onDelay?(texts: readonly string[], error: unknown): void;
 }
 
 /** Texts on their way to a store. */
 export interface Outbox {
   add(text: string): void;
-  /** Tries once more to send what is left. Never rejects. */
+  /** Tries once more to send what is queued. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -21,8 +21,8 @@ const RETRY_MS = 1_000;
 const MAX_WAITING = 20_000;
 
 /**
- * Sends texts in their order. Those that cannot be sent are kept, equal ones
- * once, and sent when the store is back; too many of them become `everything`.
+ * Sends texts in order. Texts that cannot be sent are queued, without duplicates, until the store is available; too
+ * many of them are replaced by `everything`.
  */
 export function createOutbox({ send, clock, everything, onDelay }: OutboxOptions): Outbox {
   let waiting: string[] = [];

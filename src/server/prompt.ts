@@ -43,7 +43,7 @@ export interface PromptDefinition extends Accessible {
   readonly [kit]: PromptKit;
 }
 
-/** A prompt that declares no arguments gets whatever came. */
+/** A prompt without declared arguments receives all arguments. */
 interface AnyArguments {
   readonly type: "object";
 }
@@ -153,7 +153,7 @@ function callPrompt(
   return visibility.load().then(({ ifVisible }) => ifVisible(call, visible, env, { seen, unseen }));
 }
 
-/** The outcome for a name that is none of a prompt. */
+/** The outcome for an unknown name. */
 export function unknownPrompt(name: string): Outcome<"prompts/get"> {
   return { kind: "failed", failure: { code: "invalid-params", message: `unknown prompt ${name}`, data: { name } } };
 }
@@ -186,7 +186,7 @@ async function readArguments({ name, args, listed }: ReadyPrompt, given: object)
   throw new McpError("invalid-params", message, { data: { issues: checked.issues as unknown as Json } });
 }
 
-/** The result that what `get` returned stands for. */
+/** The result for the value that `get` returned. */
 function toResult(value: PromptReturn, { name, listed }: ReadyPrompt): GetPromptResult {
   const described = listed.description === undefined ? {} : { description: listed.description };
   if (typeof value === "string") return { ...described, messages: [fromUser({ type: "text", text: value })] };
@@ -197,7 +197,7 @@ function toResult(value: PromptReturn, { name, listed }: ReadyPrompt): GetPrompt
   return { ...described, messages: ["role" in value ? value : fromUser(value as Content)] };
 }
 
-/** What is wrong with what `get` returned, when that is no text. */
+/** The problem with the value that `get` returned, when it is not a text. */
 function returnProblem(value: Json): Problem {
   if (Array.isArray(value)) return messages(value);
   if (!isObject(value)) return UNKNOWN;

@@ -17,24 +17,25 @@ import { createRunner } from "./runs/runner.ts";
 export interface QuestionRun {
   /** The call of the moment: the one that began the work, or the one that brought answers. */
   readonly call: Call;
-  /** Aborts when the caller gives up, or nobody comes back with answers. */
+  /** Aborts when the caller stops waiting, or when no answer arrives in time. */
   readonly signal: AbortSignal;
   /**
-   * Asks the caller: at once where it can be asked while it waits, else by the outcome of the call. Gives the answer as it
-   * came. Throws `missing-capability` where the caller did not say that it can answer. Questions without a key are numbered.
+   * Asks the caller: directly where it can be asked during the call, else by the outcome of the call. Resolves with the
+   * answer unchanged. Throws `missing-capability` where the caller does not support the question. Questions without a
+   * key are numbered.
    */
   ask(question: Question, key?: string): Promise<QuestionAnswer>;
   /** Does something once, also when the work is done again for answers that reached another process. */
   step<T>(key: string, work: () => T | Promise<T>): Promise<T>;
-  /** Tells the caller something while it waits. */
+  /** Sends a notification to the caller during the call. */
   notify(method: string, params: JsonObject): Promise<void> | undefined;
 }
 
 /**
  * Does work for a call, over several calls where the caller can only be asked by an outcome.
  *
- * Answers that reach the process where the work waits let it go on. Answers that reach another process, or the same after
- * a restart, do the work again there, with what was answered before.
+ * Answers that reach the process where the work waits let it continue. Answers that reach another process, or the same
+ * one after a restart, run the work again there, with the earlier answers.
  */
 export interface QuestionRuns {
   run<M extends Method>(call: CallOf<M>, work: (run: QuestionRun) => Promise<OutcomeOf<M>>): Promise<OutcomeOf<M>>;
@@ -43,16 +44,16 @@ export interface QuestionRuns {
 }
 
 export interface QuestionRunsOptions {
-  /** Keeps what others may have to go on with. It is not closed. */
+  /** The store for data that other processes need to continue. It is not closed. */
   readonly store: () => Promise<Store>;
   /** True when other processes use the store. */
   readonly isShared: boolean;
   /** Whose runs these are: the state of others is refused. */
   readonly audience: string;
-  /** The first seals, all open. Processes that go on with each other's work need the same. */
+  /** The first key seals, all of them open. Processes that continue each other's work need the same keys. */
   readonly stateKeys: readonly string[];
   readonly clock: Clock;
-  /** How long a caller may take to come back. Default 10 minutes. */
+  /** How long a caller may take to answer, in milliseconds. Default 600,000 (10 min). */
   readonly askTimeoutMs?: number | undefined;
   /** Of calls that wait for answers: `maxParkedCalls`. */
   readonly budgets?: ScopeBudgets | undefined;

@@ -9,7 +9,7 @@ import type { Environment } from "./environment.ts";
 
 /** Named things in the order they were added, listed in pages that are built once. */
 export interface Registry<T, P> {
-  /** True once there was anything, also when it is gone again. */
+  /** True once there was an entry, also when it was removed. */
   wasUsed(): boolean;
   get(name: string): T | undefined;
   /** All of them, the same array until something changes. */
@@ -17,7 +17,7 @@ export interface Registry<T, P> {
   names(): readonly string[];
   /** Throws `invalid-definition` when the name is taken. */
   add(name: string, item: T): void;
-  /** False when there is no such thing. */
+  /** False when there is no such entry. */
   remove(name: string): boolean;
   /**
    * Answers a request for one page: the same object until something changes, unless some things are for some callers
@@ -126,7 +126,7 @@ export function createRegistry<T extends Listable, P>(options: RegistryOptions):
   };
 }
 
-/** Cursors name any position, so a peer could make up endless ones: keep only so many. */
+/** Cursors are positions, so a peer could invent any number of them: only a limited number is cached. */
 const MAX_KEPT_PAGES = 256;
 
 function encodeCursor(noun: string, sequence: number): string {

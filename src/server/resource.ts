@@ -19,7 +19,10 @@ import { type Context, handlerJob } from "./context.ts";
 import { badDefinition, describe, kit } from "./definition.ts";
 import type { Environment } from "./environment.ts";
 
-/** What `read` may return: text, bytes, contents, or any other JSON value. Nothing means: no such resource. */
+/**
+ * What `read` may return: text, bytes, contents, or any other JSON value. Undefined means that there is no such
+ * resource.
+ */
 export type ResourceReturn = unknown;
 
 interface ResourceDescription extends Accessible {
@@ -34,8 +37,9 @@ interface ResourceDescription extends Accessible {
   /** In bytes. Only for a resource, not for a template. */
   readonly size?: number | undefined;
   /**
-   * How long a client may keep what it read, and whether users may share it. What depends on the caller (`read` looked at
-   * `auth`, `client` or `http`, or there is `visible`, or `scopes`) is never shared. Default: the server's.
+   * How long a client may cache the resource, and whether users may share it. A result that depends on the caller
+   * (`read` used `auth`, `client` or `http`, or there is `visible`, or `scopes`) is never shared. Default: that of the
+   * server.
    */
   readonly cache?:
     | { readonly ttlMs?: number | undefined; readonly scope?: "public" | "private" | undefined }
@@ -115,7 +119,7 @@ interface ResourceKit {
   /** Checks a definition once, so that a bad one fails at start and names the resource. */
   readyResource(definition: ResourceDefinition): ReadyResource;
   readyTemplate(definition: ResourceDefinition): ReadyTemplate;
-  /** Lists what templates list after the fixed resources, on the last page. */
+  /** Lists the resources of templates after the fixed ones, on the last page. */
   list(
     call: Call<"resources/list">,
     page: Result<"resources/list">,
@@ -236,7 +240,7 @@ function describeResource(definition: ResourceDefinition) {
 
 type ReadSettings = Pick<Cacheable, "ttlMs" | "cacheScope"> & { readonly mimeType?: string };
 
-/** The result that the value of `read` stands for; undefined when it is nothing. Throws when it is malformed. */
+/** The result for the value of `read`; undefined when that is undefined. Throws when it is malformed. */
 function toReadResult(
   value: unknown,
   uri: string,
@@ -275,7 +279,7 @@ function isFull(value: unknown): value is { readonly contents: readonly unknown[
   return isObject(value) && Array.isArray(value.contents);
 }
 
-/** Stands for a value that cannot be contents. */
+/** Marks a value that cannot be contents. */
 const nothing: object = {};
 
 function strict(part: unknown): unknown {

@@ -8,7 +8,7 @@ import { notFound, type ReadyResource, type ReadyTemplate, type ResourceDefiniti
 /** The resources and templates of a server. What serves them comes with their definitions. */
 export interface ResourceRegistry {
   readonly fixed: Registry<ReadyResource, Result<"resources/list">>;
-  /** True once there was any, also when it is gone again. */
+  /** True once there was a resource, also when it was removed. */
   wasUsed(): boolean;
   readonly templates: Registry<ReadyTemplate, Result<"resources/templates/list">>;
   define(definition: ResourceDefinition): void;
@@ -34,7 +34,7 @@ export function createResourceRegistry(env: Environment, onChange: () => void): 
     onChange,
   });
 
-  /** Adds what templates list, on the last page. */
+  /** Adds the resources of templates, on the last page. */
   const withTemplates = (call: Call<"resources/list">, listed: Listed<Result<"resources/list">>) => {
     if (listed.kind !== "complete" || listed.result.nextCursor !== undefined) return listed;
     const listing = templates.values().find(({ definition }) => definition.list !== undefined);

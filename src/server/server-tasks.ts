@@ -3,7 +3,7 @@ import type { AskOptions, EmptyForm } from "./ask.ts";
 
 /** A task, for who has work done for it elsewhere: a webhook, a queue. Each function rejects when the task is unknown. */
 export interface ServerTask {
-  /** Tells how far it is. What is not beyond what was told before changes nothing. */
+  /** Reports progress. A value that is not above the last one is ignored. */
   progress(progress: number, total?: number, message?: string): Promise<void>;
   /**
    * Asks the user of the client that began the task to fill a form, and waits for the checked answer: whichever process the
@@ -19,7 +19,10 @@ export interface ServerTask {
   ask<const S extends AnySchema = EmptyForm>(message: string, schema?: S, options?: AskOptions): Promise<InferOut<S>>;
   /** Ends it with what its tool could have returned, which is checked as if it had. The handler is aborted. Rejects when the task is over. */
   finish(value: unknown): Promise<void>;
-  /** Ends it with an error, which is masked as if its tool had thrown it. The handler is aborted. Rejects when the task is over. */
+  /**
+   * Ends it with an error, which is masked as if its tool had thrown it. The handler is aborted. Rejects when the task
+   * is over.
+   */
   fail(error: unknown): Promise<void>;
   /** Cancels it. The handler is aborted. Rejects when the task is over. */
   cancel(): Promise<void>;

@@ -47,21 +47,20 @@ export interface Collection<D> {
   readonly names: readonly string[];
   has(name: string): boolean;
   /**
-   * Throws `invalid-definition` when the definition is bad or the name taken.
+   * Throws `invalid-definition` when the definition is invalid or the name is taken.
    *
-   * Whether patterns in a plain JSON Schema can be matched in bounded time is
-   * found out right after: if not, `onError` hears of it, and all calls are refused.
+   * Patterns in a plain JSON Schema are proved safe afterwards: if one is not, `onError` is called, and all calls are
+   * rejected.
    */
   add(name: string, definition: D): void;
-  /** False when there is no such thing. */
+  /** False when there is no such entry. */
   remove(name: string): boolean;
 }
 
 /**
- * One MCP server: a function from calls to outcomes, with means to change it.
+ * One MCP server: a function from calls to outcomes, with methods to change it.
  *
- * It holds no connection and no client. Serve it over as many transports as
- * you like; call it in process through `connect`.
+ * It has no connection and no client. Serve it over any number of transports; call it in process through `connect`.
  */
 export interface Server<T extends ToolTypes = ToolTypes> extends Typed<T>, Messages, ServerTasks {
   <M extends Method>(call: CallOf<M>): Promise<OutcomeOf<M>>;
@@ -71,36 +70,34 @@ export interface Server<T extends ToolTypes = ToolTypes> extends Typed<T>, Messa
   /** By URI or template. */
   readonly resources: Omit<Collection<ResourceDefinition>, "add"> & { add(definition: ResourceDefinition): void };
   /**
-   * Tells clients that a list has changed; `add` and `remove` do that themselves.
-   * Throws `unsupported` when the server was created without `listChanged`.
+   * Announces the change of a list; `add` and `remove` do that themselves. Throws `unsupported` when the server was
+   * created without `listChanged`.
    */
   listChanged(list: "tools" | "prompts" | "resources"): void;
   /**
-   * Tells clients that subscribe to a resource that it has changed. Throws
-   * `unsupported` when the server was created without `subscribe`.
+   * Announces the change of a resource to its subscribers. Throws `unsupported` when the server was created without
+   * `subscribe`.
    */
   resourceUpdated(uri: string): void;
   /**
-   * Tells the client that was asked to open a page (`ctx.askUrl`, with an
-   * `elicitationId` of your own) that its user is done there: for a callback that
-   * comes when the call is over, or to another process. Nothing happens when no
-   * client waits for it; clients of 2026-07-28 do not.
+   * Notifies the client that was asked to open a page (`ctx.askUrl`, with an `elicitationId` of your own) that its user
+   * is done there: for a callback that arrives after the call, or in another process. A no-op when no client waits for
+   * it; clients of 2026-07-28 do not.
    */
   completeElicitation(elicitationId: string): void;
-  /** Its part of the store that was given, for who serves this server. */
+  /** Its part of the store, for transports. */
   readonly store: (() => Promise<Store>) | undefined;
-  /** How long a client may take to answer a question, for who serves this server. */
+  /** How long a client may take to answer a question, for transports. */
   readonly askTimeoutMs: number | undefined;
-  /** What is done when sessions begin and end, for who serves this server. */
+  /** The session hooks, for transports. */
   readonly sessions: () => Promise<SessionHooks>;
-  /** What hears of calls and refusals, for who serves this server. */
+  /** The event hook for calls and rejections, for transports. */
   readonly onEvent: ((event: ServerEvent) => void) | undefined;
-  /** What hears of calls and sessions, for who serves this server. */
+  /** The telemetry of calls and sessions, for transports. */
   readonly telemetry: ServerOptions["telemetry"];
   /**
-   * Ends what goes on without calls: tasks that run here are left to other
-   * processes, and nobody hears of changes any more. Only a server with a
-   * store or tasks needs it. The store stays open. Never throws.
+   * Ends work outside of calls: other processes continue the tasks that run here, and subscriptions end. Only a server
+   * with a store or tasks needs it. The store stays open. Never throws.
    */
   close(): Promise<void>;
 }
@@ -185,8 +182,8 @@ export function createServer<const T extends ToolDefinitions = Record<never, nev
   const core = createDispatch({ handlers, methods: options.methods ?? {}, env, capabilities });
   return Object.assign(observing(guarded(core, options.middleware ?? [], env), options, env), {
     info,
-    tools: collection(tools, env.faults, "tools/call"),
-    prompts: collection(prompts, env.faults, "prompts/get"),
+    tools: collection(tools, env.errors, "tools/call"),
+    prompts: collection(prompts, env.errors, "prompts/get"),
     resources: resourceCollection(resources),
     listChanged: (list: "tools" | "prompts" | "resources") => changes.announce({ kind: list }),
     resourceUpdated: (uri: string) => changes.announce({ kind: "resource", uri }),
@@ -236,7 +233,7 @@ async function closeAll(parts: readonly Awaitable<{ close(): Promise<void> } | u
   await Promise.allSettled(parts.map(async (part) => (await part)?.close()));
 }
 
-/** Tasks can be listed to who is known by name: whose they are, nobody could tell to anybody else. */
+/** Tasks can be listed for authenticated callers only, because the tasks of others have no owner. */
 function withTaskList(server: DiscoverResult): DiscoverResult {
   return { ...server, capabilities: { ...server.capabilities, ...taskList } };
 }
@@ -277,7 +274,7 @@ function createEnvironment(
     deadlines,
     now,
     audience,
-    faults: createErrorReporter(options.onError, options.exposeErrors),
+    errors: createErrorReporter(options.onError, options.exposeErrors),
     logging: options.logging === true,
     completeElicitation,
     pageSize: options.pageSize ?? 1_000,
@@ -295,7 +292,7 @@ interface Box<D> {
   remove(name: string): boolean;
 }
 
-function collection<D>(box: Box<D>, faults: ErrorReporter, method: Method): Collection<D> {
+function collection<D>(box: Box<D>, errors: ErrorReporter, method: Method): Collection<D> {
   return {
     get names() {
       return box.names();
@@ -303,7 +300,7 @@ function collection<D>(box: Box<D>, faults: ErrorReporter, method: Method): Coll
     has: (name) => box.get(name) !== undefined,
     add(name, definition) {
       box.define(name, definition);
-      void findFlaw(box.get(name)?.schemas ?? []).then((flaw) => flaw && faults.failureOf(flaw, method, name));
+      void findFlaw(box.get(name)?.schemas ?? []).then((flaw) => flaw && errors.failureOf(flaw, method, name));
     },
     remove: box.remove,
   };
@@ -317,10 +314,10 @@ interface Offers {
 }
 
 /**
- * What a server advertises.
+ * The capabilities that a server advertises.
  *
- * A group is advertised when its option is given at all, and from its first
- * member on: clients that were told of it keep asking when the last one is gone.
+ * A group is advertised when its option is given, and from its first member on: clients that know of it keep asking
+ * when the last one is removed.
  */
 function capabilitiesOf(options: ServerOptions, { tools, prompts, resources }: Offers): ServerCapabilities {
   const {

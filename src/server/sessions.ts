@@ -9,7 +9,7 @@ import type { ServerOptions } from "./options.ts";
 import { createState } from "./state.ts";
 import type { Session } from "./state-types.ts";
 
-/** How long what belongs to a session is kept without use, should nobody find that the session has ended. */
+/** How long the state of a session is retained without use, in case its end is never detected. */
 const SESSION_STATE_MS = 604_800_000;
 
 /** What a server does about the sessions of its clients. */
@@ -26,14 +26,14 @@ export function createSessions(
 
   const track = (work: () => Promise<void>): Promise<void> => {
     const done = work()
-      .catch((error: unknown) => void env.faults.failureOf(error, "initialize"))
+      .catch((error: unknown) => void env.errors.failureOf(error, "initialize"))
       .finally(() => open.delete(done));
     open.add(done);
     return done;
   };
 
-  /** Where it stands that a session was not told to have ended: of all processes, the one that deletes it tells. */
-  const markOf = async (id: string): Promise<string> =>
+  /** Marks a session whose end was not reported yet: the process that deletes the mark reports it. */
+  const sessionMark = async (id: string): Promise<string> =>
     `session-open:${await digestText(JSON.stringify([env.audience, id]))}`;
 
   const stateOf: SessionHooks["stateOf"] = (id) => createState(env, { of: "session", id, ttlMs: SESSION_STATE_MS });
@@ -46,7 +46,7 @@ export function createSessions(
         if (session === undefined) return;
         if (onDisconnect !== undefined) {
           const { values } = await env.store.load();
-          await values.put(await markOf(session.id), "", { ttlMs: SESSION_STATE_MS });
+          await values.put(await sessionMark(session.id), "", { ttlMs: SESSION_STATE_MS });
         }
         if (onConnect === undefined) return;
         const run = async (context: Context): Promise<void> => onConnect(session as Session, context);
@@ -57,12 +57,12 @@ export function createSessions(
       }),
     end: (id) =>
       track(async () => {
-        // Nothing was ever kept here.
+        // No state was ever saved here.
         if (!env.isShared && env.store.loaded === undefined) return;
         const state = stateOf(id);
         try {
           const { values } = await env.store.load();
-          if (onDisconnect !== undefined && (await values.delete(await markOf(id)))) {
+          if (onDisconnect !== undefined && (await values.delete(await sessionMark(id)))) {
             await onDisconnect({ id, state } as Session);
           }
         } finally {

@@ -4,19 +4,14 @@ import type { State } from "../protocol/state.ts";
 export type { State };
 
 /**
- * What is kept for a caller, as `ctx.auth.state`. Empty until you extend it, once for a whole program.
+ * The state of a caller, as `ctx.auth.state`. Empty until you extend it, once for a whole program.
  *
- * @example
- * declare module "plugbay/server" {
- *   interface CallerState {
- *     readonly favourites: readonly string[];
- *   }
- * }
+ * @example declare module "plugbay/server" { interface CallerState { readonly favourites: readonly string[]; } }
  */
 // biome-ignore lint/suspicious/noEmptyInterface: its members are those of the program that uses it
 export interface CallerState {}
 
-/** What is kept for a session, as `ctx.session.state`. Empty until you extend it, like {@link CallerState}. */
+/** The state of a session, as `ctx.session.state`. Empty until you extend it, like {@link CallerState}. */
 // biome-ignore lint/suspicious/noEmptyInterface: its members are those of the program that uses it
 export interface SessionState {}
 
@@ -25,8 +20,8 @@ export type KnownState<S> = [keyof S] extends [never] ? JsonObject : S;
 
 /** The session of a client that has one: of revisions up to 2025-11-25, over stdio, a channel, or HTTP with sessions. */
 export interface Session {
-  /** As in the header `mcp-session-id` where it is over HTTP: whoever knows it may be able to use the session. */
+  /** As in the header `mcp-session-id` over HTTP: the id may be enough to use the session. */
   readonly id: string;
-  /** Kept for this session in the store, until the session ends or nobody has used the state for seven days. */
+  /** Saved for this session in the store, until the session ends or the state was not used for seven days. */
   readonly state: State<KnownState<SessionState>>;
 }

@@ -16,11 +16,11 @@ export interface StateOptions {
   readonly ttlMs: number;
 }
 
-/** Keeps one JSON object in the store of a server. Writers in several processes never undo each other's updates. */
+/** Saves one JSON object in the store of a server. Concurrent updates of several processes are not lost. */
 export function createState(env: Pick<Environment, "store" | "audience">, options: StateOptions): State<JsonObject> {
   const { store, audience } = env;
   const { of, id, ttlMs } = options;
-  // Another server may know somebody of the same name.
+  // Principals of another server may have the same name.
   const name = digestText(JSON.stringify([audience, id])).then((digest) => `state:${of}:${digest}`);
 
   const toText = (value: JsonObject): string => {
@@ -34,7 +34,7 @@ export function createState(env: Pick<Environment, "store" | "audience">, option
     throw new McpError("limit-reached", message, { data });
   };
 
-  /** Writes over what was read. False when somebody else has written meanwhile. */
+  /** Replaces the value that was read. False when another process has written meanwhile. */
   const replace = async (before: StoredValue | undefined, after: JsonObject | undefined): Promise<boolean> => {
     const { values } = await store.load();
     const version = before?.version ?? null;

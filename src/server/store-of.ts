@@ -3,7 +3,7 @@ import { memoryStore } from "../store/memory-store.ts";
 import { scopedStore } from "../store/scoped-store.ts";
 import type { Store } from "../store/store.ts";
 
-/** Where a server keeps what outlives a call: its part of the store that was given, else memory of its own. */
+/** The store of a server: its part of the store that was given, else memory of its own. */
 export async function storeOf(
   given: Store | Promise<Store> | undefined,
   audience: string,

@@ -13,15 +13,17 @@ export interface ToolDescription extends Accessible {
   readonly icons?: readonly Icon[] | undefined;
   readonly annotations?: ToolAnnotations | undefined;
   readonly meta?: JsonObject | undefined;
-  /** How long the handler may go on without a result or progress. Default: the server's. 0 is off. */
+  /**
+   * Time limit of the handler without a result or progress, in milliseconds. Default: that of the server. 0 disables
+   * it.
+   */
   readonly timeoutMs?: number | undefined;
   /**
-   * Whether a call may go on after it was answered, as a task that the client
-   * follows. `auto`: when it lasts, and the client knows tasks; `required`:
-   * always, and other clients cannot call it. Default `never`.
+   * Whether a call may continue after it was answered, as a task that the client follows. `auto`: when it takes long,
+   * and the client supports tasks; `required`: always, and other clients cannot call it. Default `never`.
    *
-   * A task has no time limit but one of the tool's own, and what it asks waits in
-   * the task. After a crash it goes on only from its last `step` or answer.
+   * A task has no time limit but one of the tool's own, and its questions wait in the task. After a crash it continues
+   * from its last `step` or answer.
    */
   readonly task?: TaskMode | undefined;
 }
@@ -64,7 +66,7 @@ export type ToolReturn =
 
 type Awaitable<T> = T | Promise<T>;
 
-/** What `output` describes, for values that nobody changes. With `& {}` the compiler remembers literals. */
+/** The type of `output`, for values that are not mutated. With `& {}` the compiler keeps literals. */
 type Checked<O> = O extends undefined ? never : ReadonlyDeep<InferIn<O>> & {};
 
 type ReadonlyDeep<T> = unknown extends T ? T : { readonly [K in keyof T]: ReadonlyDeep<T[K]> };
@@ -96,10 +98,10 @@ export type ToolDefinitions = Readonly<Record<string, ToolDefinition>>;
 /** What a typed caller passes. Where any object will do, it may be left out. */
 type Arguments<V> = { readonly [name: string]: unknown } extends Required<V> ? object : V;
 
-/** What a typed caller gets. */
+/** The result type for a typed caller. */
 type Returned<O, R> = [O] extends [undefined] ? Plain<Awaited<R>> : InferOut<O>;
 
-/** What a typed caller gets from a tool without `output`: simple values come as text. */
+/** The result type for a typed caller of a tool without `output`: simple values are returned as text. */
 type Plain<V> = V extends string | number | boolean | bigint | null
   ? string
   : V extends undefined

@@ -56,7 +56,7 @@ export interface ToolBox extends Registry<ReadyTool, Result<"tools/list">> {
   call(call: Call<"tools/call">): Outcome<"tools/call"> | Promise<Outcome<"tools/call">>;
   /** True once there was a tool that may run as a task. */
   hasTasks(): boolean;
-  /** What to run for a task that was begun elsewhere. Undefined when no tool here can go on with it. */
+  /** The job of a task that began elsewhere. Undefined when no tool here can continue it. */
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
 
@@ -224,10 +224,10 @@ class ToolJob implements Job {
 
   /** What the model can act on is a result; everything else fails the call. */
   fail(error: unknown): Outcome<"tools/call"> {
-    if (error instanceof McpError && isForReader(error)) return thrown(error, error.message, error.data);
+    if (error instanceof McpError && isForReader(error)) return toToolError(error, error.message, error.data);
     const failure = this.#failureOf(error);
     if (error instanceof McpError && failure.code === error.code) return { kind: "failed", failure, cause: error };
-    return thrown(error, failure.message);
+    return toToolError(error, failure.message);
   }
 
   #checked(output: Validator, value: unknown, full: FullResult | undefined) {
@@ -241,18 +241,18 @@ class ToolJob implements Job {
     return this.#broken(`what its output schema forbids: ${issueText(checked.issues)}`);
   }
 
-  /** A value that breaks the rules is a fault of the server, not something the model can mend. */
+  /** An invalid output is an error of the server, which the model cannot correct. */
   #broken(what: string): Outcome<"tools/call"> {
     const error = new Error(`tool ${this.#tool.name} returned ${what}`);
     return { kind: "failed", failure: this.#failureOf(error), cause: error };
   }
 
   #failureOf(error: unknown): Failure {
-    return this.#env.faults.failureOf(error, "tools/call", this.#tool.name, this.#execution?.call);
+    return this.#env.errors.failureOf(error, "tools/call", this.#tool.name, this.#execution?.call);
   }
 }
 
-/** Arguments that do not match are told to the model, which can mend them. */
+/** Invalid arguments become a message for the model, which can correct them. */
 function refuse({ name }: ReadyTool, issues: readonly Issue[], env: Environment): Outcome<"tools/call"> {
   const text = `invalid arguments for ${name}: ${issueText(issues)}`;
   const data = issues as unknown as Json;
@@ -268,7 +268,7 @@ function unknownTool(name: string): Outcome<"tools/call"> {
   return { kind: "failed", failure: { code: "invalid-params", message: `unknown tool ${name}`, data: { name } } };
 }
 
-/** Who looks at headers only must not see another call than the tool. */
+/** A proxy that reads only headers must not see another call than the tool. */
 function mismatch(message: string): Outcome<"tools/call"> {
   return { kind: "failed", failure: { code: "header-mismatch", message } };
 }
@@ -298,8 +298,8 @@ function repeatedParams(owner: string, schema: JsonObject): RepeatedParams | und
 type FullResult = Partial<CallToolResult>;
 
 /**
- * The result that a value is, if it is meant to be one: it has structured content, or content and an error.
- * Without an output schema, an array of blocks is enough.
+ * The result in a value, if it is meant as a result: it has structured content, or content and an error. Without an
+ * output schema, an array of blocks is enough.
  */
 function asResult(value: unknown, hasOutput: boolean): FullResult | undefined {
   if (!isObject(value)) return undefined;
@@ -329,7 +329,7 @@ function resultProblem({ content }: FullResult): Problem {
   return problem && `.content${problem}`;
 }
 
-/** What is wrong with what a tool without an output schema returned, where that is meant to be content, or is no JSON. */
+/** The problem with the output of a tool without an output schema: malformed content, or a value that is not JSON. */
 function returnProblem(value: unknown): Problem {
   if (typeof value !== "object" || value === null) return undefined;
   if (isBytes(value)) return ` must be JSON${NOT_BYTES}`;
@@ -341,7 +341,7 @@ function returnProblem(value: unknown): Problem {
 
 const blocks = aListOf(aBlock);
 
-/** The result that a plain value stands for. */
+/** The result for a plain value. */
 function toResult(value: unknown): CallToolResult {
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };
   if (value === undefined) return { content: [] };
@@ -352,7 +352,7 @@ function toResult(value: unknown): CallToolResult {
   return { content: [{ type: "text", text: String(value) }] };
 }
 
-/** Clients that do not read structured content get its text, unless the tool gave its own. */
+/** Clients that do not read structured content get its text, unless the tool returned text itself. */
 function structured(value: unknown, full?: FullResult): CallToolResult {
   const structuredContent = value as Json;
   if (full?.content !== undefined && full.content.length > 0) {
@@ -368,7 +368,7 @@ function withContent(full: FullResult): CallToolResult {
 }
 
 /** The model reads what went wrong; this process knows the error. */
-function thrown(error: unknown, text: string, data?: Json): Outcome<"tools/call"> {
+function toToolError(error: unknown, text: string, data?: Json): Outcome<"tools/call"> {
   return { kind: "complete", result: errorResult(text, data), cause: error };
 }
 

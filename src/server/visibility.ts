@@ -9,7 +9,7 @@ interface Verdicts<O extends Outcome> {
   unseen(): O | Promise<O>;
 }
 
-/** Goes on with a call by whether its caller sees what it names. */
+/** Handles a call by whether its caller sees what it names. */
 export function ifVisible<O extends Outcome>(
   call: Call,
   visible: Visible,
@@ -20,7 +20,7 @@ export function ifVisible<O extends Outcome>(
     timeoutMs: env.timeoutMs,
     start: (execution) => visible(new RunContext(execution, env)),
     finish: (isVisible) => (isVisible === true ? seen() : unseen()),
-    fail: (error) => ({ kind: "failed", failure: env.faults.failureOf(error, call.method) }),
+    fail: (error) => ({ kind: "failed", failure: env.errors.failureOf(error, call.method) }),
   });
   return outcome as O | Promise<O>;
 }
@@ -54,7 +54,7 @@ interface ListAudibleOptions {
   definitionsOf(uri: string): readonly Accessible[];
 }
 
-/** The URIs whose updates the caller may hear of: it sees the first definition that counts for it, and has its scopes. */
+/** The URIs whose updates the caller may receive: it sees the first definition that applies, and has its scopes. */
 export async function listAudible(
   call: Call,
   uris: readonly string[],

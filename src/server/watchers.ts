@@ -11,7 +11,7 @@ type Subscriber = Call<"subscriptions/listen">;
 /** What an author does about the first and the last subscriber of a resource. */
 export type WatcherHooks = Pick<ServerOptions, "onSubscribe" | "onUnsubscribe">;
 
-/** Counts the subscribers of resources, and has one process of all look after each resource that has some. */
+/** Counts the subscribers of resources, and starts the watcher of each in one process of all. */
 export interface Watchers {
   /** Somebody subscribes. Returns how to end that. */
   add(uris: readonly string[], call: Subscriber): () => void;
@@ -19,7 +19,7 @@ export interface Watchers {
   close(): Promise<void>;
 }
 
-/** A process that does not renew it for so long is gone, and another one looks after its resources. */
+/** After this time without a renewal, another process watches the resources of this one. */
 const LEASE_MS = 15_000;
 /** How long a watcher goes on after its last subscriber: a client that asks for one more resource may ask for all of them anew. */
 const LINGER_MS = 1_000;
@@ -88,7 +88,7 @@ function watch(uri: string, { env, hooks, coordination }: WatchParts): Watched {
 
   /** One thing after the other: a watcher is not stopped while it starts. */
   const inTurn = (work: () => Promise<void>): Promise<void> => {
-    turn = turn.then(work).catch((error: unknown) => void env.faults.failureOf(error, "subscriptions/listen", uri));
+    turn = turn.then(work).catch((error: unknown) => void env.errors.failureOf(error, "subscriptions/listen", uri));
     return turn;
   };
 
@@ -149,7 +149,7 @@ function watch(uri: string, { env, hooks, coordination }: WatchParts): Watched {
       return inTurn(async () => {
         await stop();
         await lease?.release();
-        if (lease !== undefined) await coordination?.tell(uri);
+        if (lease !== undefined) await coordination?.announceVacancy(uri);
       });
     },
   };
@@ -191,16 +191,16 @@ async function callOnSubscribe(
 
 /** Where several processes agree on who looks after a resource. */
 interface Coordination {
-  /** Undefined while another process looks after it. */
+  /** Undefined while another process watches it. */
   acquire(uri: string): Promise<Lease | undefined>;
-  /** Tells the others that nobody looks after a resource any more. */
-  tell(uri: string): Promise<void>;
+  /** Notifies the others that no process watches a resource. */
+  announceVacancy(uri: string): Promise<void>;
   /** Nothing is watched here for now. */
   rest(): void;
 }
 
 function createCoordination(
-  { store, faults, audience }: Environment,
+  { store, errors, audience }: Environment,
   watched: ReadonlyMap<string, Pick<Watched, "claim">>,
 ): Coordination {
   let listening: Promise<() => void> | undefined;
@@ -223,12 +223,12 @@ function createCoordination(
       listening ??= listen(opened);
       listening.catch((error: unknown) => {
         listening = undefined;
-        faults.failureOf(error, "subscriptions/listen", uri);
+        errors.failureOf(error, "subscriptions/listen", uri);
       });
       await listening;
       return opened.leases.acquire(`watch:${await digestText(JSON.stringify([audience, uri]))}`, LEASE_MS);
     },
-    async tell(uri) {
+    async announceVacancy(uri) {
       await (await store.load()).topics.publish(TOPIC, uri);
     },
     rest() {

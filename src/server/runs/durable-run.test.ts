@@ -72,7 +72,10 @@ describe("a run that is worked on", () => {
     expect(textOf(await passing(call("b", { key })))).toBe("done by b");
     process("a").thaw();
     await clock.advanceAsync(0);
-    expect(failureOf(await outcome)).toEqual({ code: "cancelled", message: "another process has taken over" });
+    expect(failureOf(await outcome)).toEqual({
+      code: "cancelled",
+      message: "this process has lost the run: another process continues it",
+    });
     expect(log).toEqual(["a holds", "b mails"]);
     expect(faults).toEqual([]);
   });
@@ -85,7 +88,10 @@ describe("a run that is worked on", () => {
     expect(textOf(await passing(call("b", { key })))).toBe("done by b");
     end();
     process("a").thaw();
-    expect(failureOf(await outcome)).toEqual({ code: "cancelled", message: "another process has taken over" });
+    expect(failureOf(await outcome)).toEqual({
+      code: "cancelled",
+      message: "this process has lost the run: another process continues it",
+    });
     expect(log).toEqual(["a holds", "b mails"]);
     expect(faults).toEqual([]);
   });

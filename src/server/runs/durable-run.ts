@@ -13,26 +13,26 @@ import {
   appendEntries,
   endEntry,
   type JournalPart,
-  type Rest,
+  leaseLost,
+  type RoundEnd,
   type RunHistory,
   readEntries,
   readHistory,
   runName,
   stepEntry,
-  takenOver,
 } from "./journal.ts";
 import { createOutcomeMemory, type OutcomeMemory } from "./outcome-memory.ts";
-import type { ParkingPlace } from "./parking.ts";
+import type { ParkingKey } from "./parking.ts";
 
-/** A run that only this process may go on with, until it is released. */
-export interface DurableRun extends ParkingPlace {
+/** A run that only this process may continue, until it is released. */
+export interface DurableRun extends ParkingKey {
   /** What its journal said when it was taken. */
   readonly history: RunHistory;
   /** For writes of what belongs to the run: they fail when another process has taken over. */
   readonly fence: number;
   /** True when another process has taken over, or may have. */
   readonly isLost: boolean;
-  /** Keeps what is done from now on. */
+  /** Writes from now on. */
   readonly journal: Journal;
   /** Works for the run; its steps are waited for before others may have the run. */
   execution: Execution | undefined;
@@ -41,10 +41,13 @@ export interface DurableRun extends ParkingPlace {
   /** Adds all entries or none. Rejects with `cancelled` when another process has taken over. */
   append(...entries: readonly JsonObject[]): Promise<void>;
   /** Says how a round ended. */
-  end(rest: Rest): Promise<void>;
+  end(rest: RoundEnd): Promise<void>;
   /** Does one thing after the other, and nothing more once it is left. */
   inTurn(work: () => Promise<void>): Promise<void>;
-  /** Writes to the store, and waits while that is away. Rejects with `cancelled` when the run is left or lost meanwhile. */
+  /**
+   * Writes to the store, and retries while it is unavailable. Rejects with `cancelled` when the run is released or lost
+   * meanwhile.
+   */
   persist<T>(write: () => Awaitable<T>): Promise<T>;
   /** This process does nothing more for it: its lease runs out. */
   leave(): void;
@@ -53,32 +56,35 @@ export interface DurableRun extends ParkingPlace {
 }
 
 export interface DurableRuns {
-  /** Begins a run that nobody else knows of. */
+  /** Begins a new run. */
   begin(id: string): Promise<DurableRun>;
-  /** Takes a run that nobody holds. */
+  /** Acquires a run that no process holds. */
   take(id: string): Promise<DurableRun | undefined>;
-  /** Takes a run, if necessary when its holder lets go or is gone. Undefined when it stays held, or the call is aborted. */
-  takeFor(call: Call, id: string): Promise<DurableRun | undefined>;
+  /**
+   * Acquires a run, and waits for its holder to release it or to end. Undefined when it stays held, or the call is
+   * aborted.
+   */
+  waitFor(call: Call, id: string): Promise<DurableRun | undefined>;
   /** Why what comes of a call could not be remembered in this process, if so. */
   shortage(call: Call, id: string): Shortage | undefined;
-  /** Writes down what belongs to a run that nobody goes on with. False when somebody does, or did. */
-  note(place: ParkingPlace, entries: readonly JsonObject[]): Promise<boolean>;
+  /** Writes entries of a run that no process continues. False when a process does, or did. */
+  note(place: ParkingKey, entries: readonly JsonObject[]): Promise<boolean>;
   /** True when a run is further than that. */
-  hasMoved(place: ParkingPlace): Awaitable<boolean>;
+  hasMoved(place: ParkingKey): Awaitable<boolean>;
 }
 
 export interface DurableRunsOptions {
   readonly store: Lazy<Store>;
   /** True when other processes may use the store. */
   readonly isShared: boolean;
-  /** True when the store ends with this process, and this process with no run: leases need not run out. */
+  /** True when the store and all its runs end with this process, so that leases need not expire. */
   readonly isAlone: boolean;
   readonly deadlines: Deadlines;
   readonly leaseMs: number;
-  /** How long a client may take to come back with answers. Left out, a run is kept until it is deleted. */
+  /** How long a client may take to return with answers. When left out, a run is retained until it is deleted. */
   readonly askTimeoutMs?: number;
-  /** True when nobody waits for the run: what cannot be written now is written when the store is back. */
-  readonly isPatient?: boolean;
+  /** True when the run may wait for the store: writes that fail now are retried when the store is available. */
+  readonly waitsForStore?: boolean;
   readonly shares: Shares;
   now(): number;
 }
@@ -87,7 +93,7 @@ export interface DurableRunsOptions {
 const UNFINISHED_MS = 86_400_000;
 /** How much longer than its state a run is remembered: clocks differ. */
 const SPARE_MS = 60_000;
-/** Of a lease that need not run out. */
+/** A lease that need not expire. */
 const ENDLESS_MS = 2 ** 40;
 
 export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
@@ -118,7 +124,7 @@ export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
     async begin(id) {
       const store = await options.store.load();
       const lease = await acquire(store, id);
-      if (lease === undefined) throw takenOver();
+      if (lease === undefined) throw leaseLost();
       return durableRun({ id, store, lease, known: { entries: [], last: 0 } }, options);
     },
     take,
@@ -130,7 +136,7 @@ export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
       await run?.release();
       return isHere;
     },
-    async takeFor(call, id) {
+    async waitFor(call, id) {
       const store = await options.store.load();
       const pauseMs = Math.min(leaseMs / 20, 250);
       for (let waitedMs = 0; waitedMs < leaseMs * 1.5; waitedMs += pauseMs) {
@@ -142,7 +148,7 @@ export function createDurableRuns(options: DurableRunsOptions): DurableRuns {
     },
     shortage: (call, id) => memory?.shortage({ id, account: accountOf(call) }),
     hasMoved({ id, position }) {
-      // Nobody has written to a store that this process has yet to make.
+      // A store that is not created yet is empty.
       if (!isShared && options.store.loaded === undefined) return false;
       return options.store.load().then(async ({ streams }) => {
         const { last } = await streams.read(runName(id), position, 1);
@@ -175,20 +181,20 @@ interface Taken {
   readonly store: Store;
   readonly lease: Lease;
   readonly known: JournalPart;
-  /** Whose outcomes these are. Absent where none are kept in memory. */
+  /** The account of these outcomes. Absent where none are retained in memory. */
   readonly account?: string | undefined;
   readonly memory?: OutcomeMemory | undefined;
 }
 
 function durableRun({ id, store, lease, known, account, memory }: Taken, options: DurableRunsOptions): DurableRun {
-  const { isShared, isPatient = false, deadlines, leaseMs } = options;
+  const { isShared, waitsForStore = false, deadlines, leaseMs } = options;
   const [unfinishedMs, endedMs] = [ttlOf(options, isShared ? UNFINISHED_MS : SPARE_MS), ttlOf(options, SPARE_MS)];
   let isLeft = false;
   let turn: Promise<unknown> = Promise.resolve();
 
   const leave = (): void => {
     isLeft = true;
-    kept.letRunOut();
+    kept.stopRenewing();
   };
 
   const lose = (): void => {
@@ -200,7 +206,7 @@ function durableRun({ id, store, lease, known, account, memory }: Taken, options
 
   const persist = async <T>(write: () => Awaitable<T>): Promise<T> => {
     for (;;) {
-      if (isLeft) throw takenOver();
+      if (isLeft) throw leaseLost();
       try {
         return await write();
       } catch (error) {
@@ -216,14 +222,14 @@ function durableRun({ id, store, lease, known, account, memory }: Taken, options
     const position = await appendEntries({ store, name: runName(id), lease, ttlMs }, added);
     if (position === undefined) {
       lose();
-      throw takenOver();
+      throw leaseLost();
     }
     run.position = Math.max(run.position, position);
   };
 
-  /** What a patient run cannot keep is not done. */
+  /** A step of a waiting run counts as done only when it is written. */
   const append = async (...added: readonly JsonObject[]): Promise<void> => {
-    if (!isPatient) return add(added, unfinishedMs);
+    if (!waitsForStore) return add(added, unfinishedMs);
     return persist(() => add(added, unfinishedMs)).catch((error: unknown) => {
       lose();
       throw error;
@@ -241,12 +247,12 @@ function durableRun({ id, store, lease, known, account, memory }: Taken, options
     execution: undefined as Execution | undefined,
     onLost: () => {},
     journal: {
-      // Adding nothing tells whether something could be added.
+      // An append without entries checks whether appends are possible.
       ready: () => (kept.isSure ? undefined : append()),
       step: (key, result) => append(stepEntry(key, result)),
     } satisfies Journal,
     append,
-    async end(rest: Rest) {
+    async end(rest: RoundEnd) {
       await add([endEntry(rest)], endedMs);
       if (account !== undefined) memory?.remember({ id, account }, rest);
     },
@@ -272,13 +278,13 @@ interface KeepOptions extends Pick<DurableRunsOptions, "leaseMs" | "isAlone" | "
   onLost(): void;
 }
 
-/** A lease that is renewed until it is let go. */
+/** A lease that is renewed until it is released. */
 interface KeptLease {
-  /** True while nobody else can hold it. False when that would have to be asked. */
+  /** True while no other process can hold the lease. False when that is uncertain. */
   readonly isSure: boolean;
   /** Renews it no more, so that it runs out. */
-  letRunOut(): void;
-  /** Gives it back. Never rejects: one that cannot be given back runs out. */
+  stopRenewing(): void;
+  /** Releases the lease. Never rejects: a lease that cannot be released expires. */
   release(): Promise<void>;
 }
 
@@ -307,7 +313,7 @@ function keepLease(lease: Lease, { leaseMs, isAlone, deadlines, now, onLost }: K
     arm();
   };
 
-  const letRunOut = (): void => {
+  const stopRenewing = (): void => {
     isKept = false;
     timer?.stop();
   };
@@ -317,9 +323,9 @@ function keepLease(lease: Lease, { leaseMs, isAlone, deadlines, now, onLost }: K
     get isSure() {
       return isKept && hasTime();
     },
-    letRunOut,
+    stopRenewing,
     async release() {
-      letRunOut();
+      stopRenewing();
       await promised(() => lease.release()).catch(() => {});
     },
   };

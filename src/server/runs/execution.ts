@@ -5,17 +5,17 @@ import { abortReason, type Call, type Outcome, onAbort, signalOf } from "../../p
 import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { isAbort } from "../error-reporter.ts";
-import type { Arrival, InputState, Past } from "./input-state.ts";
+import type { Arrival, InputState, ReplayContext } from "./input-state.ts";
 
 /** What to run for a call, and how its end becomes an outcome. */
 export interface Job {
   readonly timeoutMs: number;
-  /** In place of that once it goes on as a task. */
+  /** The time limit when the call continues as a task. */
   readonly taskTimeoutMs?: number;
-  /** What a caller needs who touches what becomes of it. */
+  /** The scopes that a caller needs for the task. */
   readonly scopes?: readonly string[] | undefined;
   start(execution: Execution): unknown;
-  /** Called when it goes on for another call. */
+  /** Called when the run continues for another call. */
   resumed?(execution: Execution): void;
   finish(value: unknown): Outcome | Promise<Outcome>;
   /** Never throws. */
@@ -25,21 +25,21 @@ export interface Job {
 /** Runs handlers, over several calls where questions need it. */
 export interface Runner {
   run(call: Call, job: Job): Outcome | Promise<Outcome>;
-  /** Runs what takes no part in the questions of a call: it cannot ask, and what the call brings back is not for it. */
+  /** Runs a job without questions: it cannot ask, and answers in the call are ignored. */
   runOnce(call: Call, job: Job): Outcome | Promise<Outcome>;
 }
 
-/** Who takes over a run from the call that began it. */
+/** Takes over a run from the call that began it, for example a task. */
 export interface Successor {
-  /** From now on it may abort the run, and hears of progress. */
+  /** From now on it may abort the run, and receives progress. */
   readonly call: Call;
-  readonly reach: Reach;
+  readonly suspendContext: SuspendContext;
   /** How the call that began it ends. Called when it is handed over, and only then. */
   answer(): Outcome | Promise<Outcome>;
 }
 
 /** What an execution needs to be suspended, and to be continued by a later call. */
-export interface Reach {
+export interface SuspendContext {
   readonly deadlines: Deadlines;
   /** Called when the handler waits for answers that only another call can bring. */
   suspend(execution: Execution): Promise<Outcome>;
@@ -63,7 +63,7 @@ export class Execution {
   /** What this run asked, was told and has done. Made by `inputStateOf` when first needed: most runs do without. */
   inputState: InputState | undefined;
   readonly #job: Job;
-  #reach: Reach;
+  #suspendContext: SuspendContext;
   #phase: "running" | "suspended" | "ended" = "running";
   #outcome: Outcome | Promise<Outcome> | undefined;
   #settle: ((outcome: Outcome | Promise<Outcome>) => void) | undefined;
@@ -71,15 +71,15 @@ export class Execution {
   #unlink: (() => void) | undefined;
   #deadline: Deadline | undefined;
   #lastProgress = Number.NEGATIVE_INFINITY;
-  /** While the caller has not caught up with the progress it was told. */
+  /** Pending while the caller is slow to read progress. */
   #slow: Promise<void> | undefined;
   /** Questions the client is being asked right now. */
   #asking = 0;
 
-  constructor(call: Call, job: Job, reach: Reach, past?: Past) {
+  constructor(call: Call, job: Job, suspendContext: SuspendContext, past?: ReplayContext) {
     this.call = call;
     this.#job = job;
-    this.#reach = reach;
+    this.#suspendContext = suspendContext;
     this.past = past;
     // A handler that is run again may skip what it asked: its steps know the answers.
     this.isPersonal = past !== undefined;
@@ -101,7 +101,7 @@ export class Execution {
     return this.#wait();
   }
 
-  /** Goes on with a suspended run, on behalf of the call that brought the answers. */
+  /** Continues a suspended run, for the call with the answers. */
   resume(call: Call, arrivals: readonly Arrival[]): Outcome | Promise<Outcome> {
     this.call = call;
     if (this.#outcome !== undefined) return this.#outcome;
@@ -114,22 +114,22 @@ export class Execution {
     return outcome;
   }
 
-  /** Ends the call of the moment and goes on without it, to the outcome it returns. Undefined when no call waits. */
-  handOver({ call, reach, answer }: Successor): Promise<Outcome> | undefined {
+  /** Ends the current call and continues without it, to the outcome that it returns. Undefined when no call waits. */
+  handOver({ call, suspendContext, answer }: Successor): Promise<Outcome> | undefined {
     const settle = this.#settle;
     if (this.#phase !== "running" || settle === undefined) return undefined;
     this.#deadline?.stop();
     this.#unlink?.();
     this.call = call;
     this.#link();
-    this.#reach = reach;
+    this.#suspendContext = suspendContext;
     const answered = answer();
     const outcome = this.#wait();
     settle(answered);
     return outcome;
   }
 
-  /** Gives up on a suspended run: its questions reject, so that `finally` blocks run. */
+  /** Abandons a suspended run: its questions reject, so that `finally` blocks run. */
   abandon(reason: string): void {
     if (this.#phase !== "ended") this.#stop(new McpError("cancelled", reason));
   }
@@ -142,7 +142,7 @@ export class Execution {
     return this.#abort.signal;
   }
 
-  /** Reports progress. While the caller is slow to read, only how far it is when it has caught up would matter: it is not told. */
+  /** Reports progress. While the caller is slow to read, values are dropped, because only the latest one matters. */
   progress(progress: number, total?: number, message?: string): Promise<void> | undefined {
     if (this.#phase !== "running") return undefined;
     this.#deadline?.touch();
@@ -159,7 +159,7 @@ export class Execution {
     return this.#slow;
   }
 
-  /** Tells the caller something while it waits; nothing before or after. A promise means that it is slow to read. */
+  /** Sends a notification to the caller during the call. A returned promise is backpressure. */
   notify(method: string, params: JsonObject): Promise<void> | undefined {
     return this.#phase === "running" ? this.call.notify(method, params) : undefined;
   }
@@ -173,13 +173,13 @@ export class Execution {
     return this.#phase === "ended";
   }
 
-  /** Throws why the handler was told to stop, if it was. */
+  /** Throws the reason of the abort, if there is one. */
   throwIfStopped(): void {
     if (this.#abort?.aborted) throw this.#abort.signal.reason;
   }
 
   /** Waits for the user while no time counts: how long an answer takes is not the handler's. */
-  async untimed<T>(answer: () => Promise<T>): Promise<T> {
+  async clearDeadline<T>(answer: () => Promise<T>): Promise<T> {
     this.#asking++;
     this.#deadline?.stop();
     try {
@@ -190,7 +190,7 @@ export class Execution {
     }
   }
 
-  /** Ends the call with what is wrong with an answer, and tells the handler, which never sees it. */
+  /** Ends the call with the problem of an answer, and aborts the handler, which never sees the answer. */
   refuse(error: unknown): McpError {
     this.refused = true;
     this.#end(this.#job.fail(error));
@@ -218,7 +218,7 @@ export class Execution {
   #startDeadline(): void {
     const { timeoutMs } = this.#job;
     if (timeoutMs <= 0 || this.#asking > 0 || this.#phase !== "running") return;
-    this.#deadline = this.#reach.deadlines.start({ idleMs: timeoutMs, totalMs: 0 }, () => {
+    this.#deadline = this.#suspendContext.deadlines.start({ idleMs: timeoutMs, totalMs: 0 }, () => {
       const message = `no result and no progress within ${timeoutMs} ms`;
       const error = new McpError("timeout", message, { data: { reason: "timeout" } });
       this.#end(this.#job.fail(error));
@@ -243,7 +243,7 @@ export class Execution {
     return { kind: "failed", failure: { code: "cancelled", message: "the call was cancelled" } };
   }
 
-  /** The first end counts. One that comes while no call waits is kept for the next. */
+  /** The first outcome counts. One without a waiting call is retained for the next call. */
   #end(outcome: Outcome | Promise<Outcome>): Outcome | Promise<Outcome> {
     if (this.#outcome !== undefined) return this.#outcome;
     this.#phase = "ended";
@@ -254,7 +254,7 @@ export class Execution {
     return outcome;
   }
 
-  /** Tells the handler to stop, and returns why. */
+  /** Aborts the handler, and returns the reason. */
   #stop(reason: McpError): McpError {
     this.#abort ??= new LazyAbort();
     this.#abort.abort(reason);
@@ -266,7 +266,7 @@ export class Execution {
     this.#phase = "suspended";
     this.#deadline?.stop();
     this.#unlink?.();
-    const outcome = this.#reach.suspend(this).catch((error: unknown) => {
+    const outcome = this.#suspendContext.suspend(this).catch((error: unknown) => {
       this.abandon("the call cannot be continued");
       return this.#job.fail(error);
     });

@@ -5,23 +5,23 @@ import { type Call, type Outcome, signalOf } from "../../protocol/service.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
 import { createDurableRuns, type DurableRun, type DurableRuns, type DurableRunsOptions } from "./durable-run.ts";
 import { Execution, type Job } from "./execution.ts";
-import { type Arrival, digestOfQuestion, inputStateOf, type ReplayState, type Told } from "./input-state.ts";
-import { answersEntry, compareAnswers, type Rest, stepEntry, takenOver, undoEntry } from "./journal.ts";
-import { createParking, type Parked, type ParkingPlace } from "./parking.ts";
+import { type Arrival, digestOfQuestion, type GivenAnswer, inputStateOf, type ReplayState } from "./input-state.ts";
+import { answersEntry, compareAnswers, leaseLost, type RoundEnd, stepEntry, undoEntry } from "./journal.ts";
+import { createParking, type Parked, type ParkingKey } from "./parking.ts";
 import { answersTo, bindingOf, newId, openTicket, refusedTicket, type Ticket } from "./ticket.ts";
 
-/** Suspends runs that wait for answers, and goes on with them: in this process, or in another that shares the store. */
+/** Suspends runs that wait for answers, and continues them: in this process, or in another that shares the store. */
 export interface InputRounds {
   suspend(execution: Execution): Promise<Outcome>;
-  /** Goes on with the run that a call brings answers for. Rejects with what is wrong with its state. */
+  /** Continues the run that a call has answers for. Rejects with the problem of its state. */
   resume(call: Call, job: Job): Promise<Outcome>;
-  /** Runs what a caller named, or goes on with it, or gives the outcome it had. */
+  /** Runs a call with an idempotency key, or continues it, or returns its earlier outcome. */
   start(call: Call, job: Job, key: string): Promise<Outcome>;
 }
 
 export interface InputRoundsOptions extends Omit<DurableRunsOptions, "isAlone"> {
   readonly askTimeoutMs: number;
-  /** Whose servers may go on with a state. */
+  /** The servers that may continue a state. */
   readonly audience: string;
   /** Secrets that seal the state of questions. The first seals, all open. */
   readonly stateKeys: readonly string[] | undefined;
@@ -29,7 +29,7 @@ export interface InputRoundsOptions extends Omit<DurableRunsOptions, "isAlone"> 
   readonly requestBound?: boolean | undefined;
 }
 
-/** A call that goes on with a run, and what it goes on from. */
+/** A call that continues a run, and the context that it continues from. */
 interface Round {
   readonly run: DurableRun;
   readonly call: Call;
@@ -37,7 +37,7 @@ interface Round {
   /** What is known besides the journal. */
   readonly known: ReplayState;
   /** Answers that are new. */
-  readonly fresh: ReadonlyMap<string, Told>;
+  readonly fresh: ReadonlyMap<string, GivenAnswer>;
 }
 
 const nothing: ReplayState = { answers: {}, results: {} };
@@ -47,10 +47,10 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
   const sealer = createSealer(options.stateKeys);
   const runs = createDurableRuns({ ...options, isAlone: !isShared && requestBound !== true });
   const { park, unpark } = createParking({ ...options, leave: (parked) => leave(parked, runs) });
-  const places = new WeakMap<Execution, ParkingPlace>();
+  const places = new WeakMap<Execution, ParkingKey>();
 
   const suspend = async (execution: Execution): Promise<Outcome> => {
-    const place = places.get(execution) ?? newPlace(execution, runs);
+    const place = places.get(execution) ?? newParkingKey(execution, runs);
     const { ticket, outcome } = await issue(execution, {
       sealer,
       audience,
@@ -63,7 +63,7 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
 
   /** Does what only the holder of a run may do. */
   const holding = async (id: string, call: Call, work: (run: DurableRun) => Promise<Outcome>): Promise<Outcome> => {
-    const run = await runs.takeFor(call, id);
+    const run = await runs.waitFor(call, id);
     if (run === undefined) return signalOf(call).aborted ? cancelled("the call was cancelled") : busy;
     try {
       return await work(run);
@@ -94,7 +94,7 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
     let arrivals: readonly Arrival[];
     try {
       arrivals = await inputStateOf(execution).read(fresh);
-      await run.append(...doneMeanwhile(execution, ticket), ...answerEntries(arrivals));
+      await run.append(...completedSteps(execution, ticket), ...answerEntries(arrivals));
     } catch (error) {
       park(ticket.run, parked);
       throw error;
@@ -117,7 +117,7 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
     places.set(execution, run);
     run.execution = execution;
     run.onLost = () => {
-      if (execution.inputState?.isWaiting !== true) execution.abandon(takenOver().message);
+      if (execution.inputState?.isWaiting !== true) execution.abandon(leaseLost().message);
     };
   };
 
@@ -125,7 +125,8 @@ export function createInputRounds(options: InputRoundsOptions): InputRounds {
     const id = await bindingOf(call, { audience, key });
     return holding(id, call, (run) => {
       const { rest } = run.history;
-      if (rest !== undefined && isGood(rest, call, now() + askTimeoutMs / 2)) return Promise.resolve(tell(rest, call));
+      if (rest !== undefined && isUsable(rest, call, now() + askTimeoutMs / 2))
+        return Promise.resolve(tell(rest, call));
       return runAgain({ run, call, job, known: nothing, fresh: new Map() });
     });
   };
@@ -141,7 +142,7 @@ interface Issued {
 interface Terms {
   readonly sealer: Sealer;
   readonly audience: string;
-  readonly place: ParkingPlace;
+  readonly place: ParkingKey;
   /** Of the ticket. */
   readonly expires: number;
 }
@@ -151,7 +152,7 @@ async function issue(execution: Execution, { sealer, audience, place, expires }:
   const { id, position } = place;
   place.asked = position;
   const questions = inputStateOf(execution).questions();
-  const known = inputStateOf(execution).recollection();
+  const known = inputStateOf(execution).replayState();
   const asked = Object.entries(questions).map(async ([key, question]) => [key, await digestOfQuestion(question)]);
   const ticket: Ticket = {
     ...known,
@@ -168,15 +169,15 @@ async function issue(execution: Execution, { sealer, audience, place, expires }:
 }
 
 /** What is known once answers have come. */
-function withAnswers({ answers, results }: ReplayState, fresh: ReadonlyMap<string, Told>): ReplayState {
+function withAnswers({ answers, results }: ReplayState, fresh: ReadonlyMap<string, GivenAnswer>): ReplayState {
   return { answers: { ...answers, ...Object.fromEntries(fresh) }, results };
 }
 
-/** A run that nobody else knows of yet. Its steps are written down with the answers; none may begin once others have those. */
-function newPlace(execution: Execution, runs: DurableRuns): ParkingPlace {
+/** A new run. Its steps are written with the answers; no step may begin once another process has read those. */
+function newParkingKey(execution: Execution, runs: DurableRuns): ParkingKey {
   const place = { id: newId(), position: 0, asked: 0 };
   const ready = async (): Promise<void> => {
-    if (await runs.hasMoved(place)) throw takenOver();
+    if (await runs.hasMoved(place)) throw leaseLost();
   };
   inputStateOf(execution).keepIn({ ready, step: async () => {} });
   return place;
@@ -199,7 +200,7 @@ function leave(parked: Parked, runs: DurableRuns): Awaitable<boolean> {
   const { execution, place, known } = parked;
   if ("journal" in place) return runs.hasMoved(place);
   if (execution.inputState?.isBusy === true) return execution.inputState.idle().then(() => leave(parked, runs));
-  const done = doneMeanwhile(execution, known);
+  const done = completedSteps(execution, known);
   return done.length === 0 ? runs.hasMoved(place) : runs.note(place, done).then((isNoted) => !isNoted);
 }
 
@@ -210,32 +211,35 @@ interface Ending {
   readonly expires: number;
 }
 
-/** Records how a round ended before the client gets the outcome. A failure is not recorded: the next try continues the run. */
+/**
+ * Records the outcome of a round before the client gets it. A failure is not recorded: the next attempt continues the
+ * run.
+ */
 async function settle(run: DurableRun, outcome: Outcome, { execution, job, expires }: Ending): Promise<Outcome> {
   try {
     if (execution.refused) await run.append(undoEntry);
     else if (outcome.kind !== "failed") await run.end({ outcome: withoutCause(outcome), expires, since: run.asked });
   } catch (error) {
-    // What was done is done: the caller is told, and who looks after the server hears that it was not kept.
+    // The work is done: the caller gets its outcome, and the operator an error because it was not recorded.
     if (!run.isLost) job.fail(error);
   }
-  return run.isLost ? cancelled(takenOver().message) : outcome;
+  return run.isLost ? cancelled(leaseLost().message) : outcome;
 }
 
-/** What was thrown is known to the process that threw it, and kept nowhere. */
+/** The error that was thrown stays in the process that threw it. */
 function withoutCause(outcome: Outcome): Outcome {
   if (!("cause" in outcome)) return outcome;
   const { cause: _, ...rest } = outcome;
   return rest;
 }
 
-/** How a round ended, to who asks again. A task is nothing for who cannot follow it. */
-function tell({ outcome }: Rest, call: Call): Outcome {
+/** The outcome of a round for a repeated call. A task cannot be returned to a caller without support for tasks. */
+function tell({ outcome }: RoundEnd, call: Call): Outcome {
   return outcome.kind === "task" && call.tasks === undefined ? busy : outcome;
 }
 
-/** Questions are good for who can be asked so, has not answered yet, and has time until then. */
-function isGood({ outcome, expires }: Rest, { ask, answers = {} }: Call, until: number): boolean {
+/** Questions are usable for a caller that supports them, has not answered yet, and has time left. */
+function isUsable({ outcome, expires }: RoundEnd, { ask, answers = {} }: Call, until: number): boolean {
   if (outcome.kind !== "input-required") return true;
   return ask === undefined && Object.keys(answers).length === 0 && expires > until;
 }
@@ -249,12 +253,12 @@ function merged(known: ReplayState, history: ReplayState): ReplayState {
 }
 
 /** Steps that ended while the run waited: neither the ticket nor a journal has them. */
-function doneMeanwhile(execution: Execution, { results }: ReplayState): readonly JsonObject[] {
-  const all = Object.entries(inputStateOf(execution).recollection().results);
+function completedSteps(execution: Execution, { results }: ReplayState): readonly JsonObject[] {
+  const all = Object.entries(inputStateOf(execution).replayState().results);
   return all.filter(([key]) => !Object.hasOwn(results, key)).map(([key, result]) => stepEntry(key, result));
 }
 
 function answerEntries(arrivals: readonly Arrival[]): readonly JsonObject[] {
   if (arrivals.length === 0) return [];
-  return [answersEntry(Object.fromEntries(arrivals.map(({ key, told }) => [key, told])))];
+  return [answersEntry(Object.fromEntries(arrivals.map(({ key, given }) => [key, given])))];
 }

@@ -6,53 +6,58 @@ import { type ClientCapabilities, canShowForms } from "../../protocol/peer.ts";
 import { toBase64Url } from "../../std/base64.ts";
 
 /** An answer as it was sent, and the digest of the question it was given to. */
-export interface Told {
+export interface GivenAnswer {
   readonly answer: Json;
   readonly asked: string;
 }
 
-/** What a handler that is run again need not ask and do again, by key. */
+/** The answers and results of steps that a handler which is run again need not repeat, by key. */
 export interface ReplayState {
-  readonly answers: Readonly<Record<string, Told>>;
+  readonly answers: Readonly<Record<string, GivenAnswer>>;
   /** Results of finished steps. A step without a result has an empty list. */
   readonly results: Readonly<Record<string, readonly Json[]>>;
 }
 
-/** Keeps what a run has done where it outlives the process. */
+/** Records what a run has done, so that it survives the process. */
 export interface Journal {
-  /** Resolves when work may begin. Rejects when another process has taken over: this one must not go on. */
+  /** Resolves when work may begin. Rejects when another process continues the run: this one must stop. */
   ready?(): Promise<void> | undefined;
-  /** Resolves when the result of a step is kept. Rejects when another process has taken over: this one must not go on. */
+  /**
+   * Resolves when the result of a step is recorded. Rejects when another process continues the run: this one must stop.
+   */
   step(key: string, result: readonly Json[]): Promise<void>;
 }
 
-/** What a run goes on from, and where what it does is kept. */
-export interface Past extends ReplayState {
+/** The recorded context of a run, and where its work is recorded. */
+export interface ReplayContext extends ReplayState {
   readonly journal?: Journal;
 }
 
-/** An answer that was found good, on its way to who waits for it. */
+/** A validated answer for a question that waits. */
 export interface Arrival {
   readonly key: string;
-  readonly told: Told;
+  readonly given: GivenAnswer;
   readonly value: unknown;
 }
 
 interface Waiting {
-  readonly inquiry: Inquiry;
+  readonly prepared: PreparedQuestion;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** The inputState of a run, which is made when it is first needed. */
-export function inputStateOf(run: { inputState: InputState | undefined; readonly past: Past | undefined }): InputState {
+export function inputStateOf(run: {
+  inputState: InputState | undefined;
+  readonly past: ReplayContext | undefined;
+}): InputState {
   run.inputState ??= new InputState(run.past, run.past?.journal);
   return run.inputState;
 }
 
-/** What one run of a handler asked, was told and has done. */
+/** The questions, answers and steps of one run of a handler. */
 export class InputState {
-  readonly #answers: Map<string, Told>;
+  readonly #answers: Map<string, GivenAnswer>;
   readonly #results: Map<string, readonly Json[]>;
   readonly #steps = new Map<string, Promise<Json | undefined>>();
   readonly #waiting = new Map<string, Waiting>();
@@ -68,7 +73,7 @@ export class InputState {
     this.#results = new Map(Object.entries(results));
   }
 
-  /** From now on, what is done is kept here. */
+  /** From now on, work is recorded here. */
   keepIn(journal: Journal): void {
     this.#journal = journal;
   }
@@ -81,13 +86,13 @@ export class InputState {
   }
 
   /** The answer that is known, if it was given to this very question; else one that came unasked, which is known then. */
-  recall(question: Question, key: string, unasked: Json | undefined): Promise<Told | undefined> {
-    const told = this.#answers.get(key);
-    if (told === undefined && unasked === undefined) return Promise.resolve(undefined);
+  recall(question: Question, key: string, unasked: Json | undefined): Promise<GivenAnswer | undefined> {
+    const given = this.#answers.get(key);
+    if (given === undefined && unasked === undefined) return Promise.resolve(undefined);
     return this.#track(
       digestOfQuestion(question).then((asked) => {
-        if (told !== undefined) return told.asked === asked ? told : undefined;
-        const taken: Told = { answer: unasked ?? null, asked };
+        if (given !== undefined) return given.asked === asked ? given : undefined;
+        const taken: GivenAnswer = { answer: unasked ?? null, asked };
         this.#answers.set(key, taken);
         return taken;
       }),
@@ -95,9 +100,9 @@ export class InputState {
   }
 
   /** Waits until an answer is delivered. */
-  wait<T>(inquiry: Inquiry<T>, key: string): Promise<T> {
+  wait<T>(prepared: PreparedQuestion<T>, key: string): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(key, { inquiry, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.set(key, { prepared, resolve: resolve as (value: unknown) => void, reject });
     });
   }
 
@@ -109,30 +114,30 @@ export class InputState {
   questions(): Readonly<Record<string, Question>> {
     const asked = [...this.#keys].flatMap((key) => {
       const waiting = this.#waiting.get(key);
-      return waiting === undefined ? [] : [[key, waiting.inquiry.question] as const];
+      return waiting === undefined ? [] : [[key, waiting.prepared.question] as const];
     });
     return Object.fromEntries(asked);
   }
 
-  recollection(): ReplayState {
+  replayState(): ReplayState {
     return { answers: Object.fromEntries(this.#answers), results: Object.fromEntries(this.#results) };
   }
 
   /** Checks answers to what is waited for; others are left out. Throws when one is malformed, and then nothing changed. */
-  async read(answers: ReadonlyMap<string, Told>): Promise<readonly Arrival[]> {
+  async read(answers: ReadonlyMap<string, GivenAnswer>): Promise<readonly Arrival[]> {
     const arrivals: Arrival[] = [];
-    for (const [key, { inquiry }] of this.#waiting) {
-      const told = answers.get(key);
-      if (told !== undefined) arrivals.push({ key, told, value: await inquiry.read(told.answer) });
+    for (const [key, { prepared }] of this.#waiting) {
+      const given = answers.get(key);
+      if (given !== undefined) arrivals.push({ key, given, value: await prepared.read(given.answer) });
     }
     return arrivals;
   }
 
   deliver(arrivals: readonly Arrival[]): void {
-    for (const { key, told, value } of arrivals) {
+    for (const { key, given, value } of arrivals) {
       const waiting = this.#waiting.get(key);
       this.#waiting.delete(key);
-      this.#answers.set(key, told);
+      this.#answers.set(key, given);
       waiting?.resolve(value);
     }
   }
@@ -143,7 +148,7 @@ export class InputState {
     this.#waiting.clear();
   }
 
-  /** Runs `work` once for its key, and gives its result as JSON. One that fails counts as not run. */
+  /** Runs `work` once for its key, and returns its result as JSON. Work that fails counts as not run. */
   step(key: string, work: () => unknown): Promise<Json | undefined> {
     const known = this.#steps.get(key);
     if (known !== undefined) return known;
@@ -162,7 +167,7 @@ export class InputState {
     for (await nextTurn(); this.#busy.size > 0; await nextTurn()) await Promise.allSettled(this.#busy);
   }
 
-  /** A copy: what the handler does to its own must not change what later runs get. */
+  /** A copy: changes by the handler must not affect later runs. */
   #resultOf(key: string): Json | undefined {
     return structuredClone(this.#results.get(key)?.[0]);
   }
@@ -196,7 +201,9 @@ function nextTurn(): Promise<void> {
   });
 }
 
-/** The digest of a question. A page that has another id is the same page: a handler that is run again may make one anew. */
+/**
+ * The digest of a question. The id of a page is left out, because a handler that is run again may create another one.
+ */
 export function digestOfQuestion({ method, params }: Question): Promise<string> {
   const { elicitationId: _, ...rest } = asJson(params);
   return digestOf({ method, params: rest });
@@ -209,9 +216,9 @@ export async function digestOf(value: Json): Promise<string> {
 }
 
 /** A question with what makes its answer acceptable. */
-export interface Inquiry<T = unknown> {
+export interface PreparedQuestion<T = unknown> {
   readonly question: Question;
-  /** Called before anybody is asked. Rejects when the question is not fit for it. */
+  /** Called before the client is asked. Rejects when the question is not suitable for the client. */
   readonly prepare?: (() => Promise<void>) | undefined;
   /** Reads the answer; throws `invalid-params` when it is malformed. */
   read(answer: unknown): T | Promise<T>;

@@ -4,13 +4,13 @@ import type { Outcome } from "../../protocol/service.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import type { Store } from "../../store/store.ts";
 import { createManualClock } from "../../testing/clock.ts";
-import type { ReplayState, Told } from "./input-state.ts";
+import type { GivenAnswer, ReplayState } from "./input-state.ts";
 import {
   answersEntry,
   appendEntries,
   compareAnswers,
   endEntry,
-  type JournalPlace,
+  type JournalLocation,
   readEntries,
   readHistory,
   stepEntry,
@@ -20,7 +20,7 @@ import {
 const name = "run:1";
 
 /** A place that only we can write to for a second. */
-async function take(store: Store, ttlMs?: number): Promise<JournalPlace> {
+async function take(store: Store, ttlMs?: number): Promise<JournalLocation> {
   const lease = await store.leases.acquire(name, 1_000);
   if (lease === undefined) throw new Error("it is held");
   return { store, name, lease, ...(ttlMs !== undefined && { ttlMs }) };
@@ -98,8 +98,8 @@ describe("a journal", () => {
 const asks: Outcome = { kind: "input-required", questions: {}, state: "1.x" };
 const done = { kind: "complete", result: { content: [] } } as unknown as Outcome;
 const ended = (outcome: Outcome) => endEntry({ outcome, expires: 9, since: 0 });
-const told = (answer: string, asked = "q"): Told => ({ answer, asked });
-const given = (answers: Readonly<Record<string, Told>>) => ({ answers: answers as never });
+const told = (answer: string, asked = "q"): GivenAnswer => ({ answer, asked });
+const given = (answers: Readonly<Record<string, GivenAnswer>>) => ({ answers: answers as never });
 
 describe("readHistory", () => {
   it.each([

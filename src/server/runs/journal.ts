@@ -4,7 +4,7 @@ import { McpError } from "../../protocol/errors.ts";
 import type { Outcome } from "../../protocol/service.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
 import type { Lease, Store } from "../../store/store.ts";
-import type { ReplayState, Told } from "./input-state.ts";
+import type { GivenAnswer, ReplayState } from "./input-state.ts";
 
 /** What belongs to a run has this name: its journal, its lease, and the record of a task. */
 export function runName(id: string): string {
@@ -12,7 +12,7 @@ export function runName(id: string): string {
 }
 
 /** A journal in a store, which only the holder of a lease can write. */
-export interface JournalPlace {
+export interface JournalLocation {
   readonly store: Store;
   /** Of the stream, and of the lease that guards it. */
   readonly name: string;
@@ -23,7 +23,7 @@ export interface JournalPlace {
 
 /** Adds all entries and resolves to how many there are; undefined, and adds none, when another process has taken over. */
 export function appendEntries(
-  { store, name, lease, ttlMs }: JournalPlace,
+  { store, name, lease, ttlMs }: JournalLocation,
   entries: readonly JsonObject[],
 ): Awaitable<number | undefined> {
   const texts = entries.map((entry) => JSON.stringify(entry));
@@ -36,7 +36,7 @@ export function stepEntry(key: string, result: readonly Json[]): JsonObject {
 }
 
 /** Says what was answered, by key. */
-export function answersEntry(answers: Readonly<Record<string, Told>>): JsonObject {
+export function answersEntry(answers: Readonly<Record<string, GivenAnswer>>): JsonObject {
   return { answers: asJson(answers) };
 }
 
@@ -52,7 +52,7 @@ export interface JournalPart {
   readonly last: number;
 }
 
-/** All entries of a journal that are kept, or those behind a position. */
+/** All retained entries of a journal, or those after a position. */
 export async function readEntries(store: Store, name: string, behind = 0): Promise<JournalPart> {
   const entries: JsonObject[] = [];
   for (let after = behind; ; ) {
@@ -64,28 +64,28 @@ export async function readEntries(store: Store, name: string, behind = 0): Promi
 }
 
 /** Steps and answers among entries of all kinds. Of two with the same key, the later counts. */
-function recollect(entries: readonly JsonObject[]): ReplayState {
-  const answers = new Map<string, Told>();
+function toReplayState(entries: readonly JsonObject[]): ReplayState {
+  const answers = new Map<string, GivenAnswer>();
   const results = new Map<string, readonly Json[]>();
   for (const entry of entries) {
     if (typeof entry.step === "string") results.set(entry.step, entry.result as readonly Json[]);
-    for (const [key, told] of answersIn(entry)) answers.set(key, told);
+    for (const [key, given] of answersIn(entry)) answers.set(key, given);
   }
   return { answers: Object.fromEntries(answers), results: Object.fromEntries(results) };
 }
 
 /** The answers of an entry, by key. */
-function answersIn({ answers }: JsonObject): readonly (readonly [string, Told])[] {
-  return isObject(answers) ? (Object.entries(answers) as unknown as readonly (readonly [string, Told])[]) : [];
+function answersIn({ answers }: JsonObject): readonly (readonly [string, GivenAnswer])[] {
+  return isObject(answers) ? (Object.entries(answers) as unknown as readonly (readonly [string, GivenAnswer])[]) : [];
 }
 
-/** What a process is told that must not go on. */
-export function takenOver(): McpError {
-  return new McpError("cancelled", "another process has taken over");
+/** The error for a process that has lost its run. */
+export function leaseLost(): McpError {
+  return new McpError("cancelled", "this process has lost the run: another process continues it");
 }
 
 /** How a round ended. */
-export interface Rest {
+export interface RoundEnd {
   readonly outcome: Outcome;
   /** When the state in it is good no more, in ms of the time of day. */
   readonly expires: number;
@@ -95,14 +95,14 @@ export interface Rest {
 
 /** What is known of a run from its journal. */
 export interface RunHistory extends ReplayState {
-  /** How the last round ended. Absent while one is under way, or was when its process ended. */
-  readonly rest: Rest | undefined;
-  /** States that say less than this position of the journal are used up: what they lack is not kept any more. */
+  /** The outcome of the last round. Absent while one is running, or was when its process ended. */
+  readonly rest: RoundEnd | undefined;
+  /** States older than this position of the journal are used up: the entries that they need are not retained. */
   readonly since: number;
 }
 
 /** Ends a round: the journal says how. */
-export function endEntry(rest: Rest): JsonObject {
+export function endEntry(rest: RoundEnd): JsonObject {
   return { end: asJson(rest) };
 }
 
@@ -111,13 +111,13 @@ export function sinceEntry(since: number): JsonObject {
   return { since };
 }
 
-/** Makes answers of a round count as never given, because one is malformed. What was done stays done. */
+/** Marks the answers of a round as not given, because one is malformed. Results of steps are kept. */
 export const undoEntry: JsonObject = { undo: true };
 
 export function readHistory(entries: readonly JsonObject[]): RunHistory {
   const settled: JsonObject[] = [];
   let open: JsonObject[] = [];
-  let rest: Rest | undefined;
+  let rest: RoundEnd | undefined;
   let since = 0;
   for (const entry of entries) {
     if (typeof entry.since === "number") {
@@ -125,28 +125,30 @@ export function readHistory(entries: readonly JsonObject[]): RunHistory {
     } else if (entry.end !== undefined) {
       settled.push(...open);
       open = [];
-      rest = entry.end as unknown as Rest;
+      rest = entry.end as unknown as RoundEnd;
     } else if (entry.undo !== undefined) {
       open = open.filter(({ answers }) => answers === undefined);
     } else {
       open.push(entry);
     }
   }
-  return { ...recollect([...settled, ...open]), rest: open.length === 0 ? rest : undefined, since };
+  return { ...toReplayState([...settled, ...open]), rest: open.length === 0 ? rest : undefined, since };
 }
 
 /**
- * What answers are to a run: `new` ones are to be taken, `known` ones were given before, and so the run is as far as it
- * can be with them or has yet to get there. `other` ones come too late: their questions were answered otherwise, or are
- * of no interest any more.
+ * How answers relate to a run: `new` ones are to be taken; `known` ones were given before, so the run has passed them
+ * or will. `other` ones come too late: their questions were answered differently, or are obsolete.
  */
-export function compareAnswers(history: RunHistory, fresh: ReadonlyMap<string, Told>): "new" | "known" | "other" {
+export function compareAnswers(
+  history: RunHistory,
+  fresh: ReadonlyMap<string, GivenAnswer>,
+): "new" | "known" | "other" {
   const { answers, rest } = history;
   let comparison: "new" | "known" = "known";
-  for (const [key, told] of fresh) {
+  for (const [key, given] of fresh) {
     const known = Object.hasOwn(answers, key) ? answers[key] : undefined;
-    if (known?.asked !== told.asked) comparison = "new";
-    else if (canonicalText(known.answer) !== canonicalText(told.answer)) return "other";
+    if (known?.asked !== given.asked) comparison = "new";
+    else if (canonicalText(known.answer) !== canonicalText(given.answer)) return "other";
   }
   const isOver = rest !== undefined && rest.outcome.kind !== "input-required";
   return comparison === "new" && isOver ? "other" : comparison;

@@ -3,34 +3,34 @@ import { toFailure } from "../../protocol/errors.ts";
 import { type Amounts, bytesOf, isShare, type Shares } from "../../protocol/shares.ts";
 import type { Lazy } from "../../std/lazy.ts";
 import type { Store } from "../../store/store.ts";
-import { endEntry, type Rest, readEntries, runName, sinceEntry } from "./journal.ts";
+import { endEntry, type RoundEnd, readEntries, runName, sinceEntry } from "./journal.ts";
 import { refusedTicket } from "./ticket.ts";
 
-/** A run, and on whose account what is kept of it is. */
+/** A run, and the account of what is retained of it. */
 export interface KeptRun {
   readonly id: string;
   readonly account: string;
 }
 
-/** Bounds what the memory of this process keeps of runs, so that callers who repeat their answers find what came of them. */
+/** Limits the memory for outcomes of runs, which are retained for callers that repeat their answers. */
 export interface OutcomeMemory {
-  /** Why a caller cannot go on with a run now: so much is remembered of earlier ones that even that they are over has no room. */
+  /** The reason why a caller cannot continue a run now: even the records of its used states take all room. */
   shortage(run: KeptRun): Shortage | undefined;
   /** Takes note of how a round of a run ended. */
-  remember(run: KeptRun, rest: Rest): void;
+  remember(run: KeptRun, rest: RoundEnd): void;
 }
 
 /** Of a run of which only that its states are used up is remembered. */
 const USED: Amounts = { heldBytes: 512 };
 
 /**
- * Where there is no room for all outcomes, the oldest are dropped, and that their states are used up is remembered for as
- * long as one of them is good. Of a run that waits, the newest state stays good: it says all it takes to go on.
+ * Without room for all outcomes, the oldest are dropped, and the fact that their states are used is recorded while one
+ * of them is valid. Of a run that waits, the newest state stays valid, as it contains all that is needed to continue.
  */
 export function createOutcomeMemory(stored: Lazy<Store>, shares: Shares, ttlMs: number | undefined): OutcomeMemory {
   const known = shares.createMap();
 
-  const shorten = async (id: string, { outcome, since }: Rest): Promise<void> => {
+  const shorten = async (id: string, { outcome, since }: RoundEnd): Promise<void> => {
     const store = await stored.load();
     const isOver = outcome.kind !== "input-required";
     const { entries: later, last } = await readEntries(store, runName(id), since);
@@ -59,7 +59,7 @@ export function createOutcomeMemory(stored: Lazy<Store>, shares: Shares, ttlMs: 
       share.resize(amounts);
       known.set(id, share, ttlMs);
       share.yields(() => {
-        // The store is in memory: it fails when it is closed, and then nothing is kept at all.
+        // The store is in memory: it fails when it is closed, and then nothing is retained.
         void shorten(id, rest).catch(() => {});
         return USED;
       });
@@ -67,8 +67,8 @@ export function createOutcomeMemory(stored: Lazy<Store>, shares: Shares, ttlMs: 
   };
 }
 
-/** In place of an outcome that is not kept any more. */
-const usedAlready: Rest = {
+/** Replaces an outcome that was dropped. */
+const usedAlready: RoundEnd = {
   outcome: { kind: "failed", failure: toFailure(refusedTicket("it was used already")) },
   expires: 0,
   since: 0,

@@ -5,19 +5,19 @@ import type { Deadline, Deadlines } from "../../std/deadlines.ts";
 import type { Execution } from "./execution.ts";
 import type { ReplayState } from "./input-state.ts";
 
-/** A suspended run, and how far its journal was when it last wrote there. */
+/** A suspended run, and the position of its journal at its last write. */
 export interface Parked {
   readonly execution: Execution;
-  readonly place: ParkingPlace;
+  readonly place: ParkingKey;
   /** What the state says that its client has. */
   readonly known: ReplayState;
 }
 
-/** Where a run stands in what all processes know of it. */
-export interface ParkingPlace {
+/** The position of a run in its journal. */
+export interface ParkingKey {
   readonly id: string;
   position: number;
-  /** The position that it had when the client was last asked: the state that went out says all up to there. */
+  /** The position when the client was last asked: the state that was sent covers all entries up to it. */
   asked: number;
 }
 
@@ -25,13 +25,13 @@ export interface ParkingOptions {
   readonly deadlines: Deadlines;
   readonly askTimeoutMs: number;
   readonly shares: Shares;
-  /** True where a handler cannot outlive its request: nothing is kept, and each round runs it again. */
+  /** True where a handler cannot outlive its request: no run is retained, and each round runs the handler again. */
   readonly requestBound?: boolean | undefined;
   /** Records what a run has done that is dropped from memory. True when another process continued it, so that it must not be aborted here. */
   leave(parked: Parked): Awaitable<boolean>;
 }
 
-/** Suspended runs of this process. Each has its place in the budget of its caller; none stays longer than its state is good. */
+/** Suspended runs of this process. Each counts for the budget of its caller, and is dropped when its state expires. */
 export interface Parking {
   park(name: string, parked: Parked): void;
   unpark(name: string): Parked | undefined;
@@ -58,8 +58,10 @@ function createSpace({ deadlines, askTimeoutMs, shares, leave }: ParkingOptions)
     return entry;
   };
 
-  /** A run that went on in another process is left where it stands: what it would undo is still in use there. */
-  const giveUp = (name: string, reason: string): void => {
+  /**
+   * A run that another process continues is dropped without an abort: its cleanup could undo what that process uses.
+   */
+  const abandonRun = (name: string, reason: string): void => {
     const entry = unpark(name);
     if (entry === undefined) return;
     const abandon = (): void => entry.execution.abandon(reason);
@@ -70,13 +72,13 @@ function createSpace({ deadlines, askTimeoutMs, shares, leave }: ParkingOptions)
 
   return {
     park(name, run) {
-      const expire = (): void => giveUp(name, "no answer came in time");
+      const expire = (): void => abandonRun(name, "no answer came in time");
       const deadline = deadlines.start({ idleMs: 0, totalMs: askTimeoutMs }, expire);
       const taken = shares.take(accountOf(run.execution.call), { parkedCalls: 1 });
       const share = isShare(taken) ? taken : undefined;
       parked.set(name, { ...run, deadline, share });
       const makeRoom = (): Amounts => {
-        giveUp(name, "too many calls wait for answers");
+        abandonRun(name, "too many calls wait for answers");
         return {};
       };
       if (share === undefined) makeRoom();

@@ -10,7 +10,7 @@ import type { InputRounds, InputRoundsOptions } from "./input-rounds.ts";
 export interface RunnerOptions extends Omit<InputRoundsOptions, "leaseMs" | "shares" | "stateKeys"> {
   readonly stateKeys: readonly (string | undefined)[] | undefined;
   readonly shares: Lazy<Shares>;
-  /** How long a process that does not renew it holds a run. Default 15 s. */
+  /** How long a process holds a run without a renewal of its lease. Default 15 s. */
   readonly leaseMs?: number | undefined;
 }
 

@@ -3,7 +3,7 @@ import { McpError } from "../../protocol/errors.ts";
 import type { Sealer } from "../../protocol/seal.ts";
 import type { Call } from "../../protocol/service.ts";
 import { toBase64Url } from "../../std/base64.ts";
-import { digestOf, type ReplayState, type Told } from "./input-state.ts";
+import { digestOf, type GivenAnswer, type ReplayState } from "./input-state.ts";
 
 /** The state that a client brings back with its answers: all it takes to run a handler again. */
 export interface Ticket extends ReplayState {
@@ -11,9 +11,9 @@ export interface Ticket extends ReplayState {
   readonly id: string;
   /** Names the suspended run; new for every round. */
   readonly run: string;
-  /** Whose servers may go on with it. */
+  /** The servers that may continue it. */
   readonly audience: string;
-  /** Who may use it, and for which call. */
+  /** The caller and the call that it is valid for. */
   readonly bound: string;
   /** In ms of the time of day. */
   readonly expires: number;
@@ -30,11 +30,14 @@ interface Opening {
   readonly now: number;
 }
 
-/** Reads the ticket that a call brings. Throws `invalid-params` when it is none, of another server or call, or too old. */
+/**
+ * Opens the ticket of a call. Throws `invalid-params` when it is not a ticket, belongs to another server or call, or
+ * has expired.
+ */
 export async function openTicket(call: Call, { sealer, audience, now }: Opening): Promise<Ticket> {
   const opened = await sealer.open(call.state ?? "");
   if (opened === undefined) throw refusedTicket("it was not issued here, or was changed");
-  // Nobody else can seal, so what opens is a ticket.
+  // The seal is authentic, so the content is a ticket.
   const ticket = opened as unknown as Ticket;
   if (ticket.audience !== audience) throw refusedTicket("it belongs to another server");
   if (ticket.bound !== (await bindingOf(call))) throw refusedTicket("it belongs to another call or caller");
@@ -43,7 +46,7 @@ export async function openTicket(call: Call, { sealer, audience, now }: Opening)
 }
 
 /** The answers a call brings, by key. Only what was asked counts. */
-export function answersTo({ asked }: Ticket, { answers = {} }: Call): ReadonlyMap<string, Told> {
+export function answersTo({ asked }: Ticket, { answers = {} }: Call): ReadonlyMap<string, GivenAnswer> {
   const given = Object.entries(asked).filter(([key]) => Object.hasOwn(answers, key));
   return new Map(given.map(([key, digest]) => [key, { answer: answers[key] as Json, asked: digest }]));
 }
@@ -54,13 +57,15 @@ interface CallName {
   readonly key: string;
 }
 
-/** Ties a ticket to who asked for what, so that it is good for nothing else. With a name: to what the caller named so. */
+/**
+ * Binds a ticket to the caller and the call, so that it is valid for no other. With a name: to the call of that name.
+ */
 export function bindingOf({ method, params, peer }: Call, named?: CallName): Promise<string> {
   const { name, arguments: input, uri } = asJson(params);
   return digestOf({ method, name, input, uri, principal: peer.auth?.principal, ...named });
 }
 
-/** A name that nothing else has. It does not begin with a hyphen: in a shell, that is an option. */
+/** A unique id. It does not begin with a hyphen, which would be an option in a shell. */
 export function newId(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(16))).replace(/^-/, "_");
 }

@@ -4,7 +4,7 @@ import type { Environment } from "../environment.ts";
 import { digestOf } from "../runs/input-state.ts";
 import type { TaskRecord } from "./task-record.ts";
 
-/** What a task holds in the store. */
+/** The size of a task in the store. */
 export interface HeldTask {
   readonly id: string;
   readonly bytes: number;
@@ -13,11 +13,11 @@ export interface HeldTask {
 }
 
 /**
- * How much each account has in a store that others use too: who wants to know need not read the tasks. Where this process
- * has the store for itself nothing is written, because it knows.
+ * The usage of each account in a shared store, so that it can be read without the tasks. Nothing is written where this
+ * process is the only one to use the store.
  */
 export interface HeldTasks {
-  /** While the store is away, the task stays counted as it was. */
+  /** While the store is unavailable, the task stays counted. */
   note(record: TaskRecord, bytes: number, ttlMs: number | undefined): Promise<void>;
   forget(id: string): Promise<void>;
   of(account: string): Promise<readonly HeldTask[]>;
@@ -28,7 +28,7 @@ const PAGE = 100;
 /** Of a task whose end is never noted. */
 const LONGEST_MS = 86_400_000;
 
-function unlessAway(error: unknown): void {
+function ignoreUnavailable(error: unknown): void {
   if (!isUnavailable(error)) throw error;
 }
 
@@ -41,7 +41,7 @@ export function createHeldTasks({ values }: Store, { audience, isShared }: Envir
       const isOver = state.stage !== "open";
       const held: HeldTask = { id, bytes, ...(isOver && { ended: updated }) };
       const options = { group: await groupOf(account), ttlMs: isOver ? ttlMs : LONGEST_MS };
-      await promised(() => values.put(`${PREFIX}${id}`, JSON.stringify(held), options)).catch(unlessAway);
+      await promised(() => values.put(`${PREFIX}${id}`, JSON.stringify(held), options)).catch(ignoreUnavailable);
     },
     async forget(id) {
       await values.delete(`${PREFIX}${id}`);

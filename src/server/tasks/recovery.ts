@@ -9,22 +9,22 @@ import { type Prepared, type TaskJob, taskJob } from "./task-run.ts";
 
 export interface RecoveryOptions {
   readonly context: TaskContext;
-  /** What to run for a task. Undefined when no tool here can go on with it. */
+  /** The job of a task. Undefined when no tool here can continue it. */
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
   /** Whether this process runs the task, or can run no more. */
   isTaken(id: string): boolean;
-  /** Goes on with a task that nobody runs, where it is so in the request that found it. */
-  takeUp(found: Found, http: HttpRequestInfo | undefined): void;
+  /** Continues a task without a process, in the request that found it where that is necessary. */
+  resume(found: Found, http: HttpRequestInfo | undefined): void;
 }
 
 export interface Recovery {
-  /** Looks once for tasks whose processes have died, and goes on with them or ends them. Never rejects. */
+  /** Looks once for tasks whose processes have ended, and continues or ends them. Never rejects. */
   recover(): Promise<void>;
-  /** Looks at one task, on behalf of a request. Never rejects. */
+  /** Checks one task, on behalf of a request. Never rejects. */
   adopt(id: string, http: HttpRequestInfo | undefined): Promise<void>;
 }
 
-/** A task that nobody runs, and what it takes to go on with it. */
+/** A task without a process, and what is needed to continue it. */
 export interface Found {
   readonly record: TaskRecord;
   readonly run: DurableRun;
@@ -38,12 +38,12 @@ const noStep: Failure = {
 
 const noAnswer: Failure = { code: "timeout", message: "no answer came in time" };
 
-export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOptions): Recovery {
-  const { runs, records, news, env } = context;
+export function createRecovery({ context, prepare, isTaken, resume }: RecoveryOptions): Recovery {
+  const { runs, records, events, env } = context;
 
   const end = async ({ id, fence }: DurableRun, event: TaskEvent): Promise<void> => {
     const { kind } = await records.change(id, event, fence);
-    if (kind === "changed") await news.publish(id, "changed");
+    if (kind === "changed") await events.publish(id, "changed");
     if (kind !== "fenced") await records.tidy(id);
   };
 
@@ -57,7 +57,7 @@ export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOp
   const prepareOwn = async ({ audience, params }: TaskRecord): Promise<Prepared | undefined> =>
     audience === env.audience ? prepare(params) : undefined;
 
-  /** True when the run goes on here. */
+  /** True when the run continues here. */
   const inspect = async (run: DurableRun, http: HttpRequestInfo | undefined): Promise<boolean> => {
     const record = await records.read(run.id);
     if (record?.state.stage !== "open") {
@@ -69,11 +69,11 @@ export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOp
       return false;
     }
     const { questions, answers } = record.state;
-    const traces = [questions, answers, run.history.answers, run.history.results];
+    const found = [questions, answers, run.history.answers, run.history.results];
     const prepared = await prepareOwn(record);
-    // A server of another making may know the tool; when nobody does, the task ends with its time.
+    // Another server of the same store may know the tool; if none does, the task expires.
     if (prepared === undefined && !isPast(record, env.now())) return false;
-    if (prepared === undefined || traces.every((trace) => Object.keys(trace).length === 0)) {
+    if (prepared === undefined || found.every((trace) => Object.keys(trace).length === 0)) {
       await end(run, { type: "fail", failure: noStep });
       return false;
     }
@@ -81,18 +81,18 @@ export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOp
       await end(run, endOf(prepared.outcome));
       return false;
     }
-    takeUp({ record, run, job: taskJob(prepared.job) }, http);
+    resume({ record, run, job: taskJob(prepared.job) }, http);
     return true;
   };
 
   const visit = async (id: string, http?: HttpRequestInfo): Promise<void> => {
     const run = isTaken(id) ? undefined : await runs.take(id);
     if (run === undefined) return;
-    let goesOn = false;
+    let continues = false;
     try {
-      goesOn = await inspect(run, http);
+      continues = await inspect(run, http);
     } finally {
-      if (!goesOn) await run.release();
+      if (!continues) await run.release();
     }
   };
 
@@ -103,7 +103,7 @@ export function createRecovery({ context, prepare, isTaken, takeUp }: RecoveryOp
   };
 
   const report = (error: unknown): void => {
-    if (!(error instanceof StoreError)) env.faults.failureOf(error, "tools/call");
+    if (!(error instanceof StoreError)) env.errors.failureOf(error, "tools/call");
   };
 
   return {

@@ -13,9 +13,9 @@ type ResultOutcome = Outcome<"tasks/result">;
 /** Waits for the end of a task; meanwhile puts its questions to the client, where that can be asked. */
 export function createTaskResult(
   context: TaskContext,
-  local: Local,
+  local: LocalTasks,
 ): (call: Call<"tasks/result">) => Promise<ResultOutcome> {
-  const { records, news } = context;
+  const { records, events } = context;
   /** Questions that some call is putting to its client: one is enough. */
   const asking = new Set<string>();
 
@@ -28,13 +28,13 @@ export function createTaskResult(
     } catch (error) {
       asking.delete(claim);
       // Another call of the same client may put it.
-      if (isAbort(error)) return news.publish(id, "changed");
+      if (isAbort(error)) return events.publish(id, "changed");
       const failure =
-        error instanceof McpError ? toFailure(error) : context.env.faults.failureOf(error, "tasks/result");
+        error instanceof McpError ? toFailure(error) : context.env.errors.failureOf(error, "tasks/result");
       const { kind } = await records.change(id, { type: "fail", failure });
       if (kind !== "changed") return;
       local.ended(id);
-      return news.publish(id, "cancelled");
+      return events.publish(id, "cancelled");
     }
     await answerTask(context, local, id, { [name]: answer });
     asking.delete(claim);
@@ -47,7 +47,7 @@ export function createTaskResult(
     for (const [name, { question }] of openQuestions(record)) {
       if (asked.has(name) || asking.has(`${record.id} ${name}`)) continue;
       asked.add(name);
-      void askOne(record.id, name, question, ask).catch((error) => context.env.faults.failureOf(error, call.method));
+      void askOne(record.id, name, question, ask).catch((error) => context.env.errors.failureOf(error, call.method));
     }
   };
 
@@ -56,7 +56,7 @@ export function createTaskResult(
     await findTask(context, call, taskId);
     const bell = createBell();
     const asked = new Set<string>();
-    const unwatch = news.watch(taskId, bell.ring);
+    const unwatch = events.watch(taskId, bell.ring);
     const unlisten = onAbort(call, () => {
       unwatch();
       bell.ring();

@@ -9,7 +9,7 @@ import type { Job } from "../runs/execution.ts";
 import { runName } from "../runs/journal.ts";
 import { newId } from "../runs/ticket.ts";
 import type { TaskContext } from "./task-events.ts";
-import type { Local } from "./task-methods.ts";
+import type { LocalTasks } from "./task-methods.ts";
 import { type TaskRecord, untouched } from "./task-record.ts";
 import { TaskRun, type TaskRunOptions } from "./task-run.ts";
 import { keptFor } from "./task-store.ts";
@@ -17,27 +17,27 @@ import { keptFor } from "./task-store.ts";
 type ToolCall = Call<"tools/call">;
 
 /** The tasks that run in this process. */
-export interface RunningTasks extends Local {
+export interface RunningTasks extends LocalTasks {
   has(id: string): boolean;
   isFull(): boolean;
-  /** Begins a task for a call, or says what there is no room for. */
+  /** Begins a task for a call, or returns the limit that is reached. */
   begin(call: ToolCall, job: Job): Promise<TaskRun | Shortage>;
-  /** Goes on with a task that another process has left behind. */
-  takeUp(options: Omit<TaskRunOptions, "ended">): TaskRun;
+  /** Continues a task of a process that has ended. */
+  resume(options: Omit<TaskRunOptions, "ended">): TaskRun;
   close(): Promise<void>;
 }
 
 const ONE: Amounts = { runningCalls: 1, tasks: 1 };
 
 export function createRunningTasks(context: TaskContext): RunningTasks {
-  const { env, store, records, shares, sizes, news, adopt } = context;
+  const { env, store, records, shares, sizes, events, adopt } = context;
   const runs = new Map<string, TaskRun>();
 
   const report = (work: Promise<void>): void => {
-    work.catch((error: unknown) => env.faults.failureOf(error, "tools/call"));
+    work.catch((error: unknown) => env.errors.failureOf(error, "tools/call"));
   };
 
-  /** A task that has ended is forgotten when there is no room for it, or its time is over. */
+  /** A task that has ended is deleted when room is needed, or when it expires. */
   const keep = (record: TaskRecord, share: Share): void => {
     const { runningCalls: _, ...amounts } = share.amounts;
     share.resize(amounts);
@@ -49,12 +49,12 @@ export function createRunningTasks(context: TaskContext): RunningTasks {
     sizes.set(id, share, keptFor(record, env.now()));
   };
 
-  /** Ends a task whose principal has the most under way, because others need its place. */
+  /** Ends a task of the principal with the most running tasks, to make room. */
   const endEarly = async (id: string): Promise<void> => {
     const { kind } = await records.change(id, { type: "fail", failure: gaveWay(context.limits.maxRunning) });
     if (kind !== "changed") return;
     runs.get(id)?.stop();
-    await news.publish(id, "cancelled");
+    await events.publish(id, "cancelled");
   };
 
   const add = (options: Omit<TaskRunOptions, "ended">, share: Share): TaskRun => {
@@ -70,12 +70,12 @@ export function createRunningTasks(context: TaskContext): RunningTasks {
     });
     runs.set(id, run);
     sizes.set(id, share, undefined);
-    const giveWay = (): Amounts => {
+    const evict = (): Amounts => {
       report(endEarly(id));
       const { runningCalls: _, ...rest } = share.amounts;
       return rest;
     };
-    share.yields(giveWay, "others");
+    share.yields(evict, "others");
     return run;
   };
 
@@ -92,8 +92,8 @@ export function createRunningTasks(context: TaskContext): RunningTasks {
     }
   };
 
-  /** Makes room of runs whose requests have ended without a word. */
-  const loseDead = async (): Promise<void> => {
+  /** Drops runs whose requests have ended without notice. */
+  const dropDead = async (): Promise<void> => {
     for (const [id, run] of runs) if (!(await store.leases.held(runName(id)))) run.lose();
   };
 
@@ -103,7 +103,7 @@ export function createRunningTasks(context: TaskContext): RunningTasks {
     has: (id) => runs.has(id),
     isFull,
     async begin(call, job) {
-      if (isFull() && adopt !== undefined) await loseDead();
+      if (isFull() && adopt !== undefined) await dropDead();
       const account = accountOf(call);
       const share = shares.take(account, { ...ONE, heldBytes: weightOf(asJson(call.params)) });
       if (!isShare(share)) return share;
@@ -117,8 +117,8 @@ export function createRunningTasks(context: TaskContext): RunningTasks {
         throw error;
       }
     },
-    takeUp: (options) => add(options, shares.hold(options.record.account, ONE)),
-    answered: (id) => runs.get(id)?.look(),
+    resume: (options) => add(options, shares.hold(options.record.account, ONE)),
+    answered: (id) => runs.get(id)?.check(),
     ended: (id) => runs.get(id)?.stop(),
     async close() {
       await Promise.all([...runs.values()].map((run) => run.close()));

@@ -5,7 +5,7 @@ import type { Job } from "../runs/execution.ts";
 import type { ServerTask } from "../server-tasks.ts";
 import type { OutsideQuestions } from "./outside-questions.ts";
 import type { TaskContext } from "./task-events.ts";
-import type { Local } from "./task-methods.ts";
+import type { LocalTasks } from "./task-methods.ts";
 import { endOf, type TaskEvent } from "./task-record.ts";
 import type { Prepared } from "./task-run.ts";
 import { unknownTask } from "./task-store.ts";
@@ -27,8 +27,8 @@ export function createServerTask({ context, local, questions, prepare }: ServerT
     const { stage } = changed.record.state;
     if (changed.kind === "changed") {
       if (stage !== "open") local.ended(id);
-      // A process that runs it looks at it, and finds that it is over.
-      await news.publish(id, stage === "open" ? "changed" : "cancelled");
+      // A process that runs it reads the record, and finds that it is over.
+      await events.publish(id, stage === "open" ? "changed" : "cancelled");
     } else if (stage !== "open") {
       throw new McpError("invalid-params", `task ${id} is ${stage} already`);
     }

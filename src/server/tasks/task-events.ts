@@ -14,21 +14,21 @@ import type { TaskRecords } from "./task-store.ts";
 /** What happened to a task. After `gap`, anything may have. */
 type What = "answered" | "cancelled" | "changed" | "gap";
 
-/** News of tasks, from all processes that share a store. */
+/** Events of tasks, from all processes that share a store. */
 interface TaskEvents {
   /** Never rejects: what cannot be sent now is sent when the store is back. */
   publish(id: string, what: Exclude<What, "gap">): Promise<void>;
-  /** Hears of one task. Returns how to stop. */
+  /** Calls the listener with events of one task. Returns a function that removes it. */
   watch(id: string, heard: (what: What) => void): () => void;
   close(): Promise<void>;
 }
 
 const TOPIC = "tasks";
 
-/** In place of news that were too many to be kept until the store was back. */
+/** Replaces events that were too many to be queued until the store was available again. */
 const EVERYTHING = JSON.stringify({ what: "gap" });
 
-/** Resolves when it hears what is published from now on. */
+/** Resolves when events that are published from now on will be received. */
 export async function createTaskEvents({ topics }: Store, clock: Clock): Promise<TaskEvents> {
   const watchers = new Map<string, Set<(what: What) => void>>();
 
@@ -37,15 +37,16 @@ export async function createTaskEvents({ topics }: Store, clock: Clock): Promise
   };
 
   const watch: TaskEvents["watch"] = (id, heard) => {
-    const hearers = watchers.get(id) ?? new Set();
-    hearers.add(heard);
-    watchers.set(id, hearers);
+    const listeners = watchers.get(id) ?? new Set();
+    listeners.add(heard);
+    watchers.set(id, listeners);
     return () => {
-      if (hearers.delete(heard) && hearers.size === 0 && watchers.get(id) === hearers) watchers.delete(id);
+      if (listeners.delete(heard) && listeners.size === 0 && watchers.get(id) === listeners) watchers.delete(id);
     };
   };
 
-  // Nothing can listen between requests where everything ends with one: who waits for a task looks at it.
+  // Where everything ends with its request there is no subscription between requests: callers that wait for a task poll
+  // it.
   if (clock.requestBound === true) return { publish: async (id, what) => tell(id, what), watch, close: async () => {} };
   const subscription = await topics.subscribe(TOPIC);
 
@@ -86,13 +87,13 @@ export interface TaskContext {
   readonly records: TaskRecords;
   readonly held: HeldTasks;
   readonly shares: Shares;
-  /** What the tasks that this process runs or has run hold, by their ids. */
+  /** The sizes of the tasks that this process runs or has run, by their ids. */
   readonly sizes: ShareMap;
-  readonly news: TaskEvents;
+  readonly events: TaskEvents;
   readonly limits: { readonly [K in keyof TaskOptions]-?: NonNullable<TaskOptions[K]> };
   /**
-   * Goes on with a task that nobody works on, in the request of the caller. Set where handlers end with their request:
-   * there, who looks at a task keeps it going. Never rejects.
+   * Continues a task without a process, in the request of the caller. Set where handlers end with their request: there,
+   * requests for a task keep it running. Never rejects.
    */
   readonly adopt: ((id: string, call: Call) => Promise<void>) | undefined;
 }
@@ -111,7 +112,7 @@ export function limitsOf(options: TaskOptions = {}): {
   };
 }
 
-/** Does `task` every `ms`, counted from its end. Keeps no process alive. Returns how to stop. */
+/** Runs `task` every `ms`, counted from its end. Does not keep the process alive. Returns a function that stops it. */
 export function every(clock: Clock, ms: number, task: () => Promise<void>): () => void {
   let isStopped = false;
   let disarm = clock.after(ms, run);
@@ -127,22 +128,22 @@ export function every(clock: Clock, ms: number, task: () => Promise<void>): () =
   };
 }
 
-/** Passes on the newest of many values, at most once in `everyMs`. */
-export interface Paced<T> {
+/** Emits the newest of many values, at most once in `everyMs`. */
+export interface Throttle<T> {
   put(value: T): void;
-  /** Passes on at once what waits for its time, if anything does. */
+  /** Emits a pending value immediately. */
   flush(): void;
   stop(): void;
 }
 
-export function createPaced<T>(clock: Clock, everyMs: number, pass: (value: T) => void): Paced<T> {
+export function createThrottle<T>(clock: Clock, everyMs: number, emit: (value: T) => void): Throttle<T> {
   let next = Number.NEGATIVE_INFINITY;
   let waiting: { readonly value: T; disarm(): void } | undefined;
 
-  const passNow = (value: T): void => {
+  const emitNow = (value: T): void => {
     waiting = undefined;
     next = clock.now() + everyMs;
-    pass(value);
+    emit(value);
   };
 
   return {
@@ -152,13 +153,13 @@ export function createPaced<T>(clock: Clock, everyMs: number, pass: (value: T) =
         return;
       }
       const wait = next - clock.now();
-      if (wait <= 0) return passNow(value);
-      const disarm = clock.after(wait, () => waiting && passNow(waiting.value));
+      if (wait <= 0) return emitNow(value);
+      const disarm = clock.after(wait, () => waiting && emitNow(waiting.value));
       waiting = { value, disarm };
     },
     flush() {
       waiting?.disarm();
-      if (waiting !== undefined) passNow(waiting.value);
+      if (waiting !== undefined) emitNow(waiting.value);
     },
     stop() {
       waiting?.disarm();

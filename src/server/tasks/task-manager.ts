@@ -30,15 +30,15 @@ type ToolOutcome = Outcome<"tools/call">;
 
 /** Runs tools as tasks, and answers for tasks. Loaded when that is first needed. */
 export interface TaskManager {
-  /** There are tools that run as tasks: looks after those that other processes have left behind. */
+  /** There are tools that run as tasks: continues those of processes that have ended. */
   begin(): void;
   /** Runs a tool for a caller that knows tasks. */
   call(call: ToolCall, job: Job, mode: TaskMode): Promise<ToolOutcome>;
-  /** What a caller is told that wants a task where there is none, or cannot follow one where there always is. */
+  /** The outcome for a caller that asks for a task where none is possible, or does not support one that is required. */
   refuse(call: ToolCall, mode: TaskMode): ToolOutcome;
   /** Answers a method of tasks. */
   answer(call: Call): Promise<Outcome>;
-  /** Finds the tasks that a caller may hear of. */
+  /** Finds the tasks that a caller may watch. */
   watch(call: Call, ids: readonly string[]): Promise<Watching>;
   /** Changes a task on behalf of the server's author. */
   handle(id: string): Promise<ServerTask>;
@@ -49,7 +49,7 @@ export interface TaskManager {
 export interface TaskManagerOptions {
   readonly env: Environment;
   readonly limits: TaskOptions | undefined;
-  /** What to run for a task that was begun elsewhere. Undefined when no tool here can go on with it. */
+  /** The job of a task that began elsewhere. Undefined when no tool here can continue it. */
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
 
@@ -61,7 +61,7 @@ export function createTaskManager({ env, limits, prepare }: TaskManagerOptions):
   let isBegun = false;
   let isClosed = false;
 
-  /** A store that is away now may be back later. */
+  /** After a failure, the store may be available again later. */
   const load = (): Promise<TaskEngine> => {
     engine ??= createTaskEngine({ env, limits: limitsOf(limits), prepare }).catch((error: unknown) => {
       engine = undefined;
@@ -74,21 +74,21 @@ export function createTaskManager({ env, limits, prepare }: TaskManagerOptions):
     try {
       return await answer(await load());
     } catch (error) {
-      return whileAway(error, call, env);
+      return orRetryLater(error, call, env);
     }
   };
 
-  const look = (): void => {
+  const followTask = (): void => {
     if (isClosed) return;
     load().catch((error: unknown) => {
-      env.faults.failureOf(error, "tasks/get");
-      env.clock.after(RETRY_MS, look);
+      env.errors.failureOf(error, "tasks/get");
+      env.clock.after(RETRY_MS, followTask);
     });
   };
 
   return {
     begin() {
-      if (!isBegun) look();
+      if (!isBegun) followTask();
       isBegun = true;
     },
     call: (call, job, mode) => ask(call, (engine) => engine.call(call, taskJob(job), mode)),
@@ -103,20 +103,20 @@ export function createTaskManager({ env, limits, prepare }: TaskManagerOptions):
   };
 }
 
-const AWAY_MS = 1_000;
+const STORE_RETRY_MS = 1_000;
 
-/** What a caller is told while the store is away: that, and when to try again. Throws any other error. */
-function whileAway(error: unknown, { method }: Call, { faults }: Environment): Outcome & { kind: "failed" } {
+/** The failure for a caller while the store is unavailable, with the time to retry. Throws any other error. */
+function orRetryLater(error: unknown, { method }: Call, { errors }: Environment): Outcome & { kind: "failed" } {
   if (!isUnavailable(error)) throw error;
-  const failure = faults.failureOf(error, method);
-  const data = { ...(failure.data as JsonObject), retryAfterMs: AWAY_MS };
+  const failure = errors.failureOf(error, method);
+  const data = { ...(failure.data as JsonObject), retryAfterMs: STORE_RETRY_MS };
   return { kind: "failed", failure: { ...failure, message: "tasks cannot be reached now", data } };
 }
 
 /** What runs tasks once the store is there. */
 interface TaskEngine {
   readonly context: TaskContext;
-  /** Runs a tool for a caller that knows tasks: as one at once, or when it lasts. */
+  /** Runs a tool for a caller that supports tasks: as a task at once, or when it takes long. */
   call(call: ToolCall, job: TaskJob, mode: TaskMode): ToolOutcome | Promise<ToolOutcome>;
   answer(call: Call): Promise<Outcome>;
   handle(id: string): ServerTask;
@@ -127,7 +127,9 @@ interface TaskEngineOptions extends Pick<TaskManagerOptions, "env" | "prepare"> 
   readonly limits: TaskContext["limits"];
 }
 
-/** Resolves when it hears of tasks. Where the store outlives this process, it goes on with what others left behind. */
+/**
+ * Resolves when events of tasks are received. Where the store outlives this process, it continues the tasks of others.
+ */
 async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Promise<TaskEngine> {
   const isRequestBound = env.clock.requestBound === true;
   // What is begun in a request that the platform would end is not begun.
@@ -143,7 +145,7 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
   /** The task that the same call began before, by its name. */
   const earlier = async (call: ToolCall): Promise<TaskRecord | undefined> => (await taskNames(context, call))?.find();
 
-  /** Gives a task the name of its call, if that has one. Resolves to another that has it. */
+  /** Records the idempotency key of a call for its task. Resolves with another task of the same key. */
   const nameAfter = async (call: ToolCall, run: TaskRun): Promise<TaskRecord | undefined> => {
     try {
       return await (await taskNames(context, call))?.claim(run.task);
@@ -169,10 +171,10 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
     afterMs: limits.afterMs,
     async promote(execution, job) {
       const call = execution.call as ToolCall;
-      // A call that cannot become a task stays what it is.
+      // A call that cannot become a task continues as a call.
       const run = await running.begin(call, job);
       if ("limit" in run) return;
-      // From the moment on that others can go on with the task, who repeats the call has to find it.
+      // Once other processes can continue the task, a repeated call must find it.
       const first = await nameAfter(call, run);
       if (first !== undefined || !run.takeOver(execution, job)) await run.discard();
     },
@@ -188,7 +190,7 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
     prepare,
     // A run whose request has ended is still there, but its lease is not.
     isTaken: (id) => (running.has(id) && !isRequestBound) || running.isFull(),
-    takeUp: ({ record, run, job }, http) => running.takeUp({ context, record, run, http }).start(job),
+    resume: ({ record, run, job }, http) => running.resume({ context, record, run, http }).start(job),
   });
   const isWatched = store.durable && !isRequestBound;
   const stop = isWatched ? every(env.clock, limits.leaseMs, recovery.recover) : () => {};
@@ -213,12 +215,12 @@ async function createTaskEngine({ env, limits, prepare }: TaskEngineOptions): Pr
       stop();
       await questions.close();
       await holding(context.env.clock, running.close());
-      await context.news.close();
+      await context.events.close();
     },
   };
 }
 
-/** Resolves when it hears of tasks. */
+/** Resolves when events of tasks are received. */
 async function createTaskContext(
   env: Environment,
   limits: TaskContext["limits"],
@@ -227,20 +229,20 @@ async function createTaskContext(
   const [store, shares] = await Promise.all([env.store.load(), env.shares.load()]);
   const sizes = shares.createMap();
   const held = createHeldTasks(store, env);
-  const wrote = ({ id, state }: TaskRecord, heldBytes: number): void => {
+  const onWritten = ({ id, state }: TaskRecord, heldBytes: number): void => {
     sizes.get(id)?.resize({ ...(state.stage === "open" && { runningCalls: 1 }), tasks: 1, heldBytes });
   };
   const isAlone = !store.durable && env.clock.requestBound !== true;
   return {
     env,
     store,
-    runs: createDurableRuns({ ...env, shares, leaseMs: limits.leaseMs, isAlone, isPatient: true }),
-    records: createTaskRecords(store, env, { held, wrote }),
+    runs: createDurableRuns({ ...env, shares, leaseMs: limits.leaseMs, isAlone, waitsForStore: true }),
+    records: createTaskRecords(store, env, { held, onWritten }),
     held,
     shares,
     sizes,
     limits,
-    news: await createTaskEvents(store, env.clock),
+    events: await createTaskEvents(store, env.clock),
     adopt,
   };
 }
@@ -254,7 +256,7 @@ function createAnswering(methods: TaskMethods): TaskEngine["answer"] {
   };
 }
 
-/** What a caller is told for whose task there is no room. */
+/** The error for a caller at its limit of tasks. */
 function tooMany(short: Shortage, { maxRunning, pollIntervalMs }: TaskContext["limits"]): ToolOutcome {
   if (short.limit !== "maxRunningCalls") {
     return { kind: "failed", failure: toLimitFailure({ ...short, retryAfterMs: pollIntervalMs }) };
@@ -264,7 +266,7 @@ function tooMany(short: Shortage, { maxRunning, pollIntervalMs }: TaskContext["l
   return { kind: "failed", failure: { code: "limit-reached", message, data } };
 }
 
-/** Where everything ends with its request, and nobody told how to let it go on. */
+/** Where everything ends with its request, and no function extends that. */
 function noContext({ params, method }: ToolCall): ToolOutcome {
   const message = `tool ${params.name} runs as a task, which would end with this request: pass all arguments of fetch to the handler, handler(request, env, ctx)`;
   return { kind: "failed", failure: { code: "unsupported", message, data: { method } } };
@@ -284,9 +286,9 @@ interface Worker {
   readonly job: TaskJob;
 }
 
-/** Runs calls as they are, and makes a task of each that lasts. */
+/** Runs calls, and turns each that takes long into a task. */
 export function createPromotion({ env, afterMs, promote }: PromotionOptions) {
-  /** By the call of the moment: a run that waits for answers goes on with another one, and is held by nobody here. */
+  /** By the current call: a run that waits for answers continues with another call, and is not retained here. */
   const workers = new WeakMap<Call, Worker>();
   /** Calls that have lasted. Some of them longer than it takes to find out what works for them. */
   const late = new WeakSet<Call>();
@@ -296,7 +298,7 @@ export function createPromotion({ env, afterMs, promote }: PromotionOptions) {
     if (worker === undefined || !late.has(call) || abortReason(call) !== undefined) return;
     const { execution, job } = worker;
     promote(execution, job).catch((error: unknown) => {
-      env.faults.failureOf(error, call.method, (call as ToolCall).params.name);
+      env.errors.failureOf(error, call.method, (call as ToolCall).params.name);
     });
   };
 

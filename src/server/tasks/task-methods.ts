@@ -7,7 +7,7 @@ import { hasScopes } from "../../protocol/scopes.ts";
 import type { Call, Outcome } from "../../protocol/service.ts";
 import { tasksExtension } from "../../protocol/task.ts";
 import { fromBase64Url, toBase64Url } from "../../std/base64.ts";
-import { type Arrival, digestOfQuestion, type InputState, type Told } from "../runs/input-state.ts";
+import { type Arrival, digestOfQuestion, type GivenAnswer, type InputState } from "../runs/input-state.ts";
 import type { TaskContext } from "./task-events.ts";
 import { brief, detailed, openQuestions, type TaskEvent, type TaskMode, type TaskRecord } from "./task-record.ts";
 import { unknownTask } from "./task-store.ts";
@@ -17,16 +17,16 @@ type TaskMethod = "tasks/get" | "tasks/update" | "tasks/cancel" | "tasks/list" |
 /** What clients can do with tasks, in whichever process they run. */
 export type TaskMethods = { readonly [M in TaskMethod]: (call: Call<M>) => Promise<Outcome<M>> };
 
-/** What of a running task is told in the process that runs it, before everybody is. */
-export interface Local {
+/** Events of a running task in the process that runs it, which come before those from the store. */
+export interface LocalTasks {
   answered(id: string): void;
   ended(id: string): void;
 }
 
 const MAX_PAGE = 100;
 
-export function createTaskMethods(context: TaskContext, local: Local): Omit<TaskMethods, "tasks/result"> {
-  const { records, news, limits, env } = context;
+export function createTaskMethods(context: TaskContext, local: LocalTasks): Omit<TaskMethods, "tasks/result"> {
+  const { records, events, limits, env } = context;
 
   return {
     async "tasks/get"(call) {
@@ -49,7 +49,7 @@ export function createTaskMethods(context: TaskContext, local: Local): Omit<Task
       const { record } = changed;
       if (changed.kind === "changed") {
         local.ended(taskId);
-        await news.publish(taskId, "cancelled");
+        await events.publish(taskId, "cancelled");
       } else if (isLegacy(call.peer.revision)) {
         throw new McpError("invalid-params", `the task is ${record.state.stage} already`);
       }
@@ -58,7 +58,7 @@ export function createTaskMethods(context: TaskContext, local: Local): Omit<Task
     async "tasks/list"(call) {
       const { auth } = call.peer;
       requireTasks(call);
-      // Nobody knows whose tasks these would be.
+      // The tasks of an anonymous caller have no owner.
       if (auth === undefined) throw new McpError("method-not-found", `unknown method ${call.method}`);
       const { tasks, next } = await records.list(
         auth.principal,
@@ -84,8 +84,8 @@ export function requireTasks({ tasks, method }: Call): void {
 const taskId = /^[\w-]{16,128}$/;
 
 /**
- * The task, if the caller may touch it. One of somebody else, or of another server, is as unknown as one that is not there.
- * Throws `forbidden` when the caller owns it and lacks what the call that began it needed.
+ * The task, if the caller may use it. A task of another caller or server is reported as unknown. Throws `forbidden`
+ * when the caller owns it and lacks the scopes of the call that began it.
  */
 export async function findTask({ records, env }: TaskContext, call: Call, id: string): Promise<TaskRecord> {
   requireTasks(call);
@@ -108,8 +108,8 @@ function forbidden({ scopes = [] }: TaskRecord): McpError {
 
 /** Answers questions of a task, by the keys that clients know. What is not asked is left out. */
 export async function answerTask(
-  { records, news }: TaskContext,
-  local: Local,
+  { records, events }: TaskContext,
+  local: LocalTasks,
   id: string,
   given: Readonly<Record<string, QuestionAnswer>>,
 ): Promise<void> {
@@ -126,7 +126,7 @@ export async function answerTask(
   if (kind === "unknown") throw unknownTask();
   if (kind !== "changed") return;
   local.answered(id);
-  await news.publish(id, "answered");
+  await events.publish(id, "answered");
 }
 
 /** Only 2025-11-25 lists tasks, and to it a tool that failed is a task that did. */
@@ -145,29 +145,32 @@ function afterOf(cursor: string | undefined): string | undefined {
   return id;
 }
 
-interface Judged {
+interface CheckedAnswers {
   readonly good: readonly Arrival[];
   /** Questions whose answers are malformed, or were given to another question. */
   readonly bad: Readonly<Record<string, Question>>;
 }
 
-/** Looks at the answers to what a handler waits for. Others are left out. */
-export async function judgeAnswers(inputState: InputState, answers: Readonly<Record<string, Told>>): Promise<Judged> {
+/** Validates answers to open questions of the handler. Other answers are ignored. */
+export async function checkAnswers(
+  inputState: InputState,
+  answers: Readonly<Record<string, GivenAnswer>>,
+): Promise<CheckedAnswers> {
   const asked = inputState.questions();
   const good: Arrival[] = [];
   const bad: Record<string, Question> = {};
-  for (const [key, told] of Object.entries(answers)) {
+  for (const [key, given] of Object.entries(answers)) {
     const question = asked[key];
     if (question === undefined) continue;
-    const fits = told.asked === (await digestOfQuestion(question));
-    const arrivals = fits ? await inputState.read(new Map([[key, told]])).catch(() => []) : [];
+    const fits = given.asked === (await digestOfQuestion(question));
+    const arrivals = fits ? await inputState.read(new Map([[key, given]])).catch(() => []) : [];
     if (arrivals.length === 0) bad[key] = question;
     good.push(...arrivals);
   }
   return { good, bad };
 }
 
-/** What a caller is told that wants a task where there is none, or cannot follow one where there always is. */
+/** The outcome for a caller that asks for a task where none is possible, or does not support one that is required. */
 export function refusedTerms(task: TaskMode, { params, peer }: Call<"tools/call">): Outcome<"tools/call"> {
   const { name } = params;
   if (task === "never") return failed({ code: "method-not-found", message: `tool ${name} cannot be run as a task` });

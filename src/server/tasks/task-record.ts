@@ -6,33 +6,33 @@ import type { ClientInfo } from "../../protocol/peer.ts";
 import type { Outcome } from "../../protocol/service.ts";
 import type { DetailedTask, Task } from "../../protocol/task.ts";
 import type { CallToolParams, CallToolResult } from "../../protocol/tool.ts";
-import type { Told } from "../runs/input-state.ts";
+import type { GivenAnswer } from "../runs/input-state.ts";
 
 /** Whether a call of a tool becomes a task. */
 export type TaskMode = "auto" | "required" | "never";
 
-/** How tasks are kept and run. Times are in ms; `Infinity` switches a limit off. */
+/** How tasks are retained and run. Times are in milliseconds; `Infinity` disables a limit. */
 export interface TaskOptions {
   /** How long a call of an `auto` tool may take before it becomes a task. Default 250. */
   readonly afterMs?: number | undefined;
-  /** How long a task is kept after its creation, and at least one minute after its end. Default 1 h. */
+  /** How long a task is retained after its creation, and at least one minute after its end. Default 3,600,000 (1 h). */
   readonly ttlMs?: number | undefined;
-  /** The longest time a client may want one kept. Default 24 h. */
+  /** The longest retention that a client may ask for. Default 86,400,000 (24 h). */
   readonly maxTtlMs?: number | undefined;
-  /** How long clients are told to wait before they ask again. Default 1000. */
+  /** The polling interval that clients are told. Default 1000. */
   readonly pollIntervalMs?: number | undefined;
   /** Tasks that may be under way in this process, those that wait for answers too. Default 100. */
   readonly maxRunning?: number | undefined;
-  /** After this long another process goes on with the tasks of one that died. Default 15,000. */
+  /** After this time another process continues the tasks of one that has ended. Default 15,000. */
   readonly leaseMs?: number | undefined;
 }
 
-/** A task as it is kept: all it takes to show it, and to go on with it in another process. */
+/** The record of a task: all that is needed to show it, and to continue it in another process. */
 export interface TaskRecord {
   readonly id: string;
-  /** Who may see it: the principal that began it. Absent when nobody was authenticated. */
+  /** The owner: the principal that began it. Absent for an anonymous caller. */
   readonly owner?: string;
-  /** On whose account it is kept. */
+  /** The account that it counts for. */
   readonly account: string;
   /** What that principal needs to touch it. Absent when it takes nothing. */
   readonly scopes?: readonly string[];
@@ -48,7 +48,7 @@ export interface TaskRecord {
   /** Null: for ever. */
   readonly ttlMs: number | null;
   readonly message?: string;
-  /** How far it is: what was reported last, which is the highest. It grows over all runs of the handler. */
+  /** The highest progress reported so far. It increases over all runs of the handler. */
   readonly progress?: Progress;
   readonly state: TaskState;
 }
@@ -65,14 +65,14 @@ export function asProgress(params: JsonObject): Progress {
   return params as unknown as Progress;
 }
 
-/** How a task stands. It works while no question is open, and the last three are final. */
+/** The state of a task. It is working while no question is open, and the last three stages are final. */
 export type TaskState =
   | {
       readonly stage: "open";
       /** Open questions, by the key of the handler. */
       readonly questions: Readonly<Record<string, Question>>;
       /** Answers that have yet to reach the handler, by the same key. */
-      readonly answers: Readonly<Record<string, Told>>;
+      readonly answers: Readonly<Record<string, GivenAnswer>>;
       /** How often a question was put again because its answer was malformed. */
       readonly retries: Readonly<Record<string, number>>;
       /** What was asked from outside of the handler, by its key. Absent until something is. */
@@ -206,7 +206,7 @@ function taken(state: OpenState, good: readonly string[], bad: Readonly<Record<s
   };
 }
 
-/** What is kept of the call once nobody goes on with it. */
+/** The part of the call that is retained after the end of the task. */
 function over({ message: _, ...record }: TaskRecord, now: number): TaskRecord {
   return { ...record, params: { name: record.params.name }, meta: {}, updated: now };
 }

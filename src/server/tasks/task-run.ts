@@ -7,11 +7,11 @@ import { type HttpRequestInfo, holdRequest } from "../../std/http-facts.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";
-import { Execution, isThenable, type Job, type Reach } from "../runs/execution.ts";
+import { Execution, isThenable, type Job, type SuspendContext } from "../runs/execution.ts";
 import { type Arrival, inputStateOf, type ReplayState } from "../runs/input-state.ts";
-import { entriesOf, takenOver } from "../runs/journal.ts";
-import { createPaced, every, type Paced, type TaskContext } from "./task-events.ts";
-import { judgeAnswers } from "./task-methods.ts";
+import { entriesOf, leaseLost } from "../runs/journal.ts";
+import { createThrottle, every, type TaskContext, type Throttle } from "./task-events.ts";
+import { checkAnswers } from "./task-methods.ts";
 import {
   asProgress,
   brief,
@@ -40,33 +40,33 @@ type End =
   | "lost"
   /** Another process is to take it over. */
   | "left"
-  /** The handler waits for answers and cannot outlive its request: whoever brings them runs it again. */
+  /** The handler waits for answers and cannot outlive its request: the request with the answers runs it again. */
   | "parked";
 
 /**
  * One task that runs in this process.
  *
- * What it does to the task happens in turn, and only while no other process has
- * taken it over. What others do to it, it hears of or sees when it looks.
+ * It changes the task in sequence, and only while no other process has continued it. Changes by others arrive as
+ * events, or are found by polling.
  */
 export class TaskRun {
   readonly id: string;
-  /** What the caller is told. */
+  /** The outcome for the caller. */
   readonly task: Task;
-  /** The call of the handler: nobody waits for it. */
+  /** The call of the handler, which is independent of the caller's. */
   readonly #call: Call<"tools/call">;
   readonly #options: TaskRunOptions;
   readonly #abort = new LazyAbort();
-  readonly #reach: Reach;
-  readonly #progress: Paced<Progress>;
+  readonly #reach: SuspendContext;
+  readonly #progress: Throttle<Progress>;
   readonly #cleanup: (() => void)[] = [];
   #execution: Execution | undefined;
-  /** Goes on with the outcome, while the handler waits for answers. */
+  /** Continues with the outcome, while the handler waits for answers. */
   #resume: ((outcome: Outcome | Promise<Outcome>) => void) | undefined;
-  #patience: Deadline | undefined;
+  #stopWaiting: Deadline | undefined;
   #left: Promise<void> | undefined;
   /** Lets the platform end the request that the handler runs in. */
-  readonly #letGo: () => void;
+  readonly #releaseProcess: () => void;
   #isOver = false;
   #isClosing = false;
 
@@ -79,23 +79,23 @@ export class TaskRun {
     this.task = brief(record, pollIntervalMs);
     const { params, meta, peer } = record;
     /** A handler that is run again repeats what was reported before. */
-    const told = record.progress?.progress ?? Number.NEGATIVE_INFINITY;
+    const reported = record.progress?.progress ?? Number.NEGATIVE_INFINITY;
     const notify = (method: string, said: JsonObject): undefined => {
-      if (method === "notifications/progress" && Number(said.progress) > told) this.#progress.put(asProgress(said));
+      if (method === "notifications/progress" && Number(said.progress) > reported) this.#progress.put(asProgress(said));
     };
     const abort = this.#abort;
-    this.#letGo = holdRequest(http);
+    this.#releaseProcess = holdRequest(http);
     this.#call = createCall({ method: "tools/call", params, meta, peer, http, abort, notify, wantsProgress: true });
     setTaskId(this.#call, record.id);
     this.#reach = { deadlines, suspend: (execution) => this.#suspend(execution) };
-    // Nobody has to wait for memory. What others share is not written more often than clients ask.
-    this.#progress = createPaced(clock, context.store.durable ? pollIntervalMs : 0, (progress) => {
+    // Memory is written without delay. A shared store is written at most as often as clients poll.
+    this.#progress = createThrottle(clock, context.store.durable ? pollIntervalMs : 0, (progress) => {
       void this.#inTurn(() => this.#note({ type: "report", progress }));
     });
     this.#cleanup.push(() => this.#progress.stop());
-    this.#cleanup.push(context.news.watch(this.id, (what) => what !== "changed" && this.look()));
-    // News of it may have been lost with the store.
-    if (context.store.durable) this.#cleanup.push(every(clock, leaseMs, () => this.#inTurn(() => this.#see())));
+    this.#cleanup.push(context.events.watch(this.id, (what) => what !== "changed" && this.check()));
+    // Events may have been lost with the store.
+    if (context.store.durable) this.#cleanup.push(every(clock, leaseMs, () => this.#inTurn(() => this.#applyRecord())));
     run.onLost = () => this.#end("lost");
   }
 
@@ -108,44 +108,44 @@ export class TaskRun {
     void Promise.resolve(execution.run()).then((outcome) => this.#finish(outcome));
   }
 
-  /** Goes on with a run that a call began, and ends that call with the task. False when the call is over. */
+  /** Continues a run that a call began, and ends that call with the task. False when the call is over. */
   takeOver(execution: Execution, job: TaskJob): boolean {
     const answer = (): Promise<Outcome> => {
       job.useTaskTimeout();
       const inputState = inputStateOf(execution);
       inputState.keepIn(this.#options.run.journal);
-      return this.#remember(inputState.recollection()).then(() => ({ kind: "task", task: this.task }));
+      return this.#remember(inputState.replayState()).then(() => ({ kind: "task", task: this.task }));
     };
-    const rest = execution.handOver({ call: this.#call, reach: this.#reach, answer });
+    const rest = execution.handOver({ call: this.#call, suspendContext: this.#reach, answer });
     if (rest === undefined) return false;
     this.#execution = execution;
     void rest.then((outcome) => this.#finish(outcome));
     return true;
   }
 
-  /** Sees whether somebody has answered or ended the task. */
-  look(): void {
-    void this.#inTurn(() => this.#see());
+  /** Checks whether another process has answered or ended the task. */
+  check(): void {
+    void this.#inTurn(() => this.#applyRecord());
   }
 
-  /** Somebody has ended the task: tells the handler. */
+  /** The task was ended elsewhere: aborts the handler. */
   stop(): void {
     this.#end("final");
   }
 
-  /** The request that it ran in has ended without a word. */
+  /** Its request has ended without notice. */
   lose(): void {
     this.#end("lost");
   }
 
-  /** Nobody was told of the task: it never was. */
+  /** Drops a task that was never announced. */
   async discard(): Promise<void> {
     this.#end("lost");
     await this.#options.context.records.discard(this.id);
     await this.#options.run.release();
   }
 
-  /** Leaves the task to other processes, once the steps under way are kept. */
+  /** Leaves the task to other processes, once the current steps are recorded. */
   async close(): Promise<void> {
     const { clock } = this.#options.context.env;
     this.#isClosing = true;
@@ -166,20 +166,20 @@ export class TaskRun {
       const totalMs = Math.max(1, record.created + record.ttlMs - context.env.now());
       const failure: Failure = { code: "timeout", message: "no answer came in time" };
       const giveUp = (): void => void this.#inTurn(() => this.#note({ type: "fail", failure }));
-      this.#patience = context.env.deadlines.start({ idleMs: 0, totalMs }, giveUp);
+      this.#stopWaiting = context.env.deadlines.start({ idleMs: 0, totalMs }, giveUp);
     }
     const ask = (): Promise<void> => this.#note({ type: "ask", questions: inputStateOf(execution).questions() });
     const asked = this.#options.run.inTurn(ask);
     await asked.catch((error: unknown) => {
       if (!this.#isOver) throw error;
     });
-    const looked = this.#inTurn(() => this.#see());
-    if (context.env.clock.requestBound === true) await looked;
+    const checked = this.#inTurn(() => this.#applyRecord());
+    if (context.env.clock.requestBound === true) await checked;
     if (context.env.clock.requestBound === true && this.#resume !== undefined) this.#end("parked");
     return rest;
   }
 
-  async #see(): Promise<void> {
+  async #applyRecord(): Promise<void> {
     const record = await this.#options.context.records.read(this.id);
     if (record?.state.stage === "open") await this.#deliver(record.state);
     else this.#end("final");
@@ -189,9 +189,9 @@ export class TaskRun {
   async #deliver({ answers }: Extract<TaskState, { stage: "open" }>): Promise<void> {
     const execution = this.#execution;
     if (execution === undefined) return;
-    const { good, bad } = await judgeAnswers(inputStateOf(execution), answers);
+    const { good, bad } = await checkAnswers(inputStateOf(execution), answers);
     if (good.length === 0 && Object.keys(bad).length === 0) return;
-    await this.#remember({ results: {}, answers: Object.fromEntries(good.map(({ key, told }) => [key, told])) });
+    await this.#remember({ results: {}, answers: Object.fromEntries(good.map(({ key, given }) => [key, given])) });
     await this.#note({ type: "take", good: good.map(({ key }) => key), bad });
     if (good.length > 0 && !this.#isOver) this.#resumeWith(execution, good);
   }
@@ -199,13 +199,13 @@ export class TaskRun {
   #resumeWith(execution: Execution, arrivals: readonly Arrival[]): void {
     const resume = this.#resume;
     this.#resume = undefined;
-    this.#patience?.stop();
+    this.#stopWaiting?.stop();
     if (resume === undefined) inputStateOf(execution).deliver(arrivals);
     else resume(execution.resume(this.#call, arrivals));
   }
 
   async #finish(outcome: Outcome): Promise<void> {
-    // A handler that was told to stop so that another process can go on has nothing to say.
+    // The outcome of a handler that was aborted for another process is ignored.
     if (this.#isClosing && outcome.kind !== "complete") return;
     this.#progress.flush();
     await this.#inTurn(async () => {
@@ -218,16 +218,16 @@ export class TaskRun {
     });
   }
 
-  /** Changes the task, and tells all processes. */
+  /** Changes the task, and notifies all processes. */
   async #note(event: TaskEvent): Promise<void> {
     const { context, run } = this.#options;
     const changed = await run.persist(() => context.records.change(this.id, event, run.fence));
-    if (changed.kind === "changed") await context.news.publish(this.id, "changed");
+    if (changed.kind === "changed") await context.events.publish(this.id, "changed");
     if (changed.kind === "fenced" || changed.kind === "unknown") this.#end("lost");
     else if (changed.record.state.stage !== "open") this.#end("final");
   }
 
-  /** Keeps what is known where another process finds it. */
+  /** Records the context so that another process finds it. */
   async #remember(known: ReplayState): Promise<void> {
     const entries = entriesOf(known);
     if (entries.length > 0) await this.#options.run.append(...entries).catch(() => {});
@@ -241,16 +241,16 @@ export class TaskRun {
   }
 
   #failureOf(error: unknown): Failure {
-    return this.#options.context.env.faults.failureOf(error, "tools/call", this.#call.params.name);
+    return this.#options.context.env.errors.failureOf(error, "tools/call", this.#call.params.name);
   }
 
   #end(end: End): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#options.run.leave();
-    this.#patience?.stop();
+    this.#stopWaiting?.stop();
     for (const stop of this.#cleanup) stop();
-    const reason = end === "final" ? "the task was cancelled" : takenOver().message;
+    const reason = end === "final" ? "the task was cancelled" : leaseLost().message;
     if (end !== "parked") {
       this.#abort.abort(new McpError("cancelled", reason));
       this.#execution?.abandon(reason);
@@ -259,22 +259,22 @@ export class TaskRun {
     this.#left = this.#leave(end);
   }
 
-  /** What cannot be done now, somebody finds by the mark of the task. */
+  /** A cleanup that fails now is repeated when the mark of the task is found. */
   async #leave(end: End): Promise<void> {
     const { context, run } = this.#options;
     try {
       if (end === "final") await context.records.tidy(this.id);
     } catch {}
     if (end !== "lost") await run.release();
-    this.#letGo();
+    this.#releaseProcess();
   }
 }
 
-/** A job that may go on as a task. */
+/** A job that may continue as a task. */
 export interface TaskJob extends Job {
-  /** From now on only a time limit of its own counts: work that lasts says nothing for long. */
+  /** From now on only its own time limit applies, because long work reports nothing for long. */
   useTaskTimeout(): void;
-  /** Hears what works for a call, and when. */
+  /** Called with the process that runs the job, and the time. */
   watch?: Watch;
 }
 
@@ -284,16 +284,16 @@ export interface Watch {
   rests(execution: Execution): void;
 }
 
-/** What to do for a task that is taken up: run a job, or nothing any more. */
+/** The job of a task that is continued, or undefined when it is over. */
 export type Prepared =
   | { readonly kind: "job"; readonly job: Job }
   | { readonly kind: "over"; readonly outcome: Outcome<"tools/call"> };
 
 export function taskJob(job: Job): TaskJob {
-  return new LastingJob(job);
+  return new TaskModeJob(job);
 }
 
-class LastingJob implements TaskJob {
+class TaskModeJob implements TaskJob {
   timeoutMs: number;
   watch?: Watch;
   readonly #job: Job;

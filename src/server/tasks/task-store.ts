@@ -10,18 +10,18 @@ import { change, type TaskEvent, type TaskRecord } from "./task-record.ts";
 /** What came of a change. */
 export type Changed =
   | { readonly kind: "changed"; readonly record: TaskRecord }
-  /** The event meant nothing to it. */
+  /** The event was not applicable. */
   | { readonly kind: "same"; readonly record: TaskRecord }
   | { readonly kind: "unknown" }
-  /** Another process has taken over: who holds this fence must not go on. */
+  /** Another process continues the task: the holder of this fence must stop. */
   | { readonly kind: "fenced" };
 
 /** The tasks in a store. Every process that shares it sees the same ones. */
 export interface TaskRecords {
   read(id: string): Promise<TaskRecord | undefined>;
-  /** Keeps a new task. False when the fence does not hold. */
+  /** Saves a new task. False when the fence is lost. */
   create(record: TaskRecord, fence: number): Promise<boolean>;
-  /** Forgets a task that nobody was told of. */
+  /** Deletes a task that was never announced. */
   discard(id: string): Promise<void>;
   /** Changes a task, also while other processes change it. The event may depend on the present state of the task. */
   change(id: string, event: TaskEvent | EventFor, fence?: number): Promise<Changed>;
@@ -29,19 +29,19 @@ export interface TaskRecords {
   tidy(id: string): Promise<void>;
   /** Ids of tasks that may not be final, at most 100: those after `after`. */
   open(after?: string): Promise<readonly string[]>;
-  /** A page of the tasks of an owner, with where the next one begins. */
+  /** A page of the tasks of an owner, with the cursor of the next one. */
   list(owner: string, limit: number, after?: string): Promise<{ tasks: readonly TaskRecord[]; next?: string }>;
 }
 
 interface TaskRecordsOptions {
   readonly held: HeldTasks;
-  /** Hears how large a task is whenever this process has written it. */
-  wrote(record: TaskRecord, bytes: number): void;
+  /** Called with the size of a task whenever this process has written it. */
+  onWritten(record: TaskRecord, bytes: number): void;
 }
 
 export type EventFor = (record: TaskRecord) => Promise<TaskEvent>;
 
-/** A task can be read for this long after its end at least, however short its time to live. */
+/** A task can be read for at least this long after its end, regardless of its time to live. */
 const MIN_KEPT_MS = 60_000;
 
 const OPEN = "tasks:open";
@@ -50,13 +50,13 @@ const MARK = "task-open:";
 
 /**
  * A task that is not final never expires and, where it outlives its process, has a mark, listed under one name for all
- * processes. The mark is made before the task, and deleted after all that belongs to its run: what a process leaves
- * behind when it dies is found by the mark.
+ * processes. The mark is created before the task, and deleted after all data of its run: data of a process that has
+ * ended is found by the mark.
  */
 export function createTaskRecords(
   store: Store,
   { audience, now }: Pick<Environment, "audience" | "now">,
-  { held, wrote }: TaskRecordsOptions,
+  { held, onWritten }: TaskRecordsOptions,
 ): TaskRecords {
   const { values, streams } = store;
 
@@ -75,12 +75,12 @@ export function createTaskRecords(
     };
     if ((await values.put(runName(record.id), text, options)) === undefined) return false;
     const bytes = bytesOf(text);
-    wrote(record, bytes);
+    onWritten(record, bytes);
     if (isOver || version === null) await held.note(record, bytes, ttlMs);
     return true;
   };
 
-  /** Undefined when the task is another by now, or the fence does not hold. */
+  /** Undefined when the task has changed meanwhile, or the fence is lost. */
   const attempt = async (
     value: StoredValue,
     event: TaskEvent | EventFor,
@@ -114,7 +114,7 @@ export function createTaskRecords(
       for (let before: string | undefined; ; ) {
         const value = await values.get(runName(id));
         if (value === undefined) return { kind: "unknown" };
-        // Nobody has changed it since, so it was the fence.
+        // The record is unchanged, so the fence was lost.
         if (value.version === before) return { kind: "fenced" };
         const changed = await attempt(value, event, fence);
         if (changed !== undefined) return changed;
@@ -140,12 +140,12 @@ export function createTaskRecords(
   };
 }
 
-/** How long a task that is over is kept from now on. Undefined: for ever. */
+/** How long a finished task is retained from now on. Undefined: without limit. */
 export function keptFor({ created, ttlMs }: Pick<TaskRecord, "created" | "ttlMs">, now: number): number | undefined {
   return ttlMs === null ? undefined : Math.max(created + ttlMs - now, MIN_KEPT_MS);
 }
 
-/** The same for a task that is not there and one of somebody else. */
+/** The same error for a missing task and one of another owner. */
 export function unknownTask(): McpError {
   return new McpError("invalid-params", "unknown task");
 }

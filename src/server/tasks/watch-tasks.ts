@@ -7,18 +7,20 @@ import { every, type TaskContext } from "./task-events.ts";
 import { findTask, requireTasks } from "./task-methods.ts";
 import { detailed, type Progress } from "./task-record.ts";
 
-/** Tasks that somebody may hear of. */
+/** Tasks that a caller may watch. */
 export interface Watching {
   /** Those of the caller. */
   readonly ids: readonly string[];
-  /** Tells a call how each stands, and then every change of it. Returns how to stop. */
+  /** Sends a call the state of each task, and then every change. Returns a function that stops it. */
   begin(call: Pick<Call, "notify" | "meta">): () => void;
 }
 
-/** Each costs a look into the store. */
+/** Maximum number of tasks, as each costs a read of the store. */
 const MAX_WATCHED = 1_000;
 
-/** Finds the tasks that a caller may hear of. Rejects with `missing-capability` when it did not say that it knows tasks. */
+/**
+ * Finds the tasks that a caller may watch. Rejects with `missing-capability` when the caller does not support tasks.
+ */
 export async function watchTasks(context: TaskContext, call: Call, wanted: readonly string[]): Promise<Watching> {
   requireTasks(call);
   const ids: string[] = [];
@@ -33,8 +35,8 @@ export async function watchTasks(context: TaskContext, call: Call, wanted: reado
   return {
     ids,
     begin(to) {
-      const tell = createStatusNotifier(to);
-      const stops = ids.map((id) => follow(context, call, id, tell));
+      const notifyTask = createStatusNotifier(to);
+      const stops = ids.map((id) => follow(context, call, id, notifyTask));
       return () => {
         for (const stop of stops) stop();
       };
@@ -43,62 +45,62 @@ export async function watchTasks(context: TaskContext, call: Call, wanted: reado
 }
 
 /** Takes how a task stands and, where it was reported, how far it is. */
-type TellTask = (task: DetailedTask, progress: Progress | undefined) => void;
+type TaskNotifier = (task: DetailedTask, progress: Progress | undefined) => void;
 
-/** Tells of progress where that is wanted, and nothing twice. */
-function createStatusNotifier({ notify, meta }: Pick<Call, "notify" | "meta">): TellTask {
+/** Sends progress where that is requested, and no state twice. */
+function createStatusNotifier({ notify, meta }: Pick<Call, "notify" | "meta">): TaskNotifier {
   const wantsProgress = meta[changeKeys.progress] === true;
-  const told = new Map<string, string>();
+  const sent = new Map<string, string>();
 
-  return (task, progress) => {
-    const far = wantsProgress ? progress : undefined;
+  return (task, reported) => {
+    const progress = wantsProgress ? reported : undefined;
     const { taskId, status, statusMessage, lastUpdatedAt } = task;
     const keys = task.status === "input_required" ? Object.keys(task.questions) : [];
-    const news = JSON.stringify([status, statusMessage, lastUpdatedAt, keys, far]);
-    if (told.get(taskId) === news) return;
-    told.set(taskId, news);
+    const text = JSON.stringify([status, statusMessage, lastUpdatedAt, keys, progress]);
+    if (sent.get(taskId) === text) return;
+    sent.set(taskId, text);
     const [method, params] = changeToNotification({ kind: "task", task });
-    notify(method, far === undefined ? params : withMeta(params, changeKeys.progress, asJson(far)));
+    notify(method, progress === undefined ? params : withMeta(params, changeKeys.progress, asJson(progress)));
   };
 }
 
 const RETRY_MS = 1_000;
 
-/** What is told is never older than what was told before. Where nobody else does, the caller keeps the task going. */
-function follow(context: TaskContext, call: Call, id: string, tell: TellTask): () => void {
-  const { records, news, limits, env, adopt } = context;
-  let isBehind = true;
-  let isLooking = false;
+/** States are sent in order. Where no process runs the task, this call keeps it running. */
+function follow(context: TaskContext, call: Call, id: string, notifyTask: TaskNotifier): () => void {
+  const { records, events, limits, env, adopt } = context;
+  let isOutdated = true;
+  let isReading = false;
   let isStopped = false;
 
-  /** A store that is away now may be back later, and the change is still to be told then. */
-  const lookLater = (): undefined => void env.clock.after(RETRY_MS, () => isStopped || void look());
+  /** After a failure, the store may be available again later, and the change is sent then. */
+  const readLater = (): undefined => void env.clock.after(RETRY_MS, () => isStopped || void read());
 
-  const look = async (): Promise<void> => {
-    isBehind = true;
-    if (isLooking) return;
-    isLooking = true;
-    while (isBehind && !isStopped) {
-      isBehind = false;
-      const record = await records.read(id).catch(lookLater);
+  const read = async (): Promise<void> => {
+    isOutdated = true;
+    if (isReading) return;
+    isReading = true;
+    while (isOutdated && !isStopped) {
+      isOutdated = false;
+      const record = await records.read(id).catch(readLater);
       if (record === undefined || isStopped) continue;
       try {
-        tell(detailed(record, limits.pollIntervalMs), record.progress);
+        notifyTask(detailed(record, limits.pollIntervalMs), record.progress);
       } catch (error) {
-        env.faults.failureOf(error, "subscriptions/listen");
+        env.errors.failureOf(error, "subscriptions/listen");
       }
     }
-    isLooking = false;
+    isReading = false;
   };
 
-  const lookAgain = async (): Promise<void> => {
+  const readAgain = async (): Promise<void> => {
     await adopt?.(id, call);
-    await look();
+    await read();
   };
 
-  const unwatch = news.watch(id, () => void look());
-  const stopLooking = adopt === undefined ? undefined : every(env.clock, limits.pollIntervalMs, lookAgain);
-  void look();
+  const unwatch = events.watch(id, () => void read());
+  const stopLooking = adopt === undefined ? undefined : every(env.clock, limits.pollIntervalMs, readAgain);
+  void read();
   return () => {
     isStopped = true;
     unwatch();
