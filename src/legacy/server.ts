@@ -35,10 +35,10 @@ export function createChannelSession(options: LegacySessionOptions): LegacySessi
   };
 
   return {
-    request(exchange) {
-      if (!session.greeted || exchange.request.method !== "initialize") return session.request(exchange);
+    request(incoming) {
+      if (!session.greeted || incoming.request.method !== "initialize") return session.request(incoming);
       successor = create();
-      return successor.request(exchange);
+      return successor.request(incoming);
     },
     notification(notification, via) {
       const isReady = notification.method.endsWith("initialized");

@@ -9,7 +9,7 @@ import type { WireCall } from "../protocol/codec/codec.ts";
 import { metaKeys } from "../protocol/meta.ts";
 import { type Method, methodRow } from "../protocol/methods.ts";
 import type { Call, Outcome } from "../protocol/service.ts";
-import { answerCall, patientNotify } from "./answer-call.ts";
+import { answerCall, throttledNotify } from "./answer-call.ts";
 
 const codec = codecFor("2026-07-28");
 const server = { name: "s", version: "1" };
@@ -166,7 +166,7 @@ describe("answerCall", () => {
 /** A reader that is slow for as long as its gates are closed. */
 function slowly(...gates: readonly Promise<void>[]) {
   const sent: [string, JsonObject][] = [];
-  const notify = patientNotify((method, params) => {
+  const notify = throttledNotify((method, params) => {
     sent.push([method, params]);
     return gates[sent.length - 1];
   });
@@ -239,7 +239,7 @@ describe("patientNotify", () => {
     const said = vi.spyOn(console, "error").mockReturnValue();
     const { opened, open } = gate();
     const sent: string[] = [];
-    const notify = patientNotify((method) => {
+    const notify = throttledNotify((method) => {
       if (method === "bad") throw new TypeError("no JSON");
       sent.push(method);
       return sent.length === 1 ? opened : undefined;

@@ -14,7 +14,7 @@ import { type Ask, type Call, type CloseStream, createCall, type Notify, type Ou
 import type { CallGate } from "./caller.ts";
 
 /** How calls are answered. One may serve for all calls of a connection. */
-export interface Answering {
+export interface CallResponder {
   readonly codec: ServerCodec;
   /** Signs modern results. Waited for when there is a result, not before. */
   readonly server?: Signer | Promise<Signer>;
@@ -23,11 +23,11 @@ export interface Answering {
   /** Runs the call. */
   serve(call: Call): Promise<Outcome>;
   /** Goes on with a call that ended by asking, where the client can be asked while it waits. */
-  goOn?(call: Call, asked: Outcome): Promise<Outcome>;
+  resolveInputRequired?(call: Call, asked: Outcome): Promise<Outcome>;
   /** Hears how a call ends, right before that is written. */
   ending?(outcome: Outcome): void;
   /** Hears that an open call has ended with a result, right after that is written. */
-  ended?(exchange: IncomingRequest): void;
+  ended?(incoming: IncomingRequest): void;
   /** Hears that nothing more happens about a call, however it ended. */
   over?(): void;
 }
@@ -35,41 +35,41 @@ export interface Answering {
 type Signer = Implementation | undefined;
 
 /** Turns a decoded request into a call, runs it and answers the exchange. Never rejects. */
-export function answerCall(exchange: IncomingRequest, wire: WireCall, answering: Answering): Promise<void> {
-  const answered = answer(exchange, wire, answering);
-  exchange.via.http?.waitUntil?.(answered);
+export function answerCall(incoming: IncomingRequest, wire: WireCall, responder: CallResponder): Promise<void> {
+  const answered = answer(incoming, wire, responder);
+  incoming.via.http?.waitUntil?.(answered);
   return answered;
 }
 
-async function answer(exchange: IncomingRequest, wire: WireCall, answering: Answering): Promise<void> {
-  const { codec } = answering;
-  const { via } = exchange;
+async function answer(incoming: IncomingRequest, wire: WireCall, responder: CallResponder): Promise<void> {
+  const { codec } = responder;
+  const { via } = incoming;
   via.hold?.();
   try {
-    if (exchange.abort.aborted) return;
-    const call = callOf(exchange, wire, answering);
-    let outcome = await answering.serve(call);
-    if (outcome.kind === "input-required" && answering.goOn !== undefined)
-      outcome = await answering.goOn(call, outcome);
-    answering.ending?.(outcome);
-    const signer = answering.server;
+    if (incoming.abort.aborted) return;
+    const call = callOf(incoming, wire, responder);
+    let outcome = await responder.serve(call);
+    if (outcome.kind === "input-required" && responder.resolveInputRequired !== undefined)
+      outcome = await responder.resolveInputRequired(call, outcome);
+    responder.ending?.(outcome);
+    const signer = responder.server;
     const server = signer instanceof Promise ? await signer : signer;
     const encoded = codec.encodeOutcome(wire.method, outcome, server, wire.params);
-    if (!encoded.ok) return void exchange.fail(codec.encodeFailure(encoded.failure));
-    if (wire.row.open !== true) return void exchange.succeed(encoded.value);
-    exchange.succeed(withMeta(encoded.value, metaKeys.subscriptionId, exchange.request.id));
-    answering.ended?.(exchange);
+    if (!encoded.ok) return void incoming.fail(codec.encodeFailure(encoded.failure));
+    if (wire.row.open !== true) return void incoming.succeed(encoded.value);
+    incoming.succeed(withMeta(encoded.value, metaKeys.subscriptionId, incoming.request.id));
+    responder.ended?.(incoming);
   } catch (error) {
     console.error(`plugbay: ${wire.method} threw:`, error);
-    exchange.fail(codec.encodeFailure({ code: "internal", message: "internal error" }));
+    incoming.fail(codec.encodeFailure({ code: "internal", message: "internal error" }));
   } finally {
-    answering.over?.();
+    responder.over?.();
     via.release?.();
   }
 }
 
 /** The call of a request, as its codec has read it. */
-function callOf(exchange: IncomingRequest, wire: WireCall, { codec, ask }: Answering): Call {
+function callOf(incoming: IncomingRequest, wire: WireCall, { codec, ask }: CallResponder): Call {
   const { method, params, peer, meta, progressToken, logLevel, answers, state, tasks } = wire;
   return createCall({
     method,
@@ -80,28 +80,28 @@ function callOf(exchange: IncomingRequest, wire: WireCall, { codec, ask }: Answe
     logLevel,
     answers,
     state,
-    notify: notifier(exchange, wire, codec),
+    notify: notifier(incoming, wire, codec),
     ask,
-    http: exchange.via.http,
-    closeStream: hangUpOf(exchange),
+    http: incoming.via.http,
+    closeStream: closeStreamOf(incoming),
     tasks,
-    rpcId: exchange.request.id,
-    abort: exchange.abort,
+    rpcId: incoming.request.id,
+    abort: incoming.abort,
   }) as Call;
 }
 
 /** Open calls mark everything they send with the id of their request, and may have news for ever. */
-function notifier(exchange: IncomingRequest, { row, progressToken }: WireCall, codec: ServerCodec): Notify {
+function notifier(incoming: IncomingRequest, { row, progressToken }: WireCall, codec: ServerCodec): Notify {
   const isOpen = row.open === true;
-  const subscriptionId = isOpen ? exchange.request.id : undefined;
+  const subscriptionId = isOpen ? incoming.request.id : undefined;
   const notify: Notify = (name, content) => {
     const encoded = codec.encodeNotification(name, content, { progressToken, subscriptionId });
-    return encoded === undefined ? undefined : exchange.notify(codec.notificationName(name), encoded);
+    return encoded === undefined ? undefined : incoming.notify(codec.notificationName(name), encoded);
   };
-  return isOpen ? patientNotify(notify) : notify;
+  return isOpen ? throttledNotify(notify) : notify;
 }
 
-function hangUpOf({ via }: IncomingRequest): CloseStream | undefined {
+function closeStreamOf({ via }: IncomingRequest): CloseStream | undefined {
   return via.closeStream === undefined ? undefined : (retryMs) => via.closeStream?.(retryMs);
 }
 
@@ -109,7 +109,7 @@ function hangUpOf({ via }: IncomingRequest): CloseStream | undefined {
 export type NotificationSource = Pick<WireCall, "peer" | "logLevel">;
 
 /** A notification of a client. */
-export interface HeardNotification {
+export interface ReceivedNotification {
   readonly notification: Notification;
   readonly via: Sender;
   readonly source: NotificationSource;
@@ -119,7 +119,7 @@ export interface HeardNotification {
 /** Notifications of clients on their way to the service, each as a call that nobody waits for. */
 export interface NotificationQueue {
   /** Runs `answer` when it has its turn. One too many is dropped, as are those that no author hears. */
-  add(heard: HeardNotification, answer: (exchange: IncomingRequest, wire: WireCall) => Promise<void>): void;
+  add(heard: ReceivedNotification, answer: (incoming: IncomingRequest, wire: WireCall) => Promise<void>): void;
 }
 
 /** `maxOpen` bounds those whose handling is not over. */
@@ -129,13 +129,13 @@ export function createNotificationQueue(maxOpen: number): NotificationQueue {
   return {
     add({ gate, notification, via, source }, answer) {
       if (!isHandled(notification.method) || open >= maxOpen) return;
-      const exchange = new IncomingNotification(notification, via);
+      const incoming = new IncomingNotification(notification, via);
       const work = async (): Promise<void> => {
-        await answer(exchange, toCall(notification, source));
+        await answer(incoming, toCall(notification, source));
         open--;
       };
       open++;
-      if (gate.run(work, exchange) !== undefined) open--;
+      if (gate.run(work, incoming) !== undefined) open--;
     },
   };
 }
@@ -173,7 +173,7 @@ const unknownSource: NotificationSource = { peer: { revision: newest, capabiliti
  * While the reader is slow, the same news about the same thing waits only once:
  * memory grows with what can change, not with how often it does.
  */
-export function patientNotify(notify: Notify): Notify {
+export function throttledNotify(notify: Notify): Notify {
   const waiting = new Map<string, () => Promise<void> | undefined>();
   let busy = false;
 

@@ -29,7 +29,7 @@ export interface LegacySessionOptions {
 /** The server's end of a channel on which a client says `initialize`. */
 export interface LegacySession {
   /** Answers a request. A promise holds back the reading of more: during the handshake, and when a refusal is not read. */
-  request(exchange: IncomingRequest): Promise<void> | undefined;
+  request(incoming: IncomingRequest): Promise<void> | undefined;
   /** What is said about it goes out by `via`. */
   notification(notification: Notification, via: Sender): void;
   acceptsBatches(): boolean;
@@ -48,18 +48,18 @@ const lazyServer: Lazy<LegacyServer> = lazy(() => import("#legacy/server"));
 export function createLegacySession(options: LegacySessionOptions): LegacySession {
   let session: LegacySession | undefined;
 
-  const open = async (exchange: IncomingRequest): Promise<void> => {
+  const open = async (incoming: IncomingRequest): Promise<void> => {
     try {
       const { createChannelSession } = await lazyServer.load();
       session ??= createChannelSession(options);
-      await session.request(exchange);
+      await session.request(incoming);
     } catch (error) {
-      await exchange.refuse(notServed(error));
+      await incoming.refuse(notServed(error));
     }
   };
 
   return {
-    request: (exchange) => (session === undefined ? open(exchange) : session.request(exchange)),
+    request: (incoming) => (session === undefined ? open(incoming) : session.request(incoming)),
     notification: (notification, via) => session?.notification(notification, via),
     acceptsBatches: () => session?.acceptsBatches() ?? false,
     get greeted() {

@@ -11,7 +11,7 @@ import type { Implementation } from "../protocol/peer.ts";
 import type { Service } from "../protocol/service.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import {
-  type Answering,
+  type CallResponder,
   answerCall,
   createNotificationQueue,
   maxNotifications,
@@ -33,7 +33,7 @@ export interface ModernDispatcher {
    * Answers a request, now or when it has its turn; one too many is answered with an error. A promise holds back the
    * reading of more: who was told so does not read it.
    */
-  request(exchange: IncomingRequest, caller: Caller): Promise<void> | undefined;
+  request(incoming: IncomingRequest, caller: Caller): Promise<void> | undefined;
   /** Hands a notification of a client to the service. */
   notification(notification: Notification, via: Sender, gate: CallGate): void;
   /** Brings every open subscription to its end, with a result. */
@@ -68,13 +68,13 @@ export function createModernDispatcher(options: ModernDispatcherOptions): Modern
 
   void identify();
 
-  const answer = (exchange: IncomingRequest): Promise<void> => {
-    const decoded = codec.decodeCall(exchange.request);
+  const answer = (incoming: IncomingRequest): Promise<void> => {
+    const decoded = codec.decodeCall(incoming.request);
     if (!decoded.ok) {
-      exchange.refuse(codec.encodeFailure(decoded.failure));
+      incoming.refuse(codec.encodeFailure(decoded.failure));
       return over;
     }
-    return answerCall(exchange, decoded.value, answering);
+    return answerCall(incoming, decoded.value, answering);
   };
 
   /** The protocol wants a subscription that the server ends to be cancelled, too: after its result is sent. */
@@ -83,7 +83,7 @@ export function createModernDispatcher(options: ModernDispatcherOptions): Modern
     peer.notify("notifications/cancelled", withMeta({ requestId: id }, metaKeys.subscriptionId, id));
   };
 
-  const answering: Answering = {
+  const answering: CallResponder = {
     codec,
     serve: service,
     get server() {
@@ -92,34 +92,34 @@ export function createModernDispatcher(options: ModernDispatcherOptions): Modern
     ended: tellEnd,
   };
 
-  const refuse = (exchange: IncomingRequest, failure: Failure): Promise<void> | undefined =>
-    exchange.fail(codec.encodeFailure(failure));
+  const refuse = (incoming: IncomingRequest, failure: Failure): Promise<void> | undefined =>
+    incoming.fail(codec.encodeFailure(failure));
 
   /** Listens if that much may be subscribed to. */
-  const listen = async (exchange: IncomingRequest, share: Share): Promise<void> => {
-    listening.add(exchange);
+  const listen = async (incoming: IncomingRequest, share: Share): Promise<void> => {
+    listening.add(incoming);
     const { takeStream } = await lazyBounds.load();
-    const taken = takeStream(exchange.request.params, share, maxUriLength);
-    if (taken.ok) await answer(exchange);
-    else await refuse(exchange, taken.failure);
-    listening.delete(exchange);
+    const taken = takeStream(incoming.request.params, share, maxUriLength);
+    if (taken.ok) await answer(incoming);
+    else await refuse(incoming, taken.failure);
+    listening.delete(incoming);
     if (taken.ok) taken.giveBack();
   };
 
   return {
-    request(exchange, caller) {
-      const row = methodRow(exchange.request.method);
+    request(incoming, caller) {
+      const row = methodRow(incoming.request.method);
       if (row.runs) {
-        const short = caller.gate.run(() => answer(exchange), exchange);
-        return short && refuse(exchange, toLimitFailure(short));
+        const short = caller.gate.run(() => answer(incoming), incoming);
+        return short && refuse(incoming, toLimitFailure(short));
       }
-      void (row.open ? listen(exchange, caller.share) : answer(exchange));
+      void (row.open ? listen(incoming, caller.share) : answer(incoming));
       return undefined;
     },
     notification(notification, via, gate) {
       notifications ??= createNotificationQueue(options.maxNotifications ?? maxNotifications);
-      notifications.add({ gate, notification, via, source: statedSource(notification) }, (exchange, wire) =>
-        answerCall(exchange, wire, answering),
+      notifications.add({ gate, notification, via, source: statedSource(notification) }, (incoming, wire) =>
+        answerCall(incoming, wire, answering),
       );
     },
     endListening() {

@@ -58,9 +58,9 @@ function discover({ rpc, opening }: ChannelClient): ReturnType<Negotiation["disc
 /** Speaks modern with a server that does. */
 function connectModern({ rpc, opening, use }: ChannelClient, server: DiscoverResult): OpenConnection {
   use({
-    onRequest(exchange) {
-      exchange.drop();
-      warnOfRequest(exchange.request.method, opening);
+    onRequest(incoming) {
+      incoming.drop();
+      warnOfRequest(incoming.request.method, opening);
       return undefined;
     },
     onNotification: ({ method, params }) => opening.notified(method, params),
@@ -89,7 +89,7 @@ export function createChannelClient(
     end = resolve;
   });
   let handlers: ServerMessageHandlers = {
-    onRequest: (exchange) => void early.push(exchange),
+    onRequest: (incoming) => void early.push(incoming),
     onNotification: ({ method, params }) => opening.notified(method, params),
     findRequestId: findRequestId,
     acceptsBatches: () => false,
@@ -97,7 +97,7 @@ export function createChannelClient(
   const rpc = createPeer(
     unhurried(channel),
     {
-      onRequest: (exchange) => handlers.onRequest(exchange),
+      onRequest: (incoming) => handlers.onRequest(incoming),
       onNotification: (notification, via) => handlers.onNotification(notification, via),
       findRequestId: (notification) => handlers.findRequestId(notification),
       acceptsBatches: () => handlers.acceptsBatches(),
@@ -115,7 +115,7 @@ export function createChannelClient(
       ended,
       use(next) {
         handlers = next;
-        for (const exchange of early.splice(0)) void next.onRequest(exchange);
+        for (const incoming of early.splice(0)) void next.onRequest(incoming);
       },
     },
     close() {

@@ -103,13 +103,13 @@ export function serveChannel(channel: Channel, service: Service, options: Channe
     return result;
   };
 
-  const handle = (exchange: IncomingRequest): Promise<void> | undefined =>
-    isModern(exchange.request, session) ? dispatcher.request(exchange, caller) : session.request(exchange);
+  const handle = (incoming: IncomingRequest): Promise<void> | undefined =>
+    isModern(incoming.request, session) ? dispatcher.request(incoming, caller) : session.request(incoming);
 
   /** What is answered at once is not while the client does not read; calls wait at the gate, and what follows them is read. */
-  const handleInTime = async (exchange: IncomingRequest): Promise<void> => {
+  const handleInTime = async (incoming: IncomingRequest): Promise<void> => {
     while (output.caughtUp !== undefined) await output.caughtUp;
-    await handle(exchange);
+    await handle(incoming);
   };
 
   const endListening = (): void => {
@@ -130,10 +130,10 @@ export function serveChannel(channel: Channel, service: Service, options: Channe
   const rpc: AnsweringPeer = createAnsweringPeer(
     output,
     {
-      onRequest: (exchange) =>
-        output.caughtUp === undefined || runsHandler(exchange.request.method)
-          ? handle(exchange)
-          : handleInTime(exchange),
+      onRequest: (incoming) =>
+        output.caughtUp === undefined || runsHandler(incoming.request.method)
+          ? handle(incoming)
+          : handleInTime(incoming),
       onNotification: (notification, via) =>
         session.greeted && !isModern(notification, session)
           ? session.notification(notification, via)

@@ -1,4 +1,4 @@
-import { createLoneNode } from "../../src/legacy/http/cluster.ts";
+import { createSingleProcessNode } from "../../src/legacy/http/cluster.ts";
 import { ResponseStreams } from "../../src/legacy/http/response-stream.ts";
 import { SessionReaders } from "../../src/legacy/http/session-readers.ts";
 import { SessionReplay } from "../../src/legacy/http/session-replay.ts";
@@ -44,7 +44,7 @@ export function createLoneRules(
     store,
     alone: true,
     deadlines: createDeadlines(clock),
-    node: createLoneNode(told),
+    node: createSingleProcessNode(told),
     hub: createChangeHub(service),
     sessions: createSessionStore(store, 0),
     waits: createSessionWaits(store, 0),
@@ -65,7 +65,7 @@ export function createLoneRules(
   return { rules, clock, store };
 }
 
-type SessionTold = Parameters<typeof createLoneNode>[0];
+type SessionTold = Parameters<typeof createSingleProcessNode>[0];
 
 export interface LoneSession extends LoneRules {
   readonly responses: ResponseStreams;

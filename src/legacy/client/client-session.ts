@@ -21,7 +21,7 @@ interface ClientSession {
   /** What callers see of it. */
   readonly connection: Required<Pick<Connection, "service" | "peer" | "setLogLevel" | "ping" | "tell">>;
   /** Answers what the server asks. Never holds back the reading of other messages. */
-  request(exchange: IncomingRequest): undefined;
+  request(incoming: IncomingRequest): undefined;
   notification(notification: Notification): void;
   /** The request that a notification belongs to, by its id. Progress of a task belongs to none any more. */
   findRequestId(notification: Notification): Id | undefined;
@@ -78,12 +78,12 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
     return opening.request(method, params, signal);
   };
 
-  const answer = async (exchange: IncomingRequest): Promise<void> => {
-    const { request } = exchange;
+  const answer = async (incoming: IncomingRequest): Promise<void> => {
+    const { request } = incoming;
     try {
-      exchange.succeed(related(await answerOf(request, exchange.abort.signal), request.params));
+      incoming.succeed(related(await answerOf(request, incoming.abort.signal), request.params));
     } catch (error) {
-      exchange.fail(codec.encodeFailure(refusalOf(error)));
+      incoming.fail(codec.encodeFailure(refusalOf(error)));
     }
   };
 
@@ -100,17 +100,17 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
         if (encoded !== undefined) rpc.notify(codec.notificationName(method), encoded);
       },
     },
-    request(exchange) {
-      if (exchange.request.method === "ping") exchange.succeed({});
-      else void answer(exchange);
+    request(incoming) {
+      if (incoming.request.method === "ping") incoming.succeed({});
+      else void answer(incoming);
       return undefined;
     },
     notification({ method, params }) {
-      const told = codec.decodeNotification(method, params);
-      if (told === undefined || tasks.hear(told, params.progressToken) || listeners.hear(told.method, told.params))
+      const notification = codec.decodeNotification(method, params);
+      if (notification === undefined || tasks.onNotification(notification, params.progressToken) || listeners.onNotification(notification.method, notification.params))
         return;
       // What belongs to no call goes on as it came.
-      opening.notified(told.method, told.method === method ? params : told.params);
+      opening.notified(notification.method, notification.method === method ? params : notification.params);
     },
     findRequestId: (notification) => (tasks.owns(notification) ? undefined : findRequestId(notification)),
     async restore() {
@@ -140,7 +140,7 @@ function isDefined(method: string): boolean {
 interface TaskProgress {
   send(rpc: Pick<RpcPeer, "request">, codec: ClientCodec, call: Call): Promise<Outcome>;
   /** Takes progress of a task. True when nobody else needs to hear it. */
-  hear(told: DecodedNotification, token: unknown): boolean;
+  onNotification(notification: DecodedNotification, token: unknown): boolean;
   /** True for progress of a task, or of a call that may become one. */
   owns(notification: Notification): boolean;
 }
@@ -202,7 +202,7 @@ function createTaskProgress(): TaskProgress {
       const sent = sendCall(rpc, codec, call) as Promise<Outcome>;
       return call.method.startsWith("tasks/") ? look(call, sent) : sent;
     },
-    hear({ method, params }, token) {
+    onNotification({ method, params }, token) {
       if (method === "notifications/tasks") stands(params as unknown as Task);
       const task = method === PROGRESS ? begun.get(token) : undefined;
       task?.notify(method, params);

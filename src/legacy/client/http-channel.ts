@@ -12,7 +12,7 @@ import {
   type LegacyContext,
   type Pending,
   reporting,
-  type Speaker,
+  type MessageSender,
   sessionOf,
 } from "./http-context.ts";
 import { createTeller, perform } from "./http-requests.ts";
@@ -80,7 +80,7 @@ function partsOf(options: HttpChannelOptions, inbox: HttpParts["inbox"], answere
   };
 }
 
-interface LegacySpeaker extends Speaker {
+interface LegacySpeaker extends MessageSender {
   readonly hasSession: boolean;
   /** What to do when the server has lost the session and a new one was opened. */
   onRenewal(restore: () => void): void;

@@ -39,7 +39,7 @@ export interface HttpParts {
 }
 
 /** One way to speak over HTTP. */
-export interface Speaker {
+export interface MessageSender {
   /** Sends in the background. Throws, having sent nothing, when the message is no JSON. */
   send(message: Message): void;
   /** Ends everything that is under way. Never rejects. */

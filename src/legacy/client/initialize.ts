@@ -66,10 +66,10 @@ function olderIn({ data }: Failure, asked: LegacyRevision): LegacyRevision | und
 }
 
 /** Before anything is agreed, a server may only find out whether we are there. */
-function refuseEarly(exchange: IncomingRequest): undefined {
-  const { method } = exchange.request;
-  if (method === "ping") exchange.succeed({});
-  else exchange.fail({ code: rpcCodes.methodNotFound, message: `unknown method ${method}` });
+function refuseEarly(incoming: IncomingRequest): undefined {
+  const { method } = incoming.request;
+  if (method === "ping") incoming.succeed({});
+  else incoming.fail({ code: rpcCodes.methodNotFound, message: `unknown method ${method}` });
 }
 
 /** Completes the handshake. */

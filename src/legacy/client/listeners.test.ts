@@ -139,9 +139,9 @@ describe("listeners", () => {
   it("hear nothing before the confirmation, and lose nothing", async () => {
     const { listeners, requests, listen, settled } = setUp();
     const { heard } = listen({ toolsListChanged: true, resourceSubscriptions: [a] });
-    expect(listeners.hear("notifications/tools/list_changed", {})).toBe(true);
+    expect(listeners.onNotification("notifications/tools/list_changed", {})).toBe(true);
     requests[0]?.answer();
-    expect(listeners.hear("notifications/resources/updated", { uri: a })).toBe(true);
+    expect(listeners.onNotification("notifications/resources/updated", { uri: a })).toBe(true);
     expect(heard).toEqual([]);
     await settled();
     expect(heard).toEqual([
@@ -159,7 +159,7 @@ describe("listeners", () => {
     requests[0]?.answer();
     await settled();
     expect(heard).toEqual([]);
-    expect(listeners.hear("notifications/resources/updated", { uri: a })).toBe(false);
+    expect(listeners.onNotification("notifications/resources/updated", { uri: a })).toBe(false);
     expect(requests.map(({ method }) => method)).toEqual(["resources/subscribe", "resources/unsubscribe"]);
   });
 
@@ -204,7 +204,7 @@ describe("listeners", () => {
     const calls = [listen({ toolsListChanged: true }), listen({ resourceSubscriptions: [a] })];
     listeners.close(failure);
     for (const { outcome } of calls) expect(await outcome).toEqual({ kind: "failed", failure });
-    expect(listeners.hear("notifications/tools/list_changed", {})).toBe(false);
+    expect(listeners.onNotification("notifications/tools/list_changed", {})).toBe(false);
   });
 
   it.each([
@@ -217,14 +217,14 @@ describe("listeners", () => {
     const { heard } = listen({ resourceSubscriptions: [whole] });
     requests[0]?.answer();
     await settled();
-    expect(listeners.hear("notifications/resources/updated", { uri: part })).toBe(true);
+    expect(listeners.onNotification("notifications/resources/updated", { uri: part })).toBe(true);
     expect(heard.slice(1)).toEqual([updated(part)]);
   });
 
   it.each(["file:///direct", "file:///", "other"])("of file:///dir do not hear of %s", async (uri) => {
     const { listeners, listen } = setUp();
     listen({ resourceSubscriptions: ["file:///dir"] });
-    expect(listeners.hear("notifications/resources/updated", { uri })).toBe(false);
+    expect(listeners.onNotification("notifications/resources/updated", { uri })).toBe(false);
   });
 
   it("of the whole leave the news to those of the part, where there are any", async () => {
@@ -233,14 +233,14 @@ describe("listeners", () => {
     const part = listen({ resourceSubscriptions: ["file:///dir/part"] });
     for (const { answer } of requests) answer();
     await settled();
-    listeners.hear("notifications/resources/updated", { uri: "file:///dir/part" });
+    listeners.onNotification("notifications/resources/updated", { uri: "file:///dir/part" });
     expect([whole.heard.length, part.heard.length]).toEqual([1, 2]);
   });
 
   it("leave what is no news of theirs to others", () => {
     const { listeners, listen } = setUp();
     listen({ toolsListChanged: true });
-    expect(listeners.hear("notifications/message", {})).toBe(false);
-    expect(listeners.hear("notifications/resources/updated", {})).toBe(false);
+    expect(listeners.onNotification("notifications/message", {})).toBe(false);
+    expect(listeners.onNotification("notifications/resources/updated", {})).toBe(false);
   });
 });

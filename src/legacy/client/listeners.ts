@@ -17,7 +17,7 @@ interface Listeners {
   /** Stays open until the call is aborted. Several listeners of one resource share one subscription. */
   listen(call: Call<"subscriptions/listen">): Promise<ListenOutcome>;
   /** Passes a notification to its listeners. False when there are none. */
-  hear(method: string, params: JsonObject): boolean;
+  onNotification(method: string, params: JsonObject): boolean;
   /** Tells a server that has forgotten it what is listened to. Rejects when it refuses something. */
   renew(): Promise<void>;
   /** Fails every call that listens. */
@@ -66,7 +66,7 @@ export function createListeners({ request, capabilities, listening }: ListenersO
         );
       });
     },
-    hear(method, params) {
+    onNotification(method, params) {
       const change = notificationToChange(method, params);
       if (change === undefined) return false;
       const exact = [...listeners].filter(({ filter }) => isWanted(change, filter));

@@ -26,7 +26,7 @@ interface Renewal {
 interface RenewalParts {
   readonly context: LegacyContext;
   readonly pendings: PendingRequests;
-  readonly hold: Hold;
+  readonly hold: TaskQueueGate;
   readonly teller: Teller;
   readonly stream: ServerStream;
   run(pending: Pending): void;
@@ -106,7 +106,7 @@ function notRenewed(cause: unknown): McpError {
 }
 
 /** Keeps what is to be done until it may be done. */
-interface Hold {
+interface TaskQueueGate {
   /** Runs the task now, or in its turn when the hold is released. */
   run(task: () => void): void;
   /** From now on, tasks wait. */
@@ -116,7 +116,7 @@ interface Hold {
   close(): void;
 }
 
-export function createHold(): Hold {
+export function createHold(): TaskQueueGate {
   let waiting: (() => void)[] | undefined;
 
   return {

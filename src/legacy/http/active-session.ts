@@ -81,8 +81,8 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
     return this.calls > 0 || this.session.busy || this.rpc.isBusy();
   }
 
-  onRequest(exchange: IncomingRequest): Promise<void> | undefined {
-    return this.session.request(exchange);
+  onRequest(incoming: IncomingRequest): Promise<void> | undefined {
+    return this.session.request(incoming);
   }
 
   onNotification(notification: Notification, via: Sender): void {

@@ -50,7 +50,7 @@ export function createNode({ store, clock, told, answered, missed }: NodeOptions
 }
 
 /** A process that has its store for itself. */
-export function createLoneNode(told: NodeHandlers["told"]): Node {
+export function createSingleProcessNode(told: NodeHandlers["told"]): Node {
   const id = randomName();
   let left = false;
 

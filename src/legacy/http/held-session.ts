@@ -8,7 +8,7 @@ import type { ChangeNotification } from "../session/change-hub.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";
-import type { Kept, KeptSession } from "./session-store.ts";
+import type { StoredSession, KeptSession } from "./session-store.ts";
 
 /** What all sessions that a process holds have in common. */
 export interface HolderRules {
@@ -25,7 +25,7 @@ export interface HolderRules {
 export class HeldSession implements ChangesReader {
   readonly id: string;
   /** What was last read of it. */
-  kept: Kept | undefined;
+  kept: StoredSession | undefined;
   readonly replay: SessionReplay;
   /** Whose shares it takes: one session, until its end, and what it subscribes to. */
   readonly share: Account;

@@ -10,7 +10,7 @@ import type { ChangeNotification } from "../session/change-hub.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "./event-frames.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import type { SessionRules } from "./session-rules.ts";
-import { ASIDE, type KeptSession, NOTIFICATIONS, partName, randomName } from "./session-store.ts";
+import { NO_CALL_STREAM, type KeptSession, NOTIFICATIONS, partName, randomName } from "./session-store.ts";
 
 /** What the GETs of a session need of it. */
 export interface ReadersSession {
@@ -242,7 +242,7 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
     const { id } = this.#home;
     while (this.#moreAsides && this.#place !== undefined && !this.#over) {
       this.#moreAsides = false;
-      const reading = this.#rules.store.streams.read(partName(id, ASIDE), this.#place.aside);
+      const reading = this.#rules.store.streams.read(partName(id, NO_CALL_STREAM), this.#place.aside);
       const { events, last, lost } = reading instanceof Promise ? await reading : reading;
       if (lost) this.#sink?.write(truncatedFrame);
       if (lost && events.length === 0) this.#place = { ...this.#place, aside: last };

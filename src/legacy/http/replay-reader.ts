@@ -8,10 +8,10 @@ import type { HeartbeatListener } from "../../transport/http/heartbeat.ts";
 import type { EventSink } from "../../transport/http/http-message.ts";
 import { messageFrame, primeFrame, truncatedFrame, wholeId } from "./event-frames.ts";
 import { goneError } from "./post-response.ts";
-import { AFTERLIFE_MS, type StreamHead } from "./response-stream.ts";
+import { RETENTION_MS, type StreamHead } from "./response-stream.ts";
 import { isWholeMark, scopesInMark } from "./session-replay.ts";
 import { END, type SessionRules } from "./session-rules.ts";
-import { partName, randomName, WHOLE } from "./session-store.ts";
+import { partName, randomName, WHOLE_RESPONSES } from "./session-store.ts";
 
 export interface ReaderOptions {
   readonly session: string;
@@ -81,7 +81,7 @@ interface Whole {
 async function readWhole(rules: SessionRules, session: string, id: string): Promise<Whole | undefined> {
   const texts: string[] = [];
   for (let after = 0; ; ) {
-    const { events, last } = await rules.store.streams.read(partName(session, WHOLE), after);
+    const { events, last } = await rules.store.streams.read(partName(session, WHOLE_RESPONSES), after);
     texts.push(...events.map(({ text }) => text));
     after = events.at(-1)?.position ?? last;
     if (after >= last) break;
@@ -196,12 +196,12 @@ export class ReplayReader implements SinkUser, HeartbeatListener {
     const subscription = await rules.store.topics.subscribe(this.#name);
     this.#subscription = subscription;
     if (this.#over) return subscription.close();
-    void this.#hear(subscription);
+    void this.#readTopic(subscription);
     await rules.node.tell({ kind: "taken", session, stream, reader: this.#id });
     this.#more = true;
   }
 
-  async #hear(subscription: TopicSubscription): Promise<void> {
+  async #readTopic(subscription: TopicSubscription): Promise<void> {
     for await (const _ of subscription) this.#wake();
   }
 
@@ -289,6 +289,6 @@ export class ReplayReader implements SinkUser, HeartbeatListener {
     const answers = [...open].map((id) =>
       encodeMessage({ kind: "failure", id, error: goneError(id !== null && harmless.includes(id)) }),
     );
-    await streams.append(this.#name, [...answers, END], { ttlMs: AFTERLIFE_MS });
+    await streams.append(this.#name, [...answers, END], { ttlMs: RETENTION_MS });
   }
 }

@@ -8,7 +8,7 @@ import type { EventSink } from "../../transport/http/http-message.ts";
 import { loneId, messageFrame, primeFrame, retryFrame, wholeId } from "./event-frames.ts";
 import { type AnswerStream, itemsOf } from "./post-response.ts";
 import type { SessionReplay } from "./session-replay.ts";
-import { END, LOOK_MS, type SessionRules } from "./session-rules.ts";
+import { END, POLL_INTERVAL_MS, type SessionRules } from "./session-rules.ts";
 import { partName, randomName } from "./session-store.ts";
 
 /** Who writes a stream, and to which requests it is the answer. */
@@ -39,7 +39,7 @@ interface ResponseStreamOptions {
 }
 
 /** How long a stream is kept after its end: clients that come back do so within seconds. */
-export const AFTERLIFE_MS = 300_000;
+export const RETENTION_MS = 300_000;
 const DAY_MS = 86_400_000;
 
 /** Events that a client may miss before who writes more has to wait. */
@@ -195,7 +195,7 @@ class ResponseStream implements AnswerStream {
   #writeAll(items: readonly Item[]): Awaitable<void> {
     const texts = items.map(({ text = END }) => text);
     const ends = texts.at(-1) === END;
-    const kept = this.#kept ? this.#append(texts, ends ? AFTERLIFE_MS : this.#ttlMs()) : false;
+    const kept = this.#kept ? this.#append(texts, ends ? RETENTION_MS : this.#ttlMs()) : false;
     return chain(kept, (isKept) => {
       this.#kept = isKept;
       for (const item of items) this.#deliver(item);
@@ -256,7 +256,7 @@ class ResponseStream implements AnswerStream {
   async #retryLater(error: unknown, again: () => Awaitable<boolean>): Promise<boolean> {
     const { node, clock } = this.#options.rules;
     if (!isUnavailable(error) || node.left) return false;
-    await new Promise<void>((resolve) => clock.after(LOOK_MS, resolve));
+    await new Promise<void>((resolve) => clock.after(POLL_INTERVAL_MS, resolve));
     return this.#retry(again);
   }
 

@@ -16,12 +16,12 @@ import {
 import type { LegacyHandler, SessionHandlerOptions } from "../../transport/http/legacy-handlers.ts";
 import { limitAnswer } from "../../transport/http/limit-answer.ts";
 import { createChangeHub } from "../session/change-hub.ts";
-import { type ClusterEvent, createLoneNode, createNode, type Node } from "./cluster.ts";
+import { type ClusterEvent, createSingleProcessNode, createNode, type Node } from "./cluster.ts";
 import { HeldSession, type HolderRules } from "./held-session.ts";
 import { unavailable } from "./post-response.ts";
 import { HttpSession, type SessionHost } from "./session.ts";
-import { LOOK_MS, type SessionRules } from "./session-rules.ts";
-import { createSessionId, createSessionStore, createSessionWaits, isSessionId, type Kept } from "./session-store.ts";
+import { POLL_INTERVAL_MS, type SessionRules } from "./session-rules.ts";
+import { createSessionId, createSessionStore, createSessionWaits, isSessionId, type StoredSession } from "./session-store.ts";
 
 /** Serves clients that open with `initialize`. Their sessions are in a store: every process that has it can go on with them. */
 export function createSessionHandler(options: SessionHandlerOptions): LegacyHandler {
@@ -71,9 +71,9 @@ class SessionHandler implements LegacyHandler {
   readonly #host: SessionHost;
   readonly #holder: HolderRules;
   /** The sessions in which something is going on here. */
-  readonly #here = new Map<string, HttpSession>();
+  readonly #active = new Map<string, HttpSession>();
   /** The sessions that were opened here, until they end. */
-  readonly #held = new Map<string, HeldSession>();
+  readonly #sessions = new Map<string, HeldSession>();
   /** Requests that wait for the store. */
   readonly #entering = new Set<Promise<void>>();
   #stopSweeping: (() => void) | undefined;
@@ -104,19 +104,19 @@ class SessionHandler implements LegacyHandler {
         alone ? Number.POSITIVE_INFINITY : options.ledger.max("principal", "sessions"),
       ),
       waits: createSessionWaits(store, storeTtl),
-      looks: createHeartbeat(clock, alone ? 0 : LOOK_MS),
+      looks: createHeartbeat(clock, alone ? 0 : POLL_INTERVAL_MS),
     };
     this.#host = {
       rules: this.#rules,
       rest,
       left: (session, isOver) => {
-        if (this.#here.get(session.id) === session) this.#here.delete(session.id);
+        if (this.#active.get(session.id) === session) this.#active.delete(session.id);
         if (isOver) this.#release(session.id);
       },
     };
     this.#holder = {
       rules: this.#rules,
-      deliver: (session, position, text) => this.#here.get(session)?.aside(position, text),
+      deliver: (session, position, text) => this.#active.get(session)?.aside(position, text),
     };
   }
 
@@ -162,29 +162,29 @@ class SessionHandler implements LegacyHandler {
     const { alone, store, looks, node } = this.#rules;
     await Promise.all(this.#entering);
     this.#stopSweeping?.();
-    await Promise.all([...this.#here.values()].map((session) => session.drain()));
+    await Promise.all([...this.#active.values()].map((session) => session.drain()));
     this.#host.rest.stop();
     looks.stop();
     await node.leave();
     if (!alone) return;
-    await Promise.all([...this.#held.values()].map((held) => held.end()));
-    this.#held.clear();
+    await Promise.all([...this.#sessions.values()].map((held) => held.end()));
+    this.#sessions.clear();
     await store.close();
   }
 
   #createNode(store: Store, alone: boolean): Node {
     const told = (event: ClusterEvent): void => {
       if (event.kind === "closed") this.#release(event.session);
-      this.#here.get(event.session)?.told(event);
+      this.#active.get(event.session)?.told(event);
     };
-    if (alone) return createLoneNode(told);
+    if (alone) return createSingleProcessNode(told);
     return createNode({
       store,
       clock: this.#options.clock,
       told,
-      answered: ({ session, text }) => this.#here.get(session)?.answered(text),
+      answered: ({ session, text }) => this.#active.get(session)?.answered(text),
       missed: () => {
-        for (const session of this.#here.values()) void session.look().catch(() => {});
+        for (const session of this.#active.values()) void session.look().catch(() => {});
       },
     });
   }
@@ -222,17 +222,17 @@ class SessionHandler implements LegacyHandler {
   #find(head: HttpHead, reply: HttpReply): Awaitable<HttpSession | undefined> {
     const id = head.header("mcp-session-id");
     if (id === undefined) return void sendAnswer(reply, refusals.missing);
-    const known = this.#here.get(id);
+    const known = this.#active.get(id);
     if (known === undefined && !isSessionId(id)) return void sendAnswer(reply, refusals.unknown);
-    const finding = this.#rules.sessions.find(id, known?.kept ?? this.#held.get(id)?.kept);
+    const finding = this.#rules.sessions.find(id, known?.kept ?? this.#sessions.get(id)?.kept);
     if (!(finding instanceof Promise)) return this.#admit(id, finding, head, reply);
     return finding.then((kept) => this.#admit(id, kept, head, reply));
   }
 
-  #admit(id: string, kept: Kept | undefined, head: HttpHead, reply: HttpReply): HttpSession | undefined {
+  #admit(id: string, kept: StoredSession | undefined, head: HttpHead, reply: HttpReply): HttpSession | undefined {
     if (kept === undefined) this.#end(id);
-    const known = this.#here.get(id);
-    const held = known === undefined ? this.#held.get(id) : known.held;
+    const known = this.#active.get(id);
+    const held = known === undefined ? this.#sessions.get(id) : known.held;
     const now = this.#options.clock.now();
     const isThere = kept !== undefined && (held === undefined || !this.#isOver(held, now));
     if (!isThere || kept.session.peer.auth?.principal !== authOf(head)?.principal) {
@@ -257,47 +257,47 @@ class SessionHandler implements LegacyHandler {
         void held.end();
         return;
       }
-      this.#here.set(held.id, session);
+      this.#active.set(held.id, session);
       this.#hold(held);
     });
   }
 
   #hold(held: HeldSession): void {
-    this.#held.set(held.id, held);
+    this.#sessions.set(held.id, held);
     held.seen = this.#options.clock.now();
     this.#sweepLater();
   }
 
-  #create(id: string, held: HeldSession | undefined, { session: { owner } }: Kept, reply: HttpReply): HttpSession {
+  #create(id: string, held: HeldSession | undefined, { session: { owner } }: StoredSession, reply: HttpReply): HttpSession {
     // A session is a connection of its owner.
     const share = held?.share ?? this.#options.ledger.connection(owner ?? reply.caller.share.owner);
     // The id of a request is another text each time: the one that is held already is used.
     const session = new HttpSession(held?.id ?? id, this.#host, share, held);
-    this.#here.set(session.id, session);
+    this.#active.set(session.id, session);
     return session;
   }
 
   /** The session is not there any more. */
   #end(id: string): void {
-    this.#here.get(id)?.close();
+    this.#active.get(id)?.close();
     this.#release(id);
   }
 
   #release(id: string): void {
-    void this.#held.get(id)?.end();
-    this.#held.delete(id);
+    void this.#sessions.get(id)?.end();
+    this.#sessions.delete(id);
   }
 
   /** True when nothing was heard of its client for too long, in the only process that could. */
   #isOver({ id, seen }: HeldSession, now: number): boolean {
     const { sessionTtlMs } = this.#options;
     if (now - seen < sessionTtlMs || sessionTtlMs <= 0 || !this.#rules.alone) return false;
-    return this.#here.get(id)?.busy !== true;
+    return this.#active.get(id)?.busy !== true;
   }
 
   #sweepLater(): void {
     const { clock, sessionTtlMs } = this.#options;
-    if (this.#stopSweeping !== undefined || sessionTtlMs <= 0 || clock.requestBound === true || this.#held.size === 0)
+    if (this.#stopSweeping !== undefined || sessionTtlMs <= 0 || clock.requestBound === true || this.#sessions.size === 0)
       return;
     this.#stopSweeping = clock.after(sessionTtlMs / SWEEPS, () => {
       this.#stopSweeping = undefined;
@@ -312,14 +312,14 @@ class SessionHandler implements LegacyHandler {
     if (sessionTtlMs <= 0 || clock.now() - this.#swept < sessionTtlMs / SWEEPS) return;
     this.#swept = clock.now();
     this.#sweep();
-    for (const session of [...this.#here.values()]) session.beat();
+    for (const session of [...this.#active.values()]) session.beat();
   }
 
   #sweep(): void {
     const { clock, sessionTtlMs } = this.#options;
     const now = clock.now();
-    for (const held of [...this.#held.values()]) {
-      if (this.#here.get(held.id)?.busy === true) held.seen = now;
+    for (const held of [...this.#sessions.values()]) {
+      if (this.#active.get(held.id)?.busy === true) held.seen = now;
       else if (this.#rules.alone || now - held.seen >= sessionTtlMs) void this.#look(held, now);
     }
   }

@@ -2,7 +2,7 @@ import type { Account } from "../../protocol/budget.ts";
 import { type Awaitable, promised } from "../../std/awaitable.ts";
 import type { Clock } from "../../std/clock.ts";
 import type { SessionRules } from "./session-rules.ts";
-import { ASIDE, partName, WHOLE } from "./session-store.ts";
+import { NO_CALL_STREAM, partName, WHOLE_RESPONSES } from "./session-store.ts";
 
 /**
  * What is kept of a session for clients that come back, within its bounds: what
@@ -30,7 +30,7 @@ export class SessionReplay {
   addAside(text: string): Awaitable<number | undefined> {
     this.#asides ??= new ReplayBound(this.#bounds);
     this.#asides.add({ item: undefined, events: 1, chars: text.length, at: this.#rules.clock.now() });
-    this.#asideName ??= partName(this.#session, ASIDE);
+    this.#asideName ??= partName(this.#session, NO_CALL_STREAM);
     return this.#append(this.#asideName, [text], this.#asides);
   }
 
@@ -39,7 +39,7 @@ export class SessionReplay {
     this.#wholes ??= new ReplayBound(this.#bounds);
     const events = [wholeMark(id, scopes), ...texts];
     this.#wholes.add({ item: undefined, events: events.length, chars: charsOf(texts), at: LONG_AGO });
-    void promised(() => this.#append(partName(this.#session, WHOLE), events, this.#wholes as ReplayBound)).catch(
+    void promised(() => this.#append(partName(this.#session, WHOLE_RESPONSES), events, this.#wholes as ReplayBound)).catch(
       () => {},
     );
   }

@@ -43,7 +43,7 @@ export interface CallRules extends SinkRules {
 }
 
 /** How often the store is looked at for what others may have left behind. */
-export const LOOK_MS = 2_000;
+export const POLL_INTERVAL_MS = 2_000;
 
 /** What stands in a stream where it ends. */
 export const END = "";

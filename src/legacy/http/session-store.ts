@@ -52,7 +52,7 @@ function write(session: KeptSession): WrittenSession {
 }
 
 /** A session as it was read. */
-export interface Kept {
+export interface StoredSession {
   readonly session: KeptSession;
   readonly version: string;
   /** Its name in the store. One that is made anew has to be hashed anew. */
@@ -65,11 +65,11 @@ export interface Kept {
  */
 export interface SessionStore {
   /** Keeps a session, unless its owner has too many: then nothing is kept. */
-  open(id: string, session: KeptSession): Awaitable<Kept | LimitReached>;
+  open(id: string, session: KeptSession): Awaitable<StoredSession | LimitReached>;
   /** `known` saves reading what has not changed since. */
-  find(id: string, known?: Kept): Awaitable<Kept | undefined>;
+  find(id: string, known?: StoredSession): Awaitable<StoredSession | undefined>;
   /** Changes what is there now. Undefined when there is no such session. */
-  change(id: string, change: (session: KeptSession) => KeptSession, known?: Kept): Awaitable<Kept | undefined>;
+  change(id: string, change: (session: KeptSession) => KeptSession, known?: StoredSession): Awaitable<StoredSession | undefined>;
   /** Gives it another time to live. False when there is no such session. */
   touch(id: string, session: KeptSession): Awaitable<boolean>;
   /** False when there was none. */
@@ -85,13 +85,13 @@ export interface SessionStore {
 }
 
 /** How long a client has to say that it is ready. */
-const GREETING_MS = 60_000;
+const INITIALIZED_TIMEOUT_MS = 60_000;
 /** Where servers keep what changed. */
 const CHANGES = "changes";
 
 /** The stream of what belongs to no call, of responses that went out whole; the value of who sends notifications. */
-export const ASIDE = "aside";
-export const WHOLE = "whole";
+export const NO_CALL_STREAM = "aside";
+export const WHOLE_RESPONSES = "whole";
 export const NOTIFICATIONS = "notifications";
 /** The group of what a session subscribed to: a value for each, so that one more does not write the others again. */
 const URIS = "uris";
@@ -136,7 +136,7 @@ export function createSessionStore(
     isCounted && owner !== undefined ? { group: `sessions of ${owner}`.slice(0, MAX_NAME) } : {};
   const ttlOf = ({ ready }: KeptSession): { readonly ttlMs?: number } => {
     if (ttlMs <= 0) return {};
-    return { ttlMs: ready ? ttlMs : Math.min(ttlMs, GREETING_MS) };
+    return { ttlMs: ready ? ttlMs : Math.min(ttlMs, INITIALIZED_TIMEOUT_MS) };
   };
   const partTtl = ttlMs > 0 ? { ttlMs } : {};
 
@@ -177,7 +177,7 @@ export function createSessionStore(
       const { session, text } = write(opened);
       const put = values.put(name, text, { ...ttlOf(session), ...groupOf(session) });
       return chain(put, (version) =>
-        chain(isOneTooMany(session), (isTooMany): Awaitable<Kept | LimitReached> => {
+        chain(isOneTooMany(session), (isTooMany): Awaitable<StoredSession | LimitReached> => {
           if (!isTooMany) return { session, version: version ?? "", name };
           return chain(values.delete(name), () => ({
             limit: "maxSessions",
@@ -203,7 +203,7 @@ export function createSessionStore(
       const parts: readonly Awaitable<unknown>[] = [
         ...[NOTIFICATIONS, WAITS].map((part) => values.delete(partName(id, part))),
         chain(subscriptions(id), (all) => allOf(all.map(({ name }) => values.delete(name)))),
-        ...[ASIDE, WHOLE].map((part) => streams.delete(partName(id, part))),
+        ...[NO_CALL_STREAM, WHOLE_RESPONSES].map((part) => streams.delete(partName(id, part))),
       ];
       return was instanceof Promise ? Promise.all([was, ...parts]).then(([it]) => it) : was;
     },
@@ -234,7 +234,7 @@ function isLonger(values: Store["values"], group: string, max: number): Awaitabl
 /** Of the name of an owner: the names of a store are limited. */
 const MAX_NAME = 400;
 
-function readKept(name: string, value: StoredValue | undefined, known: Kept | undefined): Kept | undefined {
+function readKept(name: string, value: StoredValue | undefined, known: StoredSession | undefined): StoredSession | undefined {
   if (value === undefined) return undefined;
   if (value.version === known?.version) return known;
   return { session: JSON.parse(value.text), version: value.version, name };

@@ -34,7 +34,7 @@ import { createSessionFeed } from "./session-changes.ts";
 import { SessionReaders } from "./session-readers.ts";
 import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";
-import { type Kept, type KeptSession, randomName, toKept } from "./session-store.ts";
+import { type StoredSession, type KeptSession, randomName, toKept } from "./session-store.ts";
 
 /** What all sessions of a process have in common. */
 export interface SessionHost {
@@ -73,7 +73,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
   #responses: ResponseStreams | undefined;
   #readers: SessionReaders | undefined;
   #active: ActiveSession | undefined;
-  #kept: Kept | undefined;
+  #kept: StoredSession | undefined;
   #feed: Feed | undefined;
   #touched = Number.NEGATIVE_INFINITY;
   #used = true;
@@ -99,12 +99,12 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     return this.#host.rules;
   }
 
-  get kept(): Kept | undefined {
+  get kept(): StoredSession | undefined {
     return this.#kept;
   }
 
   /** Goes on with what the store has. */
-  adopt(kept: Kept): void {
+  adopt(kept: StoredSession): void {
     this.#used = true;
     if (kept.version === this.#kept?.version) return;
     this.#kept = kept;
@@ -410,7 +410,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     }
   }
 
-  #changed(kept: Kept | undefined): Awaitable<void> {
+  #changed(kept: StoredSession | undefined): Awaitable<void> {
     if (kept === undefined) return this.close();
     this.adopt(kept);
     return this.rules.alone ? undefined : this.rules.node.tell({ kind: "changed", session: this.id });

@@ -33,62 +33,62 @@ export function createStatelessHandler(options: StatelessOptions): LegacyHandler
   const open = createOpenRequests(options);
   const rules: RequestRules = { ...options, plainErrors: true, ended: open.delete };
 
-  const greet = async (exchange: IncomingRequest): Promise<void> => {
-    const { params } = exchange.request;
+  const greet = async (incoming: IncomingRequest): Promise<void> => {
+    const { params } = incoming.request;
     const { protocolVersion } = params;
     const asked = isRevision(protocolVersion) && isLegacy(protocolVersion) ? protocolVersion : newestLegacy;
     const codec = legacyServer(asked);
     const decoded = codec.decodeInitializeRequest(params);
-    if (!decoded.ok) return void exchange.refuse(codec.encodeFailure(decoded.failure));
+    if (!decoded.ok) return void incoming.refuse(codec.encodeFailure(decoded.failure));
     try {
-      const server = await discover({ peer: { revision: asked, ...decoded.value }, http: exchange.via.http });
-      exchange.succeed(codec.encodeInitializeResult({ ...server, capabilities: alone(server.capabilities) }));
+      const server = await discover({ peer: { revision: asked, ...decoded.value }, http: incoming.via.http });
+      incoming.succeed(codec.encodeInitializeResult({ ...server, capabilities: alone(server.capabilities) }));
     } catch (error) {
       console.error("plugbay: the service does not say what it is:", error);
-      exchange.fail({ code: rpcCodes.internal, message: "internal error" });
+      incoming.fail({ code: rpcCodes.internal, message: "internal error" });
     }
   };
 
-  const serve = async (exchange: IncomingRequest, revision: LegacyRevision): Promise<void> => {
+  const serve = async (incoming: IncomingRequest, revision: LegacyRevision): Promise<void> => {
     const codec = legacyServer(revision);
-    const decoded = codec.decodeCall(exchange.request, { peer: { revision, capabilities: {} }, logLevel: undefined });
-    if (!decoded.ok) return void exchange.fail(codec.encodeFailure(decoded.failure));
-    await answerCall(exchange, decoded.value, { codec, serve: service });
+    const decoded = codec.decodeCall(incoming.request, { peer: { revision, capabilities: {} }, logLevel: undefined });
+    if (!decoded.ok) return void incoming.fail(codec.encodeFailure(decoded.failure));
+    await answerCall(incoming, decoded.value, { codec, serve: service });
   };
 
   // The gate bounds those of all clients together.
   const notifications = createNotificationQueue(Number.POSITIVE_INFINITY);
 
-  const hear = (notification: Notification, http: HttpRequestInfo, { caller, held }: HttpReply): void => {
+  const onNotification = (notification: Notification, http: HttpRequestInfo, { caller, held }: HttpReply): void => {
     const revision = statedRevision(http.header("mcp-protocol-version"));
     const source = { peer: { revision, capabilities: {} }, logLevel: undefined };
     const via = { http, send: () => undefined, hold: () => held.hold(), release: () => held.release() };
-    notifications.add({ gate: caller.gate, notification, via, source }, (exchange, wire) =>
-      answerCall(exchange, wire, { codec: legacyServer(revision), serve: service }),
+    notifications.add({ gate: caller.gate, notification, via, source }, (incoming, wire) =>
+      answerCall(incoming, wire, { codec: legacyServer(revision), serve: service }),
     );
   };
 
-  const run = (exchange: HttpIncomingRequest, revision: LegacyRevision, { gate }: HttpCaller): void => {
-    const short = gate.run(() => serve(exchange, revision), exchange);
-    if (short !== undefined) exchange.fail(legacyServer(revision).encodeFailure(toLimitFailure(short)));
+  const run = (incoming: HttpIncomingRequest, revision: LegacyRevision, { gate }: HttpCaller): void => {
+    const short = gate.run(() => serve(incoming, revision), incoming);
+    if (short !== undefined) incoming.fail(legacyServer(revision).encodeFailure(toLimitFailure(short)));
   };
 
-  const start = (exchange: HttpIncomingRequest, stated: string | undefined, caller: HttpCaller): void => {
-    const { method } = exchange.request;
+  const start = (incoming: HttpIncomingRequest, stated: string | undefined, caller: HttpCaller): void => {
+    const { method } = incoming.request;
     const revision = statedRevision(stated);
-    if (method === "ping") exchange.succeed({});
-    else if (method === "initialize") void greet(exchange);
-    else if (runs(method)) run(exchange, revision, caller);
-    else void serve(exchange, revision);
+    if (method === "ping") incoming.succeed({});
+    else if (method === "initialize") void greet(incoming);
+    else if (runs(method)) run(incoming, revision, caller);
+    else void serve(incoming, revision);
   };
 
   return {
     post(message, head, reply) {
-      if (message.kind === "notification") hear(message, head, reply);
+      if (message.kind === "notification") onNotification(message, head, reply);
       if (message.kind !== "request") return acknowledge(message.kind === "batch", reply);
-      const exchange = new HttpIncomingRequest(message, head, reply, rules);
-      open.add(exchange);
-      start(exchange, head.header("mcp-protocol-version"), reply.caller);
+      const incoming = new HttpIncomingRequest(message, head, reply, rules);
+      open.add(incoming);
+      start(incoming, head.header("mcp-protocol-version"), reply.caller);
     },
     get: (_head, reply) => refuse(405, "there are no sessions, and so no streams", reply),
     delete: (_head, reply) => refuse(405, "there are no sessions", reply),

@@ -16,7 +16,7 @@ import {
   wantsNothing,
 } from "../../protocol/subscription.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
-import { patientNotify } from "../../transport/answer-call.ts";
+import { throttledNotify } from "../../transport/answer-call.ts";
 import type { Share } from "../../transport/caller.ts";
 import { type BegunTask, createFollowing, settle } from "./follow-task.ts";
 import { isLoud, sessionOf } from "./session-messages.ts";
@@ -65,7 +65,7 @@ export function createFeed({ service, codec, peer, capabilities, share, send, lo
 
   const following = createFollowing();
 
-  const tell = patientNotify((method, params) => {
+  const tell = throttledNotify((method, params) => {
     const encoded = codec.encodeNotification(method, withoutSession(params));
     return encoded === undefined ? undefined : send(codec.notificationName(method), encoded);
   });

@@ -112,9 +112,9 @@ class Topic {
   readonly #service: Service;
   readonly #client: ClientInfo;
   readonly #left: () => void;
-  readonly #members = new Set<Member>();
+  readonly #members = new Set<HubListener>();
   /** Those that have yet to hear of what the others were told. */
-  #behind: Set<Member> | undefined;
+  #behind: Set<HubListener> | undefined;
   #listening: Listening | undefined;
   /** How far the members were told. */
   #position: number | undefined;
@@ -132,7 +132,7 @@ class Topic {
   }
 
   join(after: number | undefined, listener: ChangeListener): SharedListening {
-    const member = new Member(listener, this);
+    const member = new HubListener(listener, this);
     const isFirst = this.#listening === undefined;
     if (isFirst || after === undefined || after === this.#position) this.#members.add(member);
     else this.#follow(member, after);
@@ -140,7 +140,7 @@ class Topic {
     return member;
   }
 
-  leave(member: Member): void {
+  leave(member: HubListener): void {
     this.#members.delete(member);
     this.#behind?.delete(member);
     if (this.#members.size > 0 || (this.#behind?.size ?? 0) > 0) return;
@@ -158,7 +158,7 @@ class Topic {
     if (this.#members.size === 0) this.#listening.stop();
   }
 
-  #follow(member: Member, after: number): void {
+  #follow(member: HubListener, after: number): void {
     this.#behind ??= new Set();
     this.#behind.add(member);
     member.own = this.#call(
@@ -193,7 +193,7 @@ class Topic {
   }
 
   /** A member goes with the others when it has come as far as they have. */
-  #align(member: Member): void {
+  #align(member: HubListener): void {
     if (this.#position === undefined || member.position !== this.#position || !this.#behind?.delete(member)) return;
     member.own?.stop();
     member.own = undefined;
@@ -218,7 +218,7 @@ const anyClient: ClientInfo = { revision: newest, capabilities: {} };
 
 const nothingWrong: Promise<undefined> = Promise.resolve(undefined);
 
-class Member implements SharedListening {
+class HubListener implements SharedListening {
   readonly listener: ChangeListener;
   readonly #topic: Topic;
   /** Its own call, until it has come as far as the others. */

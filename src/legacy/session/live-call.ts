@@ -9,7 +9,7 @@ import type { Params } from "../../protocol/methods.ts";
 import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
-import { type Answering, answerCall } from "../../transport/answer-call.ts";
+import { type CallResponder, answerCall } from "../../transport/answer-call.ts";
 import type { CallGate } from "../../transport/caller.ts";
 import { failureOf } from "../../transport/send-call.ts";
 import type { LegacyServerCodec } from "../codec/codec.ts";
@@ -26,40 +26,40 @@ export interface LiveCallHandler {
   /** Hears of a page that the client was asked to open, by its id. */
   onPage(elicitationId: string): void;
   /** Hears of the task that a call was answered with. */
-  onTask(task: BegunTask, exchange: IncomingRequest): void;
+  onTask(task: BegunTask, incoming: IncomingRequest): void;
   /** Hears that nothing more happens about a call. */
   onOver(): void;
 }
 
 /** One call of a client that can be asked while it waits. Most calls ask nothing, and cost no more than that. */
-export class LiveAnswering implements Answering {
+export class LiveAnswering implements CallResponder {
   readonly codec: LegacyServerCodec;
   readonly ask: Ask;
   readonly #handler: LiveCallHandler;
-  readonly #exchange: IncomingRequest;
+  readonly #incoming: IncomingRequest;
   readonly #wire: WireCall;
   #asker: Asker | undefined;
   #taskId: string | undefined;
 
-  constructor(handler: LiveCallHandler, codec: LegacyServerCodec, exchange: IncomingRequest, wire: WireCall) {
+  constructor(handler: LiveCallHandler, codec: LegacyServerCodec, incoming: IncomingRequest, wire: WireCall) {
     this.codec = codec;
     // A function that is written straight into a property, V8 takes for one that lives long, and all it knows with it.
     const ask: Ask = (question) => this.#ask(question);
     this.ask = ask;
     this.#handler = handler;
-    this.#exchange = exchange;
+    this.#incoming = incoming;
     this.#wire = wire;
   }
 
   run(): Promise<void> {
-    return answerCall(this.#exchange, this.#wire, this);
+    return answerCall(this.#incoming, this.#wire, this);
   }
 
   serve(call: Call): Promise<Outcome> {
     return this.#handler.service(call);
   }
 
-  goOn(call: Call, asked: Outcome): Promise<Outcome> {
+  resolveInputRequired(call: Call, asked: Outcome): Promise<Outcome> {
     const { service, clock } = this.#handler;
     return resolveInputRequired(service, call, asked, { ask: this.ask, clock });
   }
@@ -72,7 +72,7 @@ export class LiveAnswering implements Answering {
   over(): void {
     this.#asker?.close();
     if (this.#taskId !== undefined) {
-      this.#handler.onTask({ taskId: this.#taskId, progressToken: this.#wire.progressToken }, this.#exchange);
+      this.#handler.onTask({ taskId: this.#taskId, progressToken: this.#wire.progressToken }, this.#incoming);
     }
     this.#handler.onOver();
   }
@@ -90,7 +90,7 @@ export class LiveAnswering implements Answering {
         taskId: awaitedTask(this.#wire),
         gate: row.runs === true ? gate : undefined,
       },
-      this.#exchange,
+      this.#incoming,
     );
     return this.#asker.ask(question);
   }
@@ -132,7 +132,7 @@ interface AskerOptions {
 export function createAsker(options: AskerOptions, { abort, via }: IncomingRequest): Asker {
   const { peer, codec, gate, askTimeoutMs, taskId } = options;
   const over = new LazyAbort();
-  const place = createPlace(gate);
+  const gateSlot = createGateSlot(gate);
   let linked = false;
 
   /** A request that is cancelled is over, too. */
@@ -161,11 +161,11 @@ export function createAsker(options: AskerOptions, { abort, via }: IncomingReque
     async ask(question) {
       link();
       if (over.aborted) throw new McpError("cancelled", `${question.method} was not asked: the call is over`);
-      place.leave();
+      gateSlot.release();
       try {
         return await put(question);
       } finally {
-        place.comeBack();
+        gateSlot.reacquire();
       }
     },
     close: () => over.abort("the call is over"),
@@ -177,25 +177,25 @@ function pageOf({ method, params }: Question): string | undefined {
   return method === "elicitation/create" && params.mode === "url" ? params.elicitationId : undefined;
 }
 
-interface Place {
-  leave(): void;
-  comeBack(): void;
+interface GateSlot {
+  release(): void;
+  reacquire(): void;
 }
 
 /** One place at the gate, however many questions are asked at the same time. */
-function createPlace(gate: Pick<CallGate, "leave"> | undefined): Place {
+function createGateSlot(gate: Pick<CallGate, "leave"> | undefined): GateSlot {
   let questions = 0;
   let settle = (): void => {};
 
   return {
-    leave() {
+    release() {
       if (questions++ > 0) return;
       const answered = new Promise<void>((resolve) => {
         settle = resolve;
       });
       void gate?.leave(answered);
     },
-    comeBack() {
+    reacquire() {
       if (--questions === 0) settle();
     },
   };
@@ -203,7 +203,7 @@ function createPlace(gate: Pick<CallGate, "leave"> | undefined): Place {
 
 const MAX_ROUNDS = 10;
 
-interface Means {
+interface LiveCallDependencies {
   readonly ask: Ask;
   readonly clock: Clock;
 }
@@ -218,7 +218,7 @@ export async function resolveInputRequired(
   service: Service,
   call: Call,
   first: Outcome,
-  { ask, clock }: Means,
+  { ask, clock }: LiveCallDependencies,
 ): Promise<Outcome> {
   let outcome = first;
   for (let round = 1; outcome.kind === "input-required"; round++) {

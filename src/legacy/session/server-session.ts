@@ -116,19 +116,19 @@ class HandshakeSession implements ResumableSession {
     this.#state = options.resume === undefined ? fresh : resumed(options, options.resume);
   }
 
-  request(exchange: IncomingRequest): Promise<void> | undefined {
-    const { method } = exchange.request;
-    if (method === "ping") return void exchange.succeed({});
-    if (method === "initialize") return this.#greet(exchange);
-    if (this.#state.status !== "ready") return refuse(exchange, "invalid-request", notInitialized);
+  request(incoming: IncomingRequest): Promise<void> | undefined {
+    const { method } = incoming.request;
+    if (method === "ping") return void incoming.succeed({});
+    if (method === "initialize") return this.#greet(incoming);
+    if (this.#state.status !== "ready") return refuse(incoming, "invalid-request", notInitialized);
     const { link } = this.#state;
-    return this.#adjust(exchange, link) ? undefined : this.#serve(exchange, link);
+    return this.#adjust(incoming, link) ? undefined : this.#serve(incoming, link);
   }
 
   notification(notification: Notification, via: Sender): void {
     const state = this.#state;
     if (state.status === "ready") {
-      this.#hear(notification, via, state.link);
+      this.#onNotification(notification, via, state.link);
     } else if (state.status === "greeted" && isInitialized(notification.method)) {
       this.#ready(state.link);
       void state.link.feed.start();
@@ -183,16 +183,16 @@ class HandshakeSession implements ResumableSession {
     if (sessionId === undefined && session !== undefined) void endSession(service, session.id);
   }
 
-  async #greet(exchange: IncomingRequest): Promise<void> {
-    const { params } = exchange.request;
-    if (this.#state.status !== "fresh") return refuse(exchange, "invalid-request", "already initialized");
+  async #greet(incoming: IncomingRequest): Promise<void> {
+    const { params } = incoming.request;
+    if (this.#state.status !== "fresh") return refuse(incoming, "invalid-request", "already initialized");
     const codec = legacyServer(offer(params.protocolVersion));
     const decoded = codec.decodeInitializeRequest(params);
-    if (!decoded.ok) return exchange.refuse(codec.encodeFailure(decoded.failure));
+    if (!decoded.ok) return incoming.refuse(codec.encodeFailure(decoded.failure));
     this.#state = { status: "greeting" };
     const id = this.#options.sessionId ?? createRequestId();
     const client = withSession(this.#options.service, { revision: codec.revision, ...decoded.value }, id);
-    const { http } = exchange.via;
+    const { http } = incoming.via;
     const auth = authOf(http);
     try {
       const server = await this.#options.discover({ peer: client, http });
@@ -200,10 +200,10 @@ class HandshakeSession implements ResumableSession {
       if (this.#isClosed) this.#end(client);
       const link = this.#meet(codec, client, server, auth);
       this.#state = { status: "greeted", link };
-      exchange.succeed(codec.encodeInitializeResult(server));
+      incoming.succeed(codec.encodeInitializeResult(server));
     } catch (error) {
       this.#state = fresh;
-      exchange.fail(codec.encodeFailure(tellable(error)));
+      incoming.fail(codec.encodeFailure(tellable(error)));
     }
   }
 
@@ -227,19 +227,19 @@ class HandshakeSession implements ResumableSession {
   }
 
   /** Requests for the session, not for the service. */
-  #adjust(exchange: IncomingRequest, link: Link): boolean {
-    const { method, params } = exchange.request;
+  #adjust(incoming: IncomingRequest, link: Link): boolean {
+    const { method, params } = incoming.request;
     const change = sessionMethods.get(method);
     if (change === undefined) return false;
     const finish = (done: Decoded<JsonObject>): void => {
-      if (done.ok) exchange.succeed(done.value);
-      else exchange.fail(link.codec.encodeFailure(done.failure));
+      if (done.ok) incoming.succeed(done.value);
+      else incoming.fail(link.codec.encodeFailure(done.failure));
     };
     const done = change(params, {
       capabilities: link.capabilities,
       feed: link.feed,
       maxUriLength: this.#options.maxUriLength,
-      auth: authOf(exchange.via.http),
+      auth: authOf(incoming.via.http),
       setLogLevel: (logLevel) => this.#ready({ ...link, session: { ...link.session, logLevel } }),
     });
     if (done instanceof Promise) void done.then(finish);
@@ -247,27 +247,27 @@ class HandshakeSession implements ResumableSession {
     return true;
   }
 
-  #hear(notification: Notification, via: Sender, { codec, session }: Link): void {
+  #onNotification(notification: Notification, via: Sender, { codec, session }: Link): void {
     this.#notifications ??= createNotificationQueue(maxNotifications);
     const { gate } = this.#options.caller;
-    this.#notifications.add({ gate, notification, via, source: session }, (exchange, wire) => {
+    this.#notifications.add({ gate, notification, via, source: session }, (incoming, wire) => {
       this.#running++;
-      return new LiveAnswering(this.#handler, codec, exchange, wire).run();
+      return new LiveAnswering(this.#handler, codec, incoming, wire).run();
     });
   }
 
   /** Answers a call of the service, now or when it has its turn. */
-  #serve(exchange: IncomingRequest, { codec, session }: Link): Promise<void> | undefined {
-    const decoded = codec.decodeCall(exchange.request, session);
-    if (!decoded.ok) return exchange.refuse(codec.encodeFailure(decoded.failure));
-    const answering = new LiveAnswering(this.#handler, codec, exchange, decoded.value);
+  #serve(incoming: IncomingRequest, { codec, session }: Link): Promise<void> | undefined {
+    const decoded = codec.decodeCall(incoming.request, session);
+    if (!decoded.ok) return incoming.refuse(codec.encodeFailure(decoded.failure));
+    const answering = new LiveAnswering(this.#handler, codec, incoming, decoded.value);
     const work = (): Promise<void> => {
       this.#running++;
       return answering.run();
     };
     if (decoded.value.row.runs === true) {
-      const short = this.#options.caller.gate.run(work, exchange);
-      return short && exchange.fail(codec.encodeFailure(toLimitFailure(short)));
+      const short = this.#options.caller.gate.run(work, incoming);
+      return short && incoming.fail(codec.encodeFailure(toLimitFailure(short)));
     }
     void work();
     return undefined;
@@ -297,8 +297,8 @@ function isInitialized(method: string): boolean {
 }
 
 /** Before the handshake no codec is chosen, but all of them agree on these codes. */
-function refuse(exchange: IncomingRequest, code: ErrorCode, message: string): Promise<void> | undefined {
-  return exchange.refuse(legacyServer(newestLegacy).encodeFailure({ code, message }));
+function refuse(incoming: IncomingRequest, code: ErrorCode, message: string): Promise<void> | undefined {
+  return incoming.refuse(legacyServer(newestLegacy).encodeFailure({ code, message }));
 }
 
 /** What a client may know of a service that cannot say what it is. */

@@ -22,7 +22,7 @@ export interface RequestRules extends SinkRules {
   /** Errors have the status of any other answer, unless they say when to retry: older clients look no further than a bad one. */
   readonly plainErrors?: boolean;
   /** Hears once that an exchange is over. */
-  ended?(exchange: HttpIncomingRequest): void;
+  ended?(incoming: HttpIncomingRequest): void;
 }
 
 /**

@@ -44,26 +44,26 @@ export function createModernHandler(options: ModernHandlerOptions): ModernHandle
 
   const rules: RequestRules = {
     ...options,
-    ended: (exchange) => open.delete(exchange),
+    ended: (incoming) => open.delete(incoming),
   };
 
   /** Where a client that leaves is noticed by nothing but writing to it, what takes long becomes a stream. */
-  const streamLater = (exchange: HttpIncomingRequest): void => {
+  const streamLater = (incoming: HttpIncomingRequest): void => {
     if (clock.requestBound === true && heartbeat.intervalMs > 0)
-      clock.after(heartbeat.intervalMs, () => exchange.openStream());
+      clock.after(heartbeat.intervalMs, () => incoming.openStream());
   };
 
   return {
     post(request, head, reply) {
-      const exchange = new HttpIncomingRequest(request, head, reply, rules);
-      open.add(exchange);
+      const incoming = new HttpIncomingRequest(request, head, reply, rules);
+      open.add(incoming);
       const problem = disagreement(request, head);
       if (problem !== undefined) {
-        return exchange.refuse(codec.encodeFailure({ code: "header-mismatch", message: problem }));
+        return incoming.refuse(codec.encodeFailure({ code: "header-mismatch", message: problem }));
       }
-      reply.onGone(exchange);
-      streamLater(exchange);
-      void dispatcher.request(exchange, reply.caller);
+      reply.onGone(incoming);
+      streamLater(incoming);
+      void dispatcher.request(incoming, reply.caller);
     },
     notification(notification, http, { caller, held }) {
       const via = { http, send: () => undefined, hold: () => held.hold(), release: () => held.release() };
@@ -86,8 +86,8 @@ function disagreement(request: Request, head: HttpHead): string | undefined {
 
 /** The exchanges of one handler that are not over yet. */
 interface OpenRequests {
-  add(exchange: HttpIncomingRequest): void;
-  delete(exchange: HttpIncomingRequest): void;
+  add(incoming: HttpIncomingRequest): void;
+  delete(incoming: HttpIncomingRequest): void;
   /** Resolves when all are over. Those that take too long are ended with an error. */
   drain(): Promise<void>;
 }
@@ -99,13 +99,13 @@ export function createOpenRequests({ clock, drainMs }: { clock: Clock; drainMs: 
   const endAll = (): void => {
     const exchanges = open.toArray();
     for (const { abort } of exchanges) abort.abort("the server is closing");
-    for (const exchange of exchanges) exchange.fail({ code: rpcCodes.internal, message: "the server is closing" });
+    for (const incoming of exchanges) incoming.fail({ code: rpcCodes.internal, message: "the server is closing" });
   };
 
   return {
-    add: (exchange) => open.add(exchange),
-    delete(exchange) {
-      open.delete(exchange);
+    add: (incoming) => open.add(incoming),
+    delete(incoming) {
+      open.delete(incoming);
       if (open.size === 0) drained();
     },
     async drain() {

@@ -16,7 +16,7 @@ import { warn as warnOf } from "../http/limit-warning.ts";
 import { formerHttpOptions, httpOptionNames, movedOptions } from "../http/options.ts";
 import type { Routes } from "../http/routes.ts";
 import type { ServeHandle } from "../serve-channel.ts";
-import { PATIENCE_MS, watchArrivals } from "./arrivals.ts";
+import { PATIENCE_MS, watchArrivals } from "./late-requests.ts";
 import { exitOnSignals } from "./exit-signals.ts";
 import { createNodeEndpoint, listen as listenTo, type NodeHandlerOptions } from "./node-handler.ts";
 import type { SidePathOptions, SidePaths } from "./side-paths.ts";

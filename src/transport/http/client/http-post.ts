@@ -22,7 +22,7 @@ export interface PostSender {
   /** The most that the response may have, where that is less than the connection allows. */
   readonly maxBytes?: number | undefined;
   /** Hears what comes before the response. */
-  hear(message: Message | Malformed): void;
+  onMessage(message: Message | Malformed): void;
 }
 
 export interface HttpPostOptions {
@@ -32,14 +32,14 @@ export interface HttpPostOptions {
   readonly tools: KnownTools;
   headersFor(method: string, params: JsonObject): Headers;
   /** Hears what comes before a response that no call waits for. */
-  hear(message: Message | Malformed): void;
+  onMessage(message: Message | Malformed): void;
   /** Hears which request was answered with which status. */
   answered(method: string, status: number): void;
 }
 
 /** A call whose headers the server finds fault with is sent once more, after the list of tools has told which it needs. */
 export function createHttpPost(options: HttpPostOptions): HttpPost {
-  const { endpoint, limits, lingering, tools, headersFor, hear } = options;
+  const { endpoint, limits, lingering, tools, headersFor, onMessage } = options;
   const listings = new Set<LazyAbort>();
   let listing: Promise<void> | undefined;
   let listed = 0;
@@ -57,7 +57,7 @@ export function createHttpPost(options: HttpPostOptions): HttpPost {
     options.answered(request.method, response.status);
     const bounds = within(limits, sender.maxBytes);
     if (!isEventStream(response)) return readAnswer(response, request.id, bounds);
-    return readResponseStream({ response, request, hear: (message) => sender.hear(message) }, bounds, lingering);
+    return readResponseStream({ response, request, onMessage: (message) => sender.onMessage(message) }, bounds, lingering);
   };
 
   /** Learns from a page of the list of tools, or from what could be read of it. */
@@ -73,7 +73,7 @@ export function createHttpPost(options: HttpPostOptions): HttpPost {
     for (let page = 0; page < maxPages && params !== undefined; page++) {
       const list: Request = { kind: "request", id: `${id}-${page}`, method: "tools/list", params };
       const request = own === undefined ? list : { ...list, headers: own };
-      const answer = learn(await post(request, encodeMessage(request), { abort, hear }));
+      const answer = learn(await post(request, encodeMessage(request), { abort, onMessage }));
       const cursor = (answer.kind === "success" ? answer.result : answer.partial)?.nextCursor;
       params = typeof cursor === "string" ? { _meta: meta, cursor } : undefined;
     }

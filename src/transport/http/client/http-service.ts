@@ -60,7 +60,7 @@ export function createHttpService({ endpoint, opening, limits, warn }: HttpServi
     lingering,
     tools: createKnownTools(warn),
     headersFor,
-    hear: (message) => open.hear(message),
+    onMessage: (message) => open.onMessage(message),
     answered(method, status) {
       if (method === "server/discover") lastStatus = status;
     },

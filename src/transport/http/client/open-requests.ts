@@ -27,11 +27,11 @@ export class OpenRequests {
 
   /** `resolve` hears how it ended. Letting go of the call ends it as well. */
   add(call: CallOf, resolve: (reply: Reply) => void): OpenRequest {
-    return new OpenRequest({ id: ++this.lastId, call, codec: this.#codec, among: this, resolve }, this.#open);
+    return new OpenRequest({ id: ++this.lastId, call, codec: this.#codec, requests: this, resolve }, this.#open);
   }
 
   /** Takes what a response stream brings before the response. Notifications belong to the call, but for progress. */
-  hear(message: Message | Malformed, from?: OpenRequest): void {
+  onMessage(message: Message | Malformed, from?: OpenRequest): void {
     if (message.kind === "request" && this.isModern) warnOfRequest(message.method, this.#opening);
     if (message.kind !== "notification") return;
     const isProgress = message.method === "notifications/progress";
@@ -61,7 +61,7 @@ interface OpenRequestParts {
   readonly id: number;
   readonly call: CallOf;
   readonly codec: ClientCodec;
-  readonly among: OpenRequests;
+  readonly requests: OpenRequests;
   resolve(reply: Reply): void;
 }
 
@@ -90,8 +90,8 @@ export class OpenRequest implements Linked<OpenRequest>, PostSender {
     return this.#parts.call.maxBytes;
   }
 
-  hear(message: Message | Malformed): void {
-    this.#parts.among.hear(message, this);
+  onMessage(message: Message | Malformed): void {
+    this.#parts.requests.onMessage(message, this);
   }
 
   /** A server ends a call that stays open, such as a subscription, by answering or by cancelling it. */

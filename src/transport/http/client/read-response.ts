@@ -163,7 +163,7 @@ export interface ResponseStream {
   readonly response: IncomingResponse;
   readonly request: Pick<Request, "id" | "method">;
   /** Hears what comes before the response. */
-  hear(message: Message | Malformed): void;
+  onMessage(message: Message | Malformed): void;
 }
 
 /**
@@ -171,7 +171,7 @@ export interface ResponseStream {
  * way to go on with a stream of this revision.
  */
 export function readResponseStream(
-  { response, request, hear }: ResponseStream,
+  { response, request, onMessage }: ResponseStream,
   limits: MessageLimits,
   lingering: Lingering,
 ): Promise<Response> {
@@ -185,7 +185,7 @@ export function readResponseStream(
       over = endsRequest(message, id);
       if (isAnswerTo(message, id)) resolve(message);
       else if (message.kind === "malformed" && over) reject(brokenAnswer(method, message));
-      else hear(message);
+      else onMessage(message);
     };
 
     readEvents(response, limits.maxMessageBytes, (items) => {

@@ -3,7 +3,7 @@ import type { Clock } from "../../std/clock.ts";
 import { endOfTurn } from "./write-batch.ts";
 
 /** Hears of those who still come to a server that closes. */
-export interface Arrivals {
+export interface LateRequests {
   /**
    * Resolves when nobody has come for a moment, or others do so all the time.
    *
@@ -14,7 +14,7 @@ export interface Arrivals {
 }
 
 /** Listens from when a server begins to close. */
-export function watchArrivals(server: Server, clock: Clock): Arrivals {
+export function watchArrivals(server: Server, clock: Clock): LateRequests {
   let count = 0;
   const arrived = (): void => void count++;
   server.on("connection", arrived);
