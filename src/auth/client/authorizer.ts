@@ -17,11 +17,11 @@ export interface AuthorizerOptions {
   readonly tokens?: TokenStore | undefined;
   /** Scopes to ask for, in place of all that the server knows. */
   readonly scopes?: readonly string[] | undefined;
-  /** Binds tokens to a key, so that nobody else can use them (DPoP). Default false. */
+  /** Binds tokens to a key, so that a stolen token cannot be used (DPoP). Default false. */
   readonly dpop?: boolean | undefined;
   /** Whether servers on private networks may be asked: all, or hosts by name. Default: only the server itself. */
   readonly allowPrivateNetwork?: boolean | readonly string[] | undefined;
-  /** Hears what happens to tokens. */
+  /** Called with events of tokens. */
   readonly onEvent?: ((event: AuthEvent) => void) | undefined;
   /** Sends requests for metadata and tokens. Default: what the platform does best. */
   readonly fetch?: typeof fetch | undefined;
@@ -39,7 +39,7 @@ export interface AuthPlatform {
 export interface TokenAuthorizer extends Authorizer {
   /** Gets a token for a server now, asking the user where that is needed, with the scopes that the server has asked for. */
   signIn(server: string | URL): Promise<void>;
-  /** Forgets the tokens of a server, after telling whoever gave them that they are not needed any more. */
+  /** Deletes the tokens of a server, after revoking them at their issuers. */
   signOut(server: string | URL): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ function hopBy(given: typeof fetch): Hop {
     given(url, { method, headers, signal, redirect: "manual", ...(body !== undefined && { body }) });
 }
 
-/** Whoever listens cannot break what is listened to. */
+/** A listener that throws must not break the authorizer. */
 function safely(onEvent: (event: AuthEvent) => void): (event: AuthEvent) => void {
   return (event) => {
     try {

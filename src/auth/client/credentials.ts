@@ -30,8 +30,8 @@ export interface Tokens {
   readonly spent?: boolean;
 }
 
-/** Everything that was kept for one server, to be given back to whoever gave it. */
-export interface Left {
+/** All credentials of one server, to be revoked at their issuers. */
+export interface ForgottenCredentials {
   readonly tokens: readonly LeftTokens[];
   /** Clients that no other server is used with. */
   readonly registrations: readonly { readonly issuer: string; readonly registration: Registration }[];
@@ -61,8 +61,8 @@ export interface Credentials {
   /** Forgets the newest client at an issuer. */
   unregister(issuer: string): Promise<void>;
   /** Deletes everything of a server, and returns what it was. */
-  clear(server: string): Promise<Left>;
-  /** Runs `task` while nobody else does for this server. */
+  clear(server: string): Promise<ForgottenCredentials>;
+  /** Runs `task` while no other task runs for this server. */
   exclusive<T>(server: string, task: () => Promise<T>): Promise<T>;
 }
 

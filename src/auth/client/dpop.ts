@@ -16,7 +16,7 @@ export interface DpopKey {
   readonly jwk: JWK;
   /** A proof for one request with a token. Use it once. */
   prove(request: ProvenRequest, accessToken: string): Promise<string>;
-  /** Hears which nonce a server wants next. */
+  /** Called with the nonce that a server requires next. */
   learn(url: URL, nonce: string | undefined): void;
 }
 
@@ -65,7 +65,7 @@ export async function nameOf(...parts: readonly string[]): Promise<string> {
   return digestText(JSON.stringify(parts));
 }
 
-/** Compares two texts in a time that does not tell where they differ. */
+/** Compares two texts in constant time. */
 export function equalsInConstantTime(a: string, b: string): boolean {
   let difference = a.length ^ b.length;
   for (let index = 0; index < a.length; index++)

@@ -18,7 +18,7 @@ export interface GrantContext {
 
 export interface Granted {
   readonly answer: TokenAnswer;
-  /** Who it was given to. */
+  /** The client that it was given to. */
   readonly clientId: string;
   /** What was asked for in the end. */
   readonly scopes: readonly string[];
@@ -26,7 +26,7 @@ export interface Granted {
 
 /** A way to a token. */
 export interface Grant {
-  /** Whether nobody has to be asked: then there is a token before the first request, and never an old one. */
+  /** Whether no user has to be asked: then there is a token before the first request, and never an expired one. */
   readonly silent: boolean;
   /** The only issuer whose tokens it can have. */
   readonly issuer?: string | undefined;

@@ -5,7 +5,7 @@ import { type ClientIdentity, type ClientKey, requestTokens, type TokenAnswer } 
 
 /** A way to a token that no user takes part in. */
 interface MachineGrant {
-  /** Who asks. Undefined when what is shown says it. */
+  /** The client authentication. Undefined when the assertion identifies the client. */
   readonly client: ClientIdentity | undefined;
   /** The only issuer that is asked. */
   readonly issuer: string;
@@ -33,7 +33,7 @@ export function commonParameters({ discovery, scopes }: GrantContext): Readonly<
 export interface ClientCredentialsOptions extends AuthorizerOptions {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
-  /** Signs assertions that say who the client is, for the issuer only. Then there is no secret. */
+  /** Signs assertions of the client's identity, for the issuer only, instead of a secret. */
   readonly privateKey?: ClientKey | undefined;
   /** How a secret is sent. Default: by what the authorization server says it takes. */
   readonly authMethod?: "client_secret_basic" | "client_secret_post" | undefined;
@@ -68,7 +68,7 @@ export function createClientCredentials(options: ClientCredentialsOptions, platf
   return createAuthorizer(options, grant, platform);
 }
 
-/** Who an assertion is for. */
+/** The audience of an assertion. */
 export interface AssertionContext {
   /** The authorization server, which should be its audience. */
   readonly issuer: string;
@@ -76,7 +76,7 @@ export interface AssertionContext {
   readonly resource: string;
 }
 
-/** How a workload shows who it is: by an assertion of the platform it runs on. */
+/** Authenticates a workload by an assertion of the platform that it runs on. */
 export interface JwtBearerOptions extends AuthorizerOptions {
   /** The assertion (a JWT), or how to get one. It is asked for before every request for a token. */
   readonly assertion: string | ((context: AssertionContext) => string | Promise<string>);

@@ -61,7 +61,7 @@ export interface OAuthOptions extends AuthorizerOptions {
   readonly redirect?: Redirect | undefined;
   /** Sends users to a URL, and resolves to the one they came back to; for applications that do so themselves. */
   readonly authorize?: Authorize | undefined;
-  /** Where users come back to, with `authorize`. */
+  /** The redirect URI of users, with `authorize`. */
   readonly redirectUri?: string | undefined;
   /** How long users may take, which is also how long an answer is waited for. Default 5 min. */
   readonly signInTimeoutMs?: number | undefined;
@@ -69,7 +69,7 @@ export interface OAuthOptions extends AuthorizerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a platform has to offer for users who sign in. */
+/** The functions of a platform for users who sign in. */
 export interface OAuthPlatform extends AuthPlatform {
   readonly redirect?: () => Redirect;
 }
@@ -130,7 +130,7 @@ async function signIn(
   const { metadata, issuer } = discovery;
   const { clientMetadataUrl, signInTimeoutMs = 300_000, clock = systemClock, signal } = options;
   const allowLoopback = isLocal(context.server);
-  // What cannot end well is not begun: nobody registers for it.
+  // An authorization that cannot succeed is not started, so that no client is registered for it.
   checkPkce(discovery);
   checkBrowsable(metadata.authorization_endpoint, allowLoopback);
   const scopes = withOfflineAccess(context.scopes, metadata.scopes_supported);

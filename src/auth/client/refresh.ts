@@ -3,11 +3,18 @@ import { isObject } from "../../json/json.ts";
 import { McpError } from "../../protocol/errors.ts";
 import type { SafeFetch } from "../safe-fetch.ts";
 import { union } from "./challenge.ts";
-import type { Credentials, CredentialsKey, Left, LeftTokens, Registration, Tokens } from "./credentials.ts";
+import type {
+  Credentials,
+  CredentialsKey,
+  ForgottenCredentials,
+  LeftTokens,
+  Registration,
+  Tokens,
+} from "./credentials.ts";
 import { type Discovery, findIssuer } from "./discovery.ts";
 import { type DpopKey, toDpopKey } from "./dpop.ts";
 import type { Grant } from "./grant.ts";
-import { type Held, toTokens } from "./held-token.ts";
+import { type ActiveToken, toTokens } from "./held-token.ts";
 import { problemOf } from "./problems.ts";
 import { clientAuthOf, errorCodeOf, requestTokens } from "./token-request.ts";
 
@@ -19,7 +26,7 @@ interface RefreshParts {
   readonly credentials: Credentials;
   readonly fetch: SafeFetch;
   /** The tokens in use, of which the access token is of no use any more. */
-  readonly held: Held | undefined;
+  readonly held: ActiveToken | undefined;
   /** Whether only tokens that are bound to a key are of use. */
   readonly bound: boolean;
   /** Milliseconds of the time of day. */
@@ -36,7 +43,7 @@ type Refreshed =
   | { readonly kind: "none" }
   | { readonly kind: "refused" };
 
-/** Refreshes what is kept for a server. Whoever else could do the same must be kept out meanwhile. */
+/** Refreshes the tokens of a server. The caller must prevent concurrent refreshes. */
 export async function refresh(parts: RefreshParts): Promise<Refreshed> {
   const { discovery, server, credentials, held, bound, now } = parts;
   const place = await credentials.place(server);
@@ -96,7 +103,7 @@ function wasAnswered(error: unknown): boolean {
   );
 }
 
-/** The key that the tokens are bound to: of another one, if somebody else got them. */
+/** The key that the tokens are bound to: another one, if another process got them. */
 async function keyOf({ key: kept }: Tokens, { held, now }: RefreshParts): Promise<DpopKey | undefined> {
   if (kept === undefined) return undefined;
   const key = held?.key;
@@ -114,13 +121,13 @@ interface GiveBackParts {
  * wants to know. All are told, whatever one of them answers; then it rejects
  * with the first failure.
  */
-export async function giveBack(left: Left, parts: GiveBackParts): Promise<void> {
+export async function giveBack(left: ForgottenCredentials, parts: GiveBackParts): Promise<void> {
   const results = await Promise.all(issuersOf(left).map((issuer) => giveBackTo(issuer, left, parts)));
   const failure = results.flat().find((error) => error !== undefined);
   if (failure !== undefined) throw failure;
 }
 
-export function issuersOf({ tokens, registrations }: Left): readonly string[] {
+export function issuersOf({ tokens, registrations }: ForgottenCredentials): readonly string[] {
   return union(
     tokens.map(({ place }) => place.issuer),
     registrations.map(({ issuer }) => issuer),
@@ -128,7 +135,7 @@ export function issuersOf({ tokens, registrations }: Left): readonly string[] {
 }
 
 /** What was kept, and the tokens in use where those could not be kept. */
-export function withHeld(left: Left, inUse: Held | undefined): Left {
+export function withHeld(left: ForgottenCredentials, inUse: ActiveToken | undefined): ForgottenCredentials {
   const isKnown = left.tokens.some(({ tokens }) => tokens.accessToken === inUse?.tokens.accessToken);
   if (inUse === undefined || isKnown) return left;
   const { place, tokens } = inUse;
@@ -137,7 +144,11 @@ export function withHeld(left: Left, inUse: Held | undefined): Left {
 }
 
 /** The failures. */
-async function giveBackTo(issuer: string, left: Left, { grant, fetch }: GiveBackParts): Promise<readonly unknown[]> {
+async function giveBackTo(
+  issuer: string,
+  left: ForgottenCredentials,
+  { grant, fetch }: GiveBackParts,
+): Promise<readonly unknown[]> {
   const failures: unknown[] = [];
   const note = (error: unknown): void => void failures.push(error);
   const metadata = await findIssuer(issuer, fetch).catch((error: unknown) => {

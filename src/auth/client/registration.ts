@@ -26,7 +26,7 @@ export interface RegistrationOptions {
   now(): number;
 }
 
-/** Where a client is to be known, and where users come back to. */
+/** The client to register, and its redirect URI. */
 export interface RegistrationPlace {
   /** What the MCP server is called in the credentials. */
   readonly resource: string;

@@ -181,7 +181,7 @@ function refused(
 
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** How users are brought to an authorization server, and come back. */
+/** Sends users to an authorization server, and receives their redirect. */
 export interface Redirect {
   /**
    * Makes ready for one user. `preferred` is the URI that the client was
@@ -191,7 +191,7 @@ export interface Redirect {
 }
 
 export interface OpenRedirect extends AsyncDisposable {
-  /** Where users are to come back to. */
+  /** The redirect URI of users. */
   readonly uri: string;
   /** Sends the user to `url`. Resolves to the whole URL they came back to; rejects when the signal aborts. */
   visit(url: URL, signal: AbortSignal): Promise<string | URL>;
@@ -199,7 +199,7 @@ export interface OpenRedirect extends AsyncDisposable {
 
 /** What is known when a user is sent to an authorization server. */
 export interface AuthorizeContext {
-  /** Aborts when nobody waits for the user any more. */
+  /** Aborts when the sign-in is not awaited any more. */
   readonly signal: AbortSignal;
   readonly redirectUri: string;
 }
@@ -218,7 +218,7 @@ export function redirectBy(authorize: Authorize, redirectUri: string): Redirect 
   };
 }
 
-/** Nobody can be asked. */
+/** The user cannot be asked. */
 export const noRedirect: Redirect = {
   async open() {
     throw unauthorized(

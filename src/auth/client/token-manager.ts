@@ -2,13 +2,13 @@ import { firstScopes, includesAll, type TokenChallenge, union } from "./challeng
 import { canonicalUrl, type Discovery, type DiscoveryOptions, discover } from "./discovery.ts";
 import { createDpopKey, type DpopKey } from "./dpop.ts";
 import type { AuthEvent, TokenManagerParts } from "./grant.ts";
-import { createHeldToken, type Held, type HeldToken, toTokens } from "./held-token.ts";
+import { type ActiveToken, createHeldToken, type HeldToken, toTokens } from "./held-token.ts";
 import { problemOf } from "./problems.ts";
 import { giveBack, issuersOf, refresh, withHeld } from "./refresh.ts";
 
 /** The token for one server: where it comes from, and how it is renewed. One call at a time. */
 export interface TokenManager {
-  readonly current: Held | undefined;
+  readonly current: ActiveToken | undefined;
   /** Takes what was kept, the first time. */
   load(): Promise<void>;
   /** Whether another token is needed before the next request, as far as is known. */
@@ -17,7 +17,7 @@ export interface TokenManager {
   renewEarly(): Promise<void>;
   /** Gets another token in place of one that was refused. */
   renew(challenge: TokenChallenge): Promise<void>;
-  /** Renews the token that was refused without asking anybody. False when there is no way to. */
+  /** Replaces a rejected token without asking the user. False when that is not possible. */
   refresh(challenge: TokenChallenge): Promise<boolean>;
   /** Gets a token from whoever has to be asked, for what the server has asked for and these scopes. */
   signIn(challenge: TokenChallenge, scopes: readonly string[]): Promise<void>;

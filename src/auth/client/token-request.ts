@@ -22,7 +22,7 @@ import { quoted, toForm, unauthorized } from "./problems.ts";
 /** What is asked of a token endpoint. */
 interface TokenRequest {
   readonly server: AuthorizationServer;
-  /** Undefined when the parameters themselves say who asks. */
+  /** Undefined when the parameters themselves identify the client. */
   readonly client: ClientIdentity | undefined;
   readonly grant: string;
   readonly parameters: Readonly<Record<string, string>>;
@@ -50,7 +50,7 @@ export async function requestTokens(request: TokenRequest): Promise<TokenAnswer>
   throw refusal(request, second, await objectOf(second));
 }
 
-/** Who is not named does not authenticate either. */
+/** A client without an id does not authenticate. */
 const nameless: ClientAuth = () => {};
 
 function send({ server, client, grant, parameters, fetch, dpop }: TokenRequest, auth: ClientAuth): Promise<Response> {
@@ -80,7 +80,7 @@ async function readTokens(response: Response, request: TokenRequest): Promise<To
       ...(tokenTypes !== undefined && { recognizedTokenTypes: tokenTypes }),
     });
   } catch {
-    // What is wrong with it would be told together with what is in it.
+    // The parser's message would contain parts of the text, so it is dropped.
     throw new McpError("invalid-response", `${originOf(request)} did not answer with a token`, { data: { ok: true } });
   }
 }
@@ -123,7 +123,7 @@ export function errorCodeOf(error: unknown): string | undefined {
   return typeof data === "object" && data !== null && "error" in data ? String(data.error) : undefined;
 }
 
-/** How a client shows an authorization server who it is. */
+/** Client authentication at an authorization server. */
 export type ClientAuthMethod = "client_secret_basic" | "client_secret_post" | "private_key_jwt" | "none";
 
 /** The key of a client: a PKCS #8 text in PEM with its algorithm, or a key of the platform. */
@@ -176,7 +176,7 @@ function methodOf({ method, clientSecret, privateKey }: ClientIdentity, server: 
   if (method !== undefined) return methods.has(method) ? method : "unknown";
   if (privateKey !== undefined) return "private_key_jwt";
   if (clientSecret === undefined) return "none";
-  // Who lists nothing takes Basic (RFC 8414).
+  // Without a list, the method is Basic (RFC 8414).
   const { token_endpoint_auth_methods_supported: listed = ["client_secret_basic"] } = server;
   return !listed.includes("client_secret_basic") && listed.includes("client_secret_post")
     ? "client_secret_post"

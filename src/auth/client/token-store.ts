@@ -15,8 +15,8 @@ export interface TokenStore {
   set(name: string, text: string): Promise<void>;
   delete(name: string): Promise<void>;
   /**
-   * Runs `task` while nobody else who keeps tokens in the same place runs one
-   * under this name. Left out, only this process is looked after.
+   * Runs `task` exclusively under this name, over all processes that use the same storage. When left out, only within
+   * this process.
    */
   exclusive?<T>(name: string, task: () => Promise<T>): Promise<T>;
 }
@@ -87,7 +87,7 @@ export async function withLease<T>(
   }
 }
 
-/** Renews a lease until it is told to stop. */
+/** Renews a lease until it is stopped. */
 function keep(lease: Lease, clock: Clock): () => void {
   let cancel = (): void => {};
   const arm = (): void => {
@@ -100,7 +100,7 @@ function keep(lease: Lease, clock: Clock): () => void {
   return () => cancel();
 }
 
-/** A timer of the clock would not keep the process alive, and somebody waits for this one. */
+/** A timer of the clock would not keep the process alive, and this one is awaited. */
 function pause(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => {
     if (clock === systemClock) setTimeout(resolve, ms);
@@ -108,7 +108,7 @@ function pause(clock: Clock, ms: number): Promise<void> {
   });
 }
 
-/** Makes texts unreadable for who does not have the key. Each is bound to its name: none can take the place of another. */
+/** Encrypts texts. Each is bound to its name, so that they cannot be exchanged. */
 export interface TokenSeal {
   seal(name: string, text: string): Promise<string>;
   /** Undefined when it was sealed with another key, under another name, or was changed since. */

@@ -49,7 +49,7 @@ async function makeFolder(folder: string): Promise<void> {
   await chmod(folder, 0o700);
 }
 
-/** A lock is taken for abandoned when nobody has touched it for so long. */
+/** A lock counts as abandoned when it was not touched for this time. */
 const staleMs = 30_000;
 const pollMs = 25;
 const patienceMs = 60_000;
@@ -99,7 +99,7 @@ async function isAbandoned(file: string): Promise<boolean> {
   }
 }
 
-/** One at a time: whoever comes second might take away the lock of whoever came first. */
+/** One at a time: a second remover might remove a new lock. */
 async function takeAway(file: string): Promise<void> {
   const guard = `${file}.break`;
   if (!(await create(guard, ""))) {

@@ -5,7 +5,7 @@ import { McpError } from "../../protocol/errors.ts";
 import { equalsInConstantTime } from "../client/dpop.ts";
 import type { OpenRedirect, Redirect } from "../client/sign-in.ts";
 
-/** How users come back to this machine. */
+/** Options of the redirect to this machine. */
 export interface LoopbackRedirectOptions {
   /** Ports to listen on, the first that is free; for clients that were registered with one. Default: any. */
   readonly ports?: readonly number[] | undefined;

@@ -5,7 +5,7 @@ export const openToPages: Readonly<Record<string, string>> = Object.freeze({ "ac
 
 const unkept = { "cache-control": "no-store", pragma: "no-cache" };
 
-/** An answer of JSON that nobody keeps. */
+/** A JSON response that must not be cached. */
 export function jsonAnswer(status: number, body: object, headers: Readonly<Record<string, string>> = {}): RouteAnswer {
   return {
     status,
@@ -14,7 +14,7 @@ export function jsonAnswer(status: number, body: object, headers: Readonly<Recor
   };
 }
 
-/** An error as OAuth tells it. `description` is for people; nothing in it may repeat a secret. */
+/** An OAuth error. `description` is for people and must not contain secrets. */
 export function oauthError(
   status: number,
   error: string,
@@ -24,14 +24,14 @@ export function oauthError(
   return jsonAnswer(status, { error, error_description: description }, headers);
 }
 
-/** The error of somebody who asks too often. */
+/** The error for too many requests. */
 export function tooMany(retryAfterS: number): RouteAnswer {
   return oauthError(429, "temporarily_unavailable", "there are too many requests; retry later", {
     "retry-after": String(retryAfterS),
   });
 }
 
-/** Sends a browser elsewhere. Nothing of where it was is told there. */
+/** Redirects a browser, without a referrer. */
 export function redirectTo(url: URL | string, headers: Readonly<Record<string, string>> = {}): RouteAnswer {
   return {
     status: 303,

@@ -1,7 +1,7 @@
 import type { AuthRoute, RouteAnswer } from "../../protocol/authenticator.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { digestText } from "../../std/digest.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { readScopes } from "../client/challenge.ts";
 import { canonicalUrl } from "../client/discovery.ts";
 import { otherMethod, redirectTo } from "./answers.ts";
@@ -14,7 +14,7 @@ import type { ProxySettings } from "./settings.ts";
 import { type AuthorizationRequest, backToClient, consentName, SIGN_IN_TTL_MS } from "./sign-in.ts";
 import { newUpstreamRequest } from "./upstream.ts";
 
-/** Takes users whom a client has sent: asks them whether they agree, unless they have before. */
+/** Handles users that a client has sent: asks for their consent, unless they have given it before. */
 export function authorizeRoute(parts: ProxyParts): AuthRoute {
   const { browsers, records } = parts;
 
@@ -223,7 +223,7 @@ export function consentRoute(parts: ProxyParts): AuthRoute {
     if (origin !== undefined && origin !== settings.issuer) return errorPage(403, "This was sent by another page.");
     const form = formOf(http, body);
     const opened = await records.open("consent", form?.get("request") ?? "");
-    // Nobody else can seal for this purpose.
+    // The seal is authentic for this purpose.
     const asked = opened as { request: AuthorizationRequest; browser: string; expires: number } | undefined;
     const browser = browsers.idOf(http);
     if (asked === undefined || browser === undefined || asked.browser !== (await digestText(browser))) {

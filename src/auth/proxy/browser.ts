@@ -1,4 +1,4 @@
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { randomText } from "./grants.ts";
 import { cookieOf } from "./parameters.ts";
 import { CONSENT_TTL_MS } from "./sign-in.ts";

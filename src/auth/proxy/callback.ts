@@ -10,7 +10,7 @@ import { isClaimed } from "./redirect-uri.ts";
 import { backToClient, CONSENT_TTL_MS, consentName, type PendingSignIn } from "./sign-in.ts";
 import type { SignedIn } from "./upstream.ts";
 
-/** Takes users who come back from the provider, and sends them on to the client with a code. */
+/** Handles users who return from the provider, and redirects them to the client with a code. */
 export function callbackRoute(parts: ProxyParts): AuthRoute {
   const { browsers, records, upstream, settings } = parts;
 
@@ -37,7 +37,7 @@ export function callbackRoute(parts: ProxyParts): AuthRoute {
     const found = await records.get("sign-in", name);
     if (found === undefined) return unknown;
     const browser = browsers.idOf(http);
-    // Another browser does not use up the state: who has it there may be somebody who was lured here.
+    // A request of another browser does not use up the state, because it may have been sent by an attacker.
     if (browser === undefined || (await digestText(browser)) !== found.value.browser) return elsewhere;
     if (!(await records.delete("sign-in", name, found.version))) return unknown;
     return finish(query, found.value, browser);
@@ -47,12 +47,12 @@ export function callbackRoute(parts: ProxyParts): AuthRoute {
 const unknown = errorPage(400, "This sign-in is not known, or over. Begin again in the application.");
 const elsewhere = errorPage(403, "This sign-in was begun in another browser, or cookies are off. Begin again.");
 
-/** Lets in a user who has signed in, if they are the one who agreed. */
+/** Accepts a user who has signed in, if it is the one who gave consent. */
 async function admit(user: SignedIn, pending: PendingSignIn, browser: string, parts: ProxyParts): Promise<RouteAnswer> {
   const { records, settings, grants, now } = parts;
   const { request, agreed } = pending;
   const { principal, claims, tokens } = user;
-  // Somebody else uses the same browser now.
+  // The browser has another user now.
   if (agreed !== undefined && agreed !== principal) return askForConsent(parts, request, browser);
   if (!(await settings.onSignIn({ principal, claims }))) {
     const description = "this user may not use this server";

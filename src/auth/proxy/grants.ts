@@ -29,7 +29,7 @@ export interface Grants {
   create(id: string, terms: GrantTerms): Promise<IssuedTokens>;
   /** Undefined when the token is not one of ours, has expired or was revoked. */
   verify(accessToken: string): Promise<ActiveToken | undefined>;
-  /** New tokens for a refresh token, which is good for one use. Whoever uses one again ends the grant. */
+  /** New tokens for a refresh token, which is valid for one use. A second use ends the grant. */
   refresh(refreshToken: string, clientId: string, scopes: readonly string[] | undefined): Promise<Refreshed>;
   /** Ends a grant, by its refresh token; or an access token. What is not a token of this client is ignored. */
   revoke(token: string, clientId: string): Promise<void>;
@@ -45,7 +45,7 @@ interface GrantsOptions {
 }
 
 const DAY_MS = 86_400_000;
-/** How long a grant lasts that nobody uses. */
+/** How long an unused grant lasts. */
 const GRANT_TTL_MS = 30 * DAY_MS;
 /** Grants of one user. The oldest is ended for one more. */
 const MAX_GRANTS = 50;
@@ -96,7 +96,7 @@ export function createGrants({ kept, upstreamTokens, tokenTtlMs, now }: GrantsOp
       const { value: grant } = found;
       const digest = await digestText(refreshToken);
       if (grant.refresh !== digest) {
-        // Somebody has used it before: either this client or that one has stolen it, and nobody can tell which.
+        // The token was used before, so it was stolen from or by this client.
         await kept.delete(id);
         return invalidGrant;
       }

@@ -13,7 +13,7 @@ export type {
   RouteAnswer,
 } from "../../protocol/authenticator.ts";
 export type { Auth, AuthClaims } from "../../protocol/peer.ts";
-export type { HttpRequestInfo } from "../../std/http-facts.ts";
+export type { HttpRequestInfo } from "../../std/http-request-info.ts";
 export type { CheckedAuth } from "../server/claims.ts";
 export type { ConsentPage, ConsentRequest } from "./consent-page.ts";
 export {

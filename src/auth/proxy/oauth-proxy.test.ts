@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AuthRoute } from "../../protocol/authenticator.ts";
 import { createServer, tool } from "../../server/index.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { memoryStore } from "../../store/memory-store.ts";
 import { StoreError } from "../../store/store.ts";
 import { toFetchHandler } from "../../transport/http/fetch-handler.ts";

@@ -1,6 +1,6 @@
 import type { Authenticator, AuthRoute } from "../../protocol/authenticator.ts";
 import { upstreamToken } from "../../protocol/peer.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { isUnavailable } from "../../store/store.ts";
 import { createSafeFetch, type Hop, type SafeFetch } from "../safe-fetch.ts";
 import type { CheckedAuth, ClaimsSchema } from "../server/claims.ts";
@@ -24,7 +24,7 @@ import { createUpstream } from "./upstream.ts";
 import { createUpstreamTokens } from "./upstream-tokens.ts";
 
 /** What a platform has, and tests own. */
-export interface ProxyMeans {
+export interface ProxyDependencies {
   readonly hop?: Hop | undefined;
   now(): number;
 }
@@ -32,7 +32,7 @@ export interface ProxyMeans {
 /** Makes `oauthProxy` for a platform. */
 export function createOAuthProxy<const S extends ClaimsSchema = undefined>(
   options: OAuthProxyOptions<S>,
-  means: ProxyMeans,
+  means: ProxyDependencies,
 ): Authenticator<CheckedAuth<S>> {
   const settings = readSettings(options);
   const parts = createParts(settings, options, means);
@@ -74,7 +74,7 @@ export function createOAuthProxy<const S extends ClaimsSchema = undefined>(
 function createParts(
   settings: ProxySettings,
   { limits, allowPrivateNetwork = false }: OAuthProxyOptions<ClaimsSchema>,
-  { hop, now }: ProxyMeans,
+  { hop, now }: ProxyDependencies,
 ): ProxyParts {
   const { store, keys, resource, provider, issuer, tokenTtlMs, isRedirectAllowed } = settings;
   const records = createRecords<ProxyRecords>({ store, keys, resource });

@@ -1,6 +1,6 @@
 import { isObject } from "../../json/json.ts";
 import { parseJson } from "../../json/parse.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 
 /** Parameters by name, each of which came once. Empty ones count as left out, as OAuth wants it. */
 export type Parameters = ReadonlyMap<string, string>;

@@ -23,7 +23,7 @@ import { plainOAuthAdapter } from "./plain-oauth-adapter.ts";
 import type { IdentityProviderPreset } from "./provider.ts";
 import { sendingBy, signInEnded, type UpstreamTokens, unclear } from "./provider-adapter.ts";
 
-/** Somebody who has signed in with the provider. */
+/** A user who has signed in with the provider. */
 export interface SignedInUser {
   /** The issuer, and what it calls the user: unique, and never given to somebody else. */
   readonly principal: string;
@@ -51,7 +51,7 @@ export function newUpstreamRequest(): UpstreamRequest {
 export interface Upstream {
   /** Where to send a user who is to sign in. */
   authorizationUrl(request: UpstreamRequest): Promise<URL>;
-  /** Who came back, with which tokens. Rejects with `declined` when the user did not want to. */
+  /** The user and the tokens. Rejects with `declined` when the user did not agree. */
   signedIn(callback: URLSearchParams, request: UpstreamRequest): Promise<SignedIn>;
   /** New tokens. Rejects with `unauthorized` when the provider has ended the sign-in. */
   refresh(tokens: UpstreamTokens): Promise<UpstreamTokens>;
@@ -61,7 +61,7 @@ export interface Upstream {
 
 interface UpstreamOptions {
   readonly provider: IdentityProviderPreset;
-  /** Where users come back to. */
+  /** The redirect URI of users. */
   readonly redirectUri: string;
   readonly fetch: SafeFetch;
   now(): number;
@@ -155,7 +155,7 @@ async function withStatus(response: Response): Promise<Response> {
   return new Response(JSON.stringify(answer), { status: 400, headers: response.headers });
 }
 
-/** Errors of libraries have what was sent and answered in them: of that, only the code of an error is told. */
+/** Errors of libraries contain requests and responses: only the code of the error is used. */
 async function told<T>(provider: IdentityProviderPreset, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

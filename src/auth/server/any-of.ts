@@ -1,7 +1,7 @@
 import type { Authentication, Authenticator, AuthRejection } from "../../protocol/authenticator.ts";
 import { McpError } from "../../protocol/errors.ts";
 import type { NeededAuth } from "../../protocol/peer.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 
 /**
  * Asks one authenticator after the other until one knows who it is. Credentials
@@ -33,7 +33,7 @@ export function anyOf(...authenticators: readonly Authenticator<NeededAuth>[]): 
         failures.push(error);
       }
     }
-    // One that cannot tell might have known who it is.
+    // An authenticator that failed might have known the caller.
     if (failures.length > 0) throw failures[0];
     const told = refusals.find(({ status }) => status === 403) ?? refusals.find(({ error }) => error !== undefined);
     return told ?? (brings(http) ? unknown : anonymous) ?? refusals[0] ?? { ok: false, status: 401 };
@@ -51,7 +51,7 @@ export function anyOf(...authenticators: readonly Authenticator<NeededAuth>[]): 
   });
 }
 
-/** Nothing was wrong with them: the header is in a form, or of a scheme, that nobody here knows. */
+/** The header has a form or scheme that no authenticator here supports. */
 const unknown: AuthRejection = {
   ok: false,
   status: 401,

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../json/json.ts";
 import type { Authentication, Authenticator } from "../../protocol/authenticator.ts";
 import { McpError } from "../../protocol/errors.ts";
 import type { Auth, KnownClaims } from "../../protocol/peer.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { equalsInConstantTime } from "../client/dpop.ts";
 import { admit, readAuthorization } from "./authorization.ts";
 import { type CheckedAuth, type ClaimsSchema, checkScopes, createClaimsCheck, type GivenClaims } from "./claims.ts";
@@ -27,7 +27,10 @@ export interface ListedKeys<S extends ClaimsSchema = undefined> extends ApiKeyCo
 
 /** Keys that you look up yourself. */
 export interface OwnKeys<S extends ClaimsSchema = undefined> extends ApiKeyCommon<S> {
-  /** Says whose key it is; undefined: nobody's. Throws when it cannot tell. Look it up by its hash, or in constant time. */
+  /**
+   * Resolves with the owner of the key; undefined for an unknown key. Throws when it cannot be looked up. Look it up by
+   * its hash, or in constant time.
+   */
   readonly verify: VerifyKey<GivenClaims<S>>;
   readonly keys?: undefined;
   readonly pepper?: undefined;
@@ -84,7 +87,7 @@ function readKey(http: HttpRequestInfo, header: string): string | undefined {
   return typeof sent === "object" && sent.scheme === "bearer" ? sent.credentials : undefined;
 }
 
-/** Looks at every key, so that how long it takes tells nothing of which it is. */
+/** Compares all keys, so that the duration does not depend on the key. */
 function listed({ keys, pepper }: ListedKeys<ClaimsSchema>): (key: string) => Promise<Auth<JsonObject> | undefined> {
   checkPepper(pepper);
   const known = readKnown("apiKey", keys);

@@ -3,7 +3,7 @@ import type { Authentication, AuthRejection } from "../../protocol/authenticator
 import type { Auth } from "../../protocol/peer.ts";
 import { hasScopes } from "../../protocol/scopes.ts";
 import { isRequestBound } from "../../std/clock.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import type { CheckClaims } from "./claims.ts";
 
 /** What an `Authorization` header says. The scheme is in lower case. */
@@ -57,7 +57,7 @@ interface AdmissionRules<A> {
   readonly scheme: string;
 }
 
-/** Lets in whose claims fit, and who has the scopes. */
+/** Accepts callers with valid claims and the required scopes. */
 export async function admit<A>(auth: Auth<JsonObject>, rules: AdmissionRules<A>): Promise<Authentication<A>> {
   const { checkClaims, requiredScopes, scheme } = rules;
   const known = await checkClaims(auth);
@@ -65,7 +65,7 @@ export async function admit<A>(auth: Auth<JsonObject>, rules: AdmissionRules<A>)
   return hasScopes(auth, requiredScopes) ? known : lacking(requiredScopes, scheme);
 }
 
-/** A refusal of somebody who is known, and may less than it takes. */
+/** The rejection of a known caller without the required permission. */
 function lacking(scopes: readonly string[], scheme: string): AuthRejection {
   const description = "this takes scopes that were not granted";
   return { ok: false, status: 403, error: "insufficient_scope", description, scopes, scheme };

@@ -4,7 +4,7 @@ import type { McpError } from "../../protocol/errors.ts";
 import type { Auth, KnownClaims } from "../../protocol/peer.ts";
 import { fromBase64 } from "../../std/base64.ts";
 import { isRequestBound } from "../../std/clock.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { networkOf } from "../../std/network-of.ts";
 import { admit, readAuthorization } from "./authorization.ts";
 import { type CheckedAuth, type ClaimsSchema, checkScopes, createClaimsCheck, type GivenClaims } from "./claims.ts";
@@ -14,7 +14,7 @@ import { limitReached } from "./limits.ts";
 import { createHmac, type HashedSecret, isPassword, nobodysHash, readKnown, readPasswordHash } from "./secrets.ts";
 
 interface BasicCommon<S extends ClaimsSchema> {
-  /** What users are told that the password is for. Default `mcp`. */
+  /** The realm that users see. Default `mcp`. */
   readonly realm?: string | undefined;
   readonly requiredScopes?: readonly string[] | undefined;
   /** Checks the claims: any Standard Schema, or a plain JSON Schema. What it makes of them is what handlers see. */
@@ -37,7 +37,10 @@ export interface BasicCredentials {
 
 /** Users that you look up yourself. */
 export interface OwnUsers<S extends ClaimsSchema = undefined> extends BasicCommon<S> {
-  /** Says who logs in; undefined: nobody that is known. Throws when it cannot tell. Let unknown users take as long. */
+  /**
+   * Resolves with the user; undefined for an unknown one. Throws when it cannot be looked up. Take equal time for
+   * unknown users.
+   */
   readonly verify: VerifyLogin<GivenClaims<S>>;
   readonly users?: undefined;
 }
@@ -104,7 +107,7 @@ function tooManyLogins(): McpError {
   return limitReached("too many passwords are being checked", limit);
 }
 
-/** Whoever logs in, known or not, has one password checked: how long it takes tells nothing. */
+/** One password is checked for every login, known or not, so that the duration does not depend on it. */
 function listed(
   options: ListedUsers<ClaimsSchema>,
 ): (login: BasicCredentials, http: HttpRequestInfo) => Promise<Auth<JsonObject> | undefined> {

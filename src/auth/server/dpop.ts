@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../../json/json.ts";
 import type { AuthRejection } from "../../protocol/authenticator.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { digestText } from "../../std/digest.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import type { Store } from "../../store/store.ts";
 import { equalsInConstantTime, nameOf } from "../client/dpop.ts";
 import { urlsOf } from "./authorization.ts";
@@ -40,7 +40,7 @@ interface Presented {
   readonly http: HttpRequestInfo;
 }
 
-/** Finds out whether who sent a token has the key it is bound to. Undefined when all is well. */
+/** Checks that the sender of a token has the key that it is bound to. Undefined when it has. */
 type CheckPossession = (presented: Presented) => Promise<AuthRejection | undefined>;
 
 interface PossessionOptions extends DpopOptions {

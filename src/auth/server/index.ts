@@ -8,7 +8,7 @@ export type {
   RouteAnswer,
 } from "../../protocol/authenticator.ts";
 export type { Auth, AuthClaims, KnownClaims, NeededAuth } from "../../protocol/peer.ts";
-export type { HttpRequestInfo } from "../../std/http-facts.ts";
+export type { HttpRequestInfo } from "../../std/http-request-info.ts";
 export { anonymous, anyOf } from "./any-of.ts";
 export { type ApiKeyOptions, apiKey, hashApiKey } from "./api-key.ts";
 export { type BasicCredentials, type BasicOptions, basic } from "./basic.ts";

@@ -25,14 +25,16 @@ import { limitReached } from "./limits.ts";
 import { type Time, type TokenAuthOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
 
 export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extends TokenAuthOptions<S> {
-  /** Who makes the tokens; its metadata says where to ask. This or `endpoint` is needed. */
+  /** The issuer of the tokens; its metadata contains the endpoint. This or `endpoint` is required. */
   readonly issuer?: string | undefined;
   /** Where to ask. */
   readonly endpoint?: string | undefined;
-  /** Who this server is to the issuer. */
+  /** The credentials of this server at the issuer. */
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Who the tokens must be for: this server. `"any"` leaves it to the issuer, which must then know who asks. */
+  /**
+   * The audience of the tokens: this server. `"any"` leaves the check to the issuer, which must then know the caller.
+   */
   readonly audience: string | readonly string[] | "any";
   /** How long an answer may be used again, so that a revoked token still works. Default 30 s; 0 is off. */
   readonly cacheTtlMs?: number | undefined;
@@ -45,7 +47,10 @@ export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extend
   readonly clockToleranceMs?: number | undefined;
   /** Whether the issuer may name hosts on a private network, besides those named here. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
-  /** Who a token stands for. Default: `<issuer>#<sub>`, and `client:<issuer>#<client_id>` for a client that acts for itself. */
+  /**
+   * The principal of a token. Default: `<issuer>#<sub>`, and `client:<issuer>#<client_id>` for a client that acts for
+   * itself.
+   */
   readonly toPrincipal?: ((claims: JsonObject) => string | undefined) | undefined;
 }
 
@@ -95,7 +100,7 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
   if (typeof maxInFlight !== "number" || !(maxInFlight >= 0)) throw bad("maxInFlight must be 0 or more; 0 is off");
   const ask = createAsking(options, means.fetch);
   const taken = createRecent<IntrospectionResponse>({ max: MAX_KEPT, now });
-  // Apart, so that tokens somebody makes up push out none that are good.
+  // A separate cache, so that invalid tokens do not displace valid ones.
   const refused = createRecent<IntrospectionResponse>({ max: MAX_REFUSED, now });
   const inFlight = new Map<string, Promise<IntrospectionResponse>>();
 
@@ -105,7 +110,7 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
     return response;
   };
 
-  /** Those who come with the same token while the answer is on its way wait for it, too. */
+  /** Concurrent requests with the same token share one introspection. */
   const askOnce = async (token: string): Promise<IntrospectionResponse> => {
     const name = await nameOf(token);
     const known = taken.get(name) ?? refused.get(name);
@@ -170,7 +175,7 @@ function createAsking(
     try {
       return await processIntrospectionResponse(as, client, response);
     } catch {
-      // What is wrong with it would be told together with what is in it.
+      // The parser's message would contain parts of the text, so it is dropped.
       throw unclear(as, "does not say whether a token is active");
     }
   };

@@ -11,9 +11,9 @@ import { createKeys, fetchFor, type Keys } from "./keys.ts";
 import { type Time, type TokenAuthOptions, tokenAuthenticator, tokenOptionNames, type Verified } from "./tokens.ts";
 
 export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenAuthOptions<S> {
-  /** Who makes the tokens: the `iss` in them, exactly. */
+  /** The issuer of the tokens: exactly their `iss`. */
   readonly issuer: string;
-  /** Who the tokens must be for: this server, as the issuer knows it. One of several will do. */
+  /** The audience of the tokens: this server, as the issuer names it. One of several is enough. */
   readonly audience: string | readonly string[];
   /** Where the keys are, or the keys. Default: where the metadata of the issuer says. */
   readonly jwks?: Keys | undefined;
@@ -23,7 +23,10 @@ export interface JwtOptions<S extends ClaimsSchema = undefined> extends TokenAut
   readonly clockToleranceMs?: number | undefined;
   /** Whether metadata and keys may be on a private network, besides those named here. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
-  /** Who a token stands for. Default: `<issuer>#<sub>`, and `client:<issuer>#<client_id>` for a client that acts for itself. */
+  /**
+   * The principal of a token. Default: `<issuer>#<sub>`, and `client:<issuer>#<client_id>` for a client that acts for
+   * itself.
+   */
   readonly toPrincipal?: ((claims: JsonObject) => string | undefined) | undefined;
 }
 
@@ -76,7 +79,7 @@ export function createJwt<S extends ClaimsSchema = undefined>(
 
   const verify = async (token: string): Promise<Verified> => {
     try {
-      // Nobody's keys are looked for because of tokens of others.
+      // Tokens of other issuers cause no request for keys.
       if (decodeJwt(token).iss !== issuer) return no("the token is of another issuer");
       const { payload, protectedHeader } = await verifyWith(keys, token, rules());
       if (!isAccessToken(protectedHeader.typ)) return no("the token is not an access token");
@@ -163,7 +166,7 @@ function no(description: string): Verified {
   return { ok: false, description };
 }
 
-/** What is wrong with a token, in words that repeat nothing of it. Throws again what is no fault of the token. */
+/** The problem with a token, without any part of it. Errors that are not caused by the token are thrown again. */
 function problemOf(error: unknown): string {
   if (error instanceof errors.JWTExpired) return "the token has expired";
   if (error instanceof errors.JWTClaimValidationFailed)

@@ -15,7 +15,7 @@ interface KeysOptions {
   now(): number;
 }
 
-/** After a search for keys has failed, nobody is asked for so long. */
+/** After a failed request for keys, no other one is sent for this time. */
 const COOL_DOWN_MS = 5_000;
 
 /** Finds the key of a token. Rejects with an error of `jose` when there is none, and with another one when nobody can tell. */
@@ -34,7 +34,7 @@ export function createKeys({ issuer, jwks, fetch, now }: KeysOptions): JWTVerify
   return async (header, token) => (found ?? (await searchOnce()))(header, token);
 }
 
-/** Does not try again for a while after a failure, which all who come meanwhile are told. */
+/** After a failure it is not tried again for a while; requests meanwhile get the same error. */
 function withCoolDown<A extends readonly unknown[], T>(
   now: () => number,
   work: (...args: A) => Promise<T>,

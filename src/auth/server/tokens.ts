@@ -4,7 +4,7 @@ import { McpError } from "../../protocol/errors.ts";
 import type { OptionNames } from "../../protocol/option-names.ts";
 import type { Auth, KnownClaims } from "../../protocol/peer.ts";
 import { defined } from "../../std/defined.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { admit, readAuthorization } from "./authorization.ts";
 import {
   type CheckedAuth,
@@ -31,7 +31,7 @@ export interface TokenAuthOptions<S extends ClaimsSchema = undefined> {
   readonly impliedScopes?: ImpliedScopes | undefined;
   /** The URL of this server, as clients know it. Default: the audience if that is one, else what the client called. */
   readonly resource?: string | undefined;
-  /** More to tell clients of this server (RFC 9728), such as `scopes_supported` or `resource_name`. */
+  /** Further metadata for clients of this server (RFC 9728), such as `scopes_supported` or `resource_name`. */
   readonly metadata?: ResourceMetadata | undefined;
   /** Offers tokens that are bound to a key. Those that are get checked in any case. */
   readonly dpop?: boolean | DpopOptions | undefined;
@@ -46,12 +46,12 @@ export const tokenOptionNames: OptionNames<TokenAuthOptions> = {
   dpop: true,
 };
 
-/** Who a token stands for, or what is wrong with it. Nothing in it may repeat the token. */
+/** The principal of a token, or the problem with it. It must not contain parts of the token. */
 export type Verified =
   | { readonly ok: true; readonly auth: Auth<JsonObject> }
   | { readonly ok: false; readonly description: string };
 
-/** Throws when it cannot tell. */
+/** Throws when the token cannot be checked. */
 export type TokenCheck = (token: string, http: HttpRequestInfo) => Verified | Promise<Verified>;
 
 /** What helpers take from outside, so that tests own it. */
@@ -139,7 +139,7 @@ function checkResource(resource: string): void {
   if (!isUrl) throw new McpError("invalid-definition", "resource must be the URL of this server, without fragment");
 }
 
-/** Says who a token stands for. Undefined when it stands for nobody. Throws when it cannot tell. */
+/** Resolves with the principal of a token. Undefined for an invalid token. Throws when it cannot be checked. */
 export type VerifyToken<C = KnownClaims> = (
   token: string,
   http: HttpRequestInfo,
