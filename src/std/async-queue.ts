@@ -1,8 +1,8 @@
 /**
  * A queue with one writing side and one `for await` reader at a time.
  *
- * What is pushed before anybody reads is kept. Iteration ends after `end`, or
- * throws after `fail`, once the backlog is read.
+ * Values that are pushed before they are read are queued. Iteration ends after `end`, or throws after `fail`, once the
+ * queue is empty.
  */
 export interface AsyncQueue<T> extends AsyncIterable<T> {
   push(item: T): void;

@@ -1,7 +1,7 @@
 /** A value that is there now, or will be. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** Goes on with a value now, or when it is there. */
+/** Continues with a value immediately, or when its promise resolves. */
 export function chain<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

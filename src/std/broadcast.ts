@@ -2,12 +2,12 @@ import { asyncQueue } from "./async-queue.ts";
 import type { Clock } from "./clock.ts";
 import { holding } from "./hold.ts";
 
-/** Tells many readers the same things, each at its own pace. */
+/** Sends the same values to many readers, each at its own pace. */
 export interface Broadcast<T> {
   tell(item: T): void;
   /**
-   * What is told from now on, until the reader leaves the loop, the signal
-   * aborts or the broadcast ends. A reader too far behind gets `overrun` thrown.
+   * The values from now on, until the reader leaves the loop, the signal aborts or the broadcast ends. A reader too far
+   * behind gets `overrun` thrown.
    */
   listen(signal?: AbortSignal): AsyncIterableIterator<T, undefined>;
   end(): void;
@@ -20,7 +20,7 @@ export interface BroadcastOptions {
   readonly maxUnread: number;
   /** The error for a reader that does not keep up. */
   overrun(): Error;
-  /** Keeps the process alive while a reader waits. Absent where nobody but this package reads. */
+  /** Keeps the process alive while a reader waits. Absent for readers inside this package. */
   readonly clock?: Clock;
 }
 

@@ -2,10 +2,9 @@ import type { LazyAbort } from "./lazy-abort.ts";
 import { type Linked, LinkedSet } from "./linked-set.ts";
 
 /**
- * Lets so many pieces of work run at once.
+ * Limits the number of concurrent pieces of work.
  *
- * More wait in line; when the line is full, further work is turned away, so that
- * whoever brings it never has to wait.
+ * More work is queued; when the queue is full, further work is rejected at once.
  */
 export interface Gate<T extends Job = Job> {
   /**

@@ -1,4 +1,4 @@
-/** Tells whether a text fits one of the globs. `*` stands for any characters, `?` for one. */
+/** Whether a text matches one of the globs. `*` matches any characters, `?` one. */
 export function toMatcher(globs: readonly string[]): (text: string) => boolean {
   const plain = new Set(globs.filter((glob) => !/[*?]/.test(glob)));
   const parts = globs.filter((glob) => /[*?]/.test(glob)).map((glob) => glob.replaceAll(/\*+/g, "*"));

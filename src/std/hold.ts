@@ -7,10 +7,10 @@ import type { Clock } from "./clock.ts";
  * Timers of a {@link Clock} hold nothing by themselves, so whatever hands a promise to a caller that only a timer may settle
  * takes a hold, here or by {@link holding}.
  */
-export interface Hold {
+export interface ProcessHold {
   /** One more waits. */
   take(): void;
-  /** One of those who waited does not any more. */
+  /** Releases one holder. */
   release(): void;
 }
 
@@ -18,7 +18,7 @@ export interface Hold {
  * Counts, so that many who wait at the same time cost no more than one. The process is let go a moment after the last:
  * calls that follow each other need not hold it anew.
  */
-export function createHold(clock: Clock): Hold {
+export function createHold(clock: Clock): ProcessHold {
   let waiting = 0;
   let letGo: (() => void) | undefined;
   let isEnding = false;

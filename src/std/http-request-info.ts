@@ -11,11 +11,11 @@ export interface HttpRequestInfo {
    * with the response: on Cloudflare Workers, when the handler was given all arguments of `fetch`.
    */
   readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
-  /** Gives what the option `platform` of whoever serves makes of the request. Handlers read `ctx.platform`. */
+  /** The value of the option `platform` for the request. Handlers read `ctx.platform`. */
   readonly platform?: (() => unknown) | undefined;
 }
 
-/** Keeps what a request began going until the returned function is called, where a platform needs to be told. */
+/** Extends the lifetime of a request until the returned function is called, where a platform needs that. */
 export function holdRequest(http: HttpRequestInfo | undefined): () => void {
   let letGo = (): void => {};
   if (http?.waitUntil !== undefined) {

@@ -2,11 +2,11 @@ import { isRequestBound } from "./clock.ts";
 
 /** Something that is loaded when it is first needed. */
 export interface Lazy<T> {
-  /** What was loaded, if it was: who finds it here need not wait. */
+  /** The loaded value, if any, so that no wait is needed. */
   readonly loaded: T | undefined;
   /** Loads it, unless it is loaded. Rejects when that fails; the next call tries again. */
   load(): Promise<T>;
-  /** Waits for loading that has begun. Undefined when nobody needed it so far, or it could not be loaded. */
+  /** Waits for loading that has begun. Undefined when it has not, or when it failed. */
   settled(): Promise<T | undefined>;
 }
 

@@ -1,6 +1,6 @@
 const MAX_QUOTED = 100;
 
-/** What somebody else wrote, fit for a message or a log: in quotes, cut, without characters that do not show. */
+/** A foreign text for a message or a log: in quotes, shortened, without invisible characters. */
 export function quote(value: string | undefined): string {
   if (value === undefined) return "(none)";
   const end = value.length > MAX_QUOTED ? "…" : "";

@@ -10,11 +10,11 @@ export type Attempts = <T>(work: (store: Store) => Awaitable<T>) => Awaitable<At
 
 export interface AttemptsOptions {
   readonly clock: Clock;
-  /** How long the store may take. What it does later goes on, but nobody waits for it. */
+  /** Time limit of the store. A result after that is ignored. */
   readonly waitMs: number;
   /** How long it is left alone once it failed. */
   readonly restMs: number;
-  /** Hears why, once for each rest. */
+  /** Called with the error, once for each pause. */
   failed(error: unknown): void;
 }
 

@@ -16,7 +16,7 @@ export interface Expiry {
   now(): number;
   /** The time `ttlMs` from now; never when it is left out. */
   after(ttlMs: number | undefined): number;
-  /** `forget` is told what is dropped because it was due. */
+  /** `forget` is called with entries that have expired. */
   newMap<T>(forget?: (name: string, item: T) => void): ExpiringMap<T>;
   /** Gives back the memory of what was due a while ago, without waiting for the timer. */
   sweep(): void;
@@ -47,7 +47,7 @@ export function createExpiry(clock: Clock): Expiry {
   let disarm: (() => void) | undefined;
   let swept = clock.now();
 
-  /** Where a timer ends with its request, who adds something sweeps. */
+  /** Where a timer ends with its request, expired entries are removed on `set`. */
   const arm = (ms: number): void => {
     if (clock.requestBound !== true) disarm ??= clock.after(ms, sweep);
   };

@@ -47,7 +47,7 @@ interface MemoryTopics extends StoreTopics {
   end(): void;
 }
 
-/** Who listens, by topic. `ensureOpen` throws when the store is closed. */
+/** Subscribers by topic. `ensureOpen` throws when the store is closed. */
 function memoryTopics(ensureOpen: () => void): MemoryTopics {
   const topics = new Map<string, Set<SubscriptionQueue>>();
 

@@ -108,7 +108,7 @@ export interface StreamEvent {
   readonly text: string;
 }
 
-/** Messages to whoever listens now. */
+/** Messages to current subscribers. */
 export interface StoreTopics {
   /** Resolves when every subscriber that is there will get it. */
   publish(topic: string, text: string): Awaitable<void>;
@@ -126,11 +126,11 @@ export interface TopicSubscription extends AsyncIterable<TopicMessage>, AsyncDis
 
 export type TopicMessage = { readonly kind: "message"; readonly text: string } | { readonly kind: "gap" };
 
-/** Who may work on something: at most one holder at a time. */
+/** Exclusive leases: at most one holder at a time. */
 export interface StoreLeases {
-  /** Takes what nobody holds. Undefined while somebody does. */
+  /** Acquires a free lease. Undefined while it is held. */
   acquire(name: string, ttlMs: number): Awaitable<Lease | undefined>;
-  /** Whether somebody holds it now. */
+  /** Whether the lease is held. */
   held(name: string): Awaitable<boolean>;
 }
 
@@ -138,7 +138,7 @@ export interface Lease {
   readonly name: string;
   /** Larger than the token of any earlier lease on this name. Writes with `fence: token` fail once there is a later one. */
   readonly token: number;
-  /** Holds it for another `ttlMs` from now. False when it was lost: it ran out, also if nobody took it since. */
+  /** Extends the lease by `ttlMs` from now. False when it was lost: it expired, even if it was not acquired since. */
   renew(): Awaitable<boolean>;
   /** Gives it back, if it is still held. */
   release(): Awaitable<void>;

@@ -2,7 +2,7 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 
-/** Tells when one of a few files has changed, appeared or gone. */
+/** Calls back when one of a few files has changed, appeared or disappeared. */
 export interface FileWatcher {
   /** Watches these files, and no others. True when one of them is new to it. */
   follow(paths: readonly string[]): boolean;
@@ -101,7 +101,7 @@ export function watchFiles({ clock, settleMs, pollMs, notices }: FileWatcherOpti
   };
 }
 
-/** Lets go of what is no longer wanted. */
+/** Removes watchers that are not needed any more. */
 function forget(kept: ReadonlyMap<string, unknown>, wanted: ReadonlySet<string>, drop: (name: string) => void): void {
   for (const name of [...kept.keys()]) if (!wanted.has(name)) drop(name);
 }

@@ -12,7 +12,7 @@ export { memoryStore };
 export interface OpenStoreOptions {
   /** What all keys in Redis start with. A file, or memory, has no need for it: it belongs to one application. */
   readonly prefix?: string | undefined;
-  /** Hears what may be wrong with a store that works, such as a file that others may write. Default: stderr. */
+  /** Called with warnings about a store that works, such as a file that others may write. Default: stderr. */
   readonly onWarning?: ((warning: StoreWarning) => void) | undefined;
 }
 

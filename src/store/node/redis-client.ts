@@ -2,7 +2,7 @@ import type { Redis, RedisOptions } from "ioredis";
 import { StoreError } from "../store.ts";
 import { type ScriptName, scripts } from "./redis-scripts.ts";
 
-/** Where a Redis is, and who asks. */
+/** The address of a Redis, and the credentials. */
 export interface RedisAddress {
   readonly host: string;
   readonly port: number;
@@ -64,7 +64,7 @@ function invalid(problem: string): StoreError {
   return new StoreError("invalid", `redis: the URL ${problem}`);
 }
 
-/** Makes a client that is not connected yet. The name is for whoever looks at the clients of a Redis. */
+/** Creates a client that is not connected yet. Its name is shown in the client list of Redis. */
 type ClientFactory = (name: string) => Redis;
 
 /** Rejects with `unsupported` without the package. */
@@ -109,7 +109,7 @@ function clientOptions(address: RedisAddress, tls: RedisTls | undefined): RedisO
   };
 }
 
-/** How long to wait before the next attempt to connect: longer each time, and different for everybody. */
+/** The delay before the next attempt to connect: exponential, with jitter. */
 function backOff(attempt: number): number {
   return Math.min(1_000, 25 * 2 ** Math.min(attempt, 10)) * (0.5 + Math.random() / 2);
 }

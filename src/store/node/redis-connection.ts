@@ -16,13 +16,13 @@ import type { KeyPart, Keys, ScriptName } from "./redis-scripts.ts";
 export interface RedisConnection {
   run<T>(send: (redis: Redis) => Promise<T>): Promise<T>;
   script(name: ScriptName, args: readonly string[]): Promise<unknown>;
-  /** Sends once, if it is connected. Nobody hears what comes of it. */
+  /** Sends once, if it is connected. The result is ignored. */
   tell(send: (redis: Redis) => Promise<unknown>): void;
   /** What has no answer yet rejects with `closed`. */
   close(): Promise<void>;
 }
 
-/** What a connection tells of itself. */
+/** Events of a connection. */
 export interface ConnectionEvents {
   /** It is connected, for the first time or again. */
   onUp?(redis: Redis): void;
@@ -82,7 +82,7 @@ export function createConnection({
     reason = failure === "connection" ? "the connection broke" : errors.say(error);
     call.sent = false;
     waiting.add(call);
-    // Who became a replica sends us away, and a new connection leads to the new primary.
+    // A node that became a replica rejects writes; a new connection leads to the new primary.
     if (failure === "connection" || reason.includes("READONLY")) drop();
     else systemClock.after(BUSY_MS, flush);
   };
@@ -170,7 +170,7 @@ function writeTogether(stream: Redis["stream"]): void {
   process.nextTick(() => stream.uncork());
 }
 
-/** Gives up a connection that somebody took who then says nothing. */
+/** Closes a connection that was accepted and does not answer. */
 function limitGreeting(client: Redis, deadlines: Deadlines, waitMs: number): void {
   let deadline: Deadline | undefined;
   const stop = (): void => deadline?.stop();
@@ -238,7 +238,7 @@ function failureOf(error: unknown): RedisFailure {
   return refused.test(error.message) ? "refused" : "rejected";
 }
 
-/** Tells of failures without giving away how one gets in. */
+/** Reports failures without credentials. */
 interface RedisErrors {
   /** Host and port. */
   readonly where: string;
@@ -292,7 +292,7 @@ interface Change {
   readonly id?: string;
 }
 
-/** Texts that are never given twice, by nobody. */
+/** Texts that are unique. */
 export function createIds(): () => string {
   const owner = randomBytes(9).toString("base64url");
   let count = 0;

@@ -10,7 +10,7 @@ interface RedisTopics extends StoreTopics {
   end(): Promise<void>;
 }
 
-/** A topic somebody listens to. */
+/** A topic with subscribers. */
 interface Heard {
   readonly hub: Hub;
   /** Redis sends its messages. */
@@ -154,7 +154,7 @@ export interface TopicPage {
   readonly more: boolean;
 }
 
-/** One topic, for all who listen to it in this process. */
+/** One topic, for all its subscribers in this process. */
 interface Hub {
   /** Somebody who listens as soon as it is told from where. */
   join(): Listener;
@@ -175,11 +175,11 @@ interface HubOptions {
   readonly clock: Clock;
   /** What was published after a message. */
   read(id: number): Promise<TopicPage>;
-  /** The last one who listened left. */
+  /** The last subscriber has left. */
   onEmpty(): void;
 }
 
-/** Nobody can say what was missed, so everybody missed it. */
+/** It is unknown which messages were missed, so all subscribers may have missed some. */
 const EVERYBODY = Number.POSITIVE_INFINITY;
 const RETRY_MS = 500;
 
@@ -187,7 +187,7 @@ export function createHub({ clock, read, onEmpty }: HubOptions): Hub {
   const members = new Set<Member>();
   /** Came while older ones are read. */
   let early: TopicMessage[] = [];
-  /** The last message that was delivered. Undefined until somebody started. */
+  /** The last message that was delivered. Undefined until there is a subscriber. */
   let last: number | undefined;
   let behind = false;
   let reading = false;

@@ -13,7 +13,7 @@ export interface SqliteDatabase {
   all<T>(sql: string, ...params: readonly SqliteParam[]): readonly T[];
   /** How many rows it changed. */
   run(sql: string, ...params: readonly SqliteParam[]): number;
-  /** Does all of `work` or nothing. Nobody else writes meanwhile. Throws only {@link StoreError}. */
+  /** Runs `work` in an exclusive transaction. Throws only {@link StoreError}. */
   write<T>(work: () => T): T;
   /** `work` sees one state of the file. Throws only {@link StoreError}. */
   read<T>(work: () => T): T;
@@ -21,7 +21,7 @@ export interface SqliteDatabase {
   close(): void;
 }
 
-/** Hears, before a file is used, what may be wrong with it. */
+/** Called with warnings before a file is used. */
 export type WarnOfStore = (warning: StoreWarning) => void;
 
 /** How long a writer waits for others. Their work takes microseconds, unless their machine is stuck. */

@@ -9,7 +9,7 @@ export interface StoreWarning {
   readonly message: string;
 }
 
-/** The permission to write for the group, and for everybody. */
+/** Write permission of the group, and of others. */
 const [GROUP, OTHERS] = [0o020, 0o002];
 /** In a folder with this bit a file can be replaced by its owner only. */
 const STICKY = 0o1000;

@@ -11,7 +11,7 @@ import { sqliteValues } from "./sqlite-values.ts";
 interface SqliteStoreOptions {
   /** Shows the time of day: the one time that all processes on this machine share. */
   readonly clock?: Clock | undefined;
-  /** Hears what may be wrong with the file. Default: stderr. */
+  /** Called with warnings about the file. Default: stderr. */
   readonly onWarning?: WarnOfStore | undefined;
 }
 

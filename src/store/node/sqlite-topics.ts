@@ -57,7 +57,7 @@ export function sqliteTopics(db: SqliteDatabase): SqliteTopics {
     async subscribe(topic) {
       db.ensureOpen();
       checkName(topic);
-      // What was published until now is for those who listen already.
+      // Earlier messages are for earlier subscribers only.
       if (topics.size > 0) deliver(db, state, topics);
       else state.seen = db.read(() => newest(db));
       const queue = createSubscriptionQueue(() => leave(topic, queue));
@@ -73,7 +73,7 @@ export function sqliteTopics(db: SqliteDatabase): SqliteTopics {
 }
 
 interface State {
-  /** The last message that was delivered, or was not meant for anybody here. */
+  /** The last message that was delivered, or had no subscriber here. */
   seen: number;
   /** What SQLite counts up when another connection has written. */
   fileVersion: number | undefined;
@@ -98,7 +98,7 @@ function deliver(db: SqliteDatabase, state: State, listeners: Listeners): void {
   while (db.read(() => deliverBatch(db, state, listeners)) === BATCH);
 }
 
-/** Delivers what is new, in order, and tells how much it was. */
+/** Delivers new messages in order, and returns their number. */
 function deliverBatch(db: SqliteDatabase, state: State, listeners: Listeners): number {
   const trimmed = db.get<{ count: number }>("SELECT count FROM counter WHERE name = 'trimmed'")?.count ?? 0;
   if (trimmed > state.seen) {
@@ -115,7 +115,7 @@ function deliverBatch(db: SqliteDatabase, state: State, listeners: Listeners): n
   return rows.length;
 }
 
-/** Texts are read only for those who listen. */
+/** Texts are read only for topics with subscribers. */
 function deliverOne(db: SqliteDatabase, id: number, queues: ReadonlySet<SubscriptionQueue>): void {
   const row = db.get<{ text: Stored }>("SELECT text FROM message WHERE id = ?", id);
   if (row === undefined) return;
