@@ -58,6 +58,6 @@ export type {
 export type * from "./protocol/tool.ts";
 export type * from "./protocol/tool.ts";
 export type { Clock } from "./std/clock.ts";
-export type { HttpRequestInfo } from "./std/http-facts.ts";
+export type { HttpRequestInfo } from "./std/http-request-info.ts";
 export { type ParsedUriTemplate, parseUriTemplate, type UriTemplate } from "./std/uri-template.ts";
 export type { MatchedVariables } from "./std/uri-template-match.ts";

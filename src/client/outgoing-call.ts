@@ -7,7 +7,7 @@ import { type CallOf, createCall, type Notify, type Outcome, type OutcomeOf } fr
 import type { Task, TaskTerms } from "../protocol/task.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Deadline, Deadlines } from "../std/deadlines.ts";
-import type { Hold } from "../std/hold.ts";
+import type { ProcessHold } from "../std/hold.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import { type Linked, LinkedSet } from "../std/linked-set.ts";
 import { callText, cancelled, failed, idleTimeout, notSent, toCallError, totalTimeout } from "./call-errors.ts";
@@ -22,7 +22,7 @@ export interface ClientState {
   readonly clock: CachingClock;
   readonly deadlines: Deadlines;
   /** Keeps the process alive while results are awaited. */
-  readonly hold: Hold;
+  readonly hold: ProcessHold;
   readonly maxRounds: number;
   /** What every call states about tasks. */
   readonly tasks: TaskTerms | undefined;

@@ -1,4 +1,4 @@
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import type { ErrorObject, Id, Incoming, Message } from "./message.ts";
 
 /** A destination for messages: a channel, or one HTTP response. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { makeCall, peer } from "../../test/support/direct.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import { createCallerNames } from "./rate-limit.ts";
 
 const from = (remoteAddress?: string): HttpRequestInfo => ({

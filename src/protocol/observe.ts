@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import type { Clock } from "../std/clock.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import type { Connection } from "./connection.ts";
 import { McpError } from "./errors.ts";
 import { methodRow } from "./methods.ts";

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json/json.ts";
 import { toBase64Url } from "../std/base64.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
 import type { Failure } from "./errors.ts";

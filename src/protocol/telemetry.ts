@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json/json.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { ClientInfo } from "./peer.ts";
 import type { Outcome, Service } from "./service.ts";

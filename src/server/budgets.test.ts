@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { askedBy, complete, failureOf, makeCall, type Parts, resultOf, send } from "../../test/support/direct.ts";
 import { as, never, taskCluster, taskOf } from "../../test/support/task-cluster.ts";
 import { loadCompiler } from "../schema/to-validator.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import { createManualClock } from "../testing/clock.ts";
 import type { ServerBudgets } from "./options.ts";
 import { createServer, type Server } from "./server.ts";

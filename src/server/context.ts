@@ -7,7 +7,7 @@ import { type Auth, type ClientInfo, type Identity, session, upstreamToken } fro
 import type { KnownPlatform } from "../protocol/platform.ts";
 import { type Outcome, requestIdOf, taskIdOf } from "../protocol/service.ts";
 import type { AnySchema, InferOut } from "../schema/infer.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import { redact } from "../std/redact.ts";
 import type { AskOptions, AskUrlOptions, EmptyForm } from "./ask.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { complete, makeCall, peer, send } from "../../test/support/direct.ts";
 import type { Json } from "../json/json.ts";
 import type { Outcome } from "../protocol/service.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import { createServer } from "./server.ts";
 import { tool } from "./tool.ts";
 

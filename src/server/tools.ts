@@ -11,7 +11,7 @@ import type { CallToolParams, CallToolResult, Tool } from "../protocol/tool.ts";
 import { lazyCompiler } from "../schema/to-validator.ts";
 import type { Checked, Issue, Validator } from "../schema/validator.ts";
 import { defined } from "../std/defined.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import { lazy } from "../std/lazy.ts";
 import { checkAccess, forbidden, visibility } from "./access.ts";
 import { aBlock, isBlockLike, isBytes, NOT_BYTES } from "./content.ts";

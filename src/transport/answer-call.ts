@@ -22,19 +22,19 @@ export interface CallResponder {
   readonly ask?: Ask | undefined;
   /** Runs the call. */
   serve(call: Call): Promise<Outcome>;
-  /** Goes on with a call that ended by asking, where the client can be asked while it waits. */
+  /** Continues a call whose outcome asks for input, where the client can be asked during the call. */
   resolveInputRequired?(call: Call, asked: Outcome): Promise<Outcome>;
-  /** Hears how a call ends, right before that is written. */
+  /** Called with the outcome of a call, right before it is written. */
   ending?(outcome: Outcome): void;
-  /** Hears that an open call has ended with a result, right after that is written. */
+  /** Called when an open call has ended with a result, right after that is written. */
   ended?(incoming: IncomingRequest): void;
-  /** Hears that nothing more happens about a call, however it ended. */
+  /** Called when the call is over, with any outcome. */
   over?(): void;
 }
 
 type Signer = Implementation | undefined;
 
-/** Turns a decoded request into a call, runs it and answers the exchange. Never rejects. */
+/** Converts a decoded request to a call, runs it and answers the request. Never rejects. */
 export function answerCall(incoming: IncomingRequest, wire: WireCall, responder: CallResponder): Promise<void> {
   const answered = answer(incoming, wire, responder);
   incoming.via.http?.waitUntil?.(answered);
@@ -90,7 +90,7 @@ function callOf(incoming: IncomingRequest, wire: WireCall, { codec, ask }: CallR
   }) as Call;
 }
 
-/** Open calls mark everything they send with the id of their request, and may have news for ever. */
+/** Open calls mark their notifications with the id of their request, and may send any number of them. */
 function notifier(incoming: IncomingRequest, { row, progressToken }: WireCall, codec: ServerCodec): Notify {
   const isOpen = row.open === true;
   const subscriptionId = isOpen ? incoming.request.id : undefined;
@@ -105,7 +105,7 @@ function closeStreamOf({ via }: IncomingRequest): CloseStream | undefined {
   return via.closeStream === undefined ? undefined : (retryMs) => via.closeStream?.(retryMs);
 }
 
-/** Who sent a notification. */
+/** The sender of a notification. */
 export type NotificationSource = Pick<WireCall, "peer" | "logLevel">;
 
 /** A notification of a client. */
@@ -116,9 +116,9 @@ export interface ReceivedNotification {
   readonly gate: CallGate;
 }
 
-/** Notifications of clients on their way to the service, each as a call that nobody waits for. */
+/** Notifications of clients for the service, each as a call without an answer. */
 export interface NotificationQueue {
-  /** Runs `answer` when it has its turn. One too many is dropped, as are those that no author hears. */
+  /** Runs `answer` in turn. Dropped when the queue is full, or when the author has no handler for it. */
   add(heard: ReceivedNotification, answer: (incoming: IncomingRequest, wire: WireCall) => Promise<void>): void;
 }
 
@@ -159,7 +159,7 @@ function toCall({ method, params: said }: Notification, { peer, logLevel }: Noti
   };
 }
 
-/** Who sent a notification of 2026-07-28, as far as it says so. */
+/** The sender of a notification of 2026-07-28, where it is stated. */
 export function statedSource({ params }: Notification): NotificationSource {
   const envelope = readEnvelope(newest, params._meta);
   return envelope.ok ? envelope.value : unknownSource;
@@ -168,10 +168,10 @@ export function statedSource({ params }: Notification): NotificationSource {
 const unknownSource: NotificationSource = { peer: { revision: newest, capabilities: {} }, logLevel: undefined };
 
 /**
- * Tells of changes no faster than they are read.
+ * Sends notifications no faster than they are read.
  *
- * While the reader is slow, the same news about the same thing waits only once:
- * memory grows with what can change, not with how often it does.
+ * While the reader is slow, equal notifications are queued once: the memory for them depends on the number of things
+ * that can change, not on how often they change.
  */
 export function throttledNotify(notify: Notify): Notify {
   const waiting = new Map<string, () => Promise<void> | undefined>();
@@ -198,7 +198,7 @@ export function throttledNotify(notify: Notify): Notify {
   };
 }
 
-/** Who had the news is gone by now, and need not hear that it cannot be written. */
+/** The reader has left, so a failure to write is ignored. */
 async function attempt(send: () => Promise<void> | undefined): Promise<void> {
   try {
     await send();

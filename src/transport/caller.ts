@@ -5,7 +5,7 @@ import type { LimitReached } from "../protocol/limit-error.ts";
 /** What clients of any transport hold. */
 export type SharedKind = Extract<Held, "streams" | "subscriptions">;
 
-/** What somebody may hold: here streams, and what is subscribed to. */
+/** The share of a caller in streams and subscriptions. */
 export interface Share {
   /** Takes all of it or nothing. Undefined when it was taken, else which bound was reached. */
   take(kind: SharedKind, amount?: number): LimitReached | undefined;
@@ -13,7 +13,7 @@ export interface Share {
   give(kind: SharedKind, amount?: number): void;
 }
 
-/** Lets so many calls of somebody run at once, and so many wait. */
+/** Limits the number of running and queued calls of each caller. */
 export interface CallGate {
   /**
    * Starts `work` now or when it has its turn. Otherwise says which bound was reached: then it never starts, as it does not
@@ -24,7 +24,7 @@ export interface CallGate {
   leave<R>(wait: Promise<R>): Promise<R>;
 }
 
-/** Who sends requests, as far as shares go. */
+/** The caller of requests, for its shares. */
 export interface Caller {
   readonly share: Share;
   readonly gate: CallGate;

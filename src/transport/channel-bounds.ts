@@ -2,7 +2,7 @@ import type { ConnectionBudget } from "../protocol/budget-limits.ts";
 import { type LimitReached, RETRY_AFTER_MS } from "../protocol/limit-error.ts";
 import { type AllLimits, stdioLimits } from "../protocol/limits.ts";
 
-/** What the one client of a channel may take, unless it is told otherwise. */
+/** The default limits of the one client of a channel. */
 export const channelBudget: Readonly<Record<ChannelLimit, number>> = {
   maxHeldBytes: 8_388_608,
   maxRunningCalls: 64,
@@ -17,7 +17,7 @@ export type ChannelLimit = keyof ConnectionBudget;
 /** What the client of a channel may take. It is the connection, the principal and the process at once. */
 export interface ChannelBounds {
   readonly limits: AllLimits;
-  /** A limit, as it is told of when it is reached. */
+  /** A limit, as the error for it describes it. */
   of(limit: ChannelLimit): LimitReached;
   /** The same where a request is refused because of it. */
   refuse(limit: ChannelLimit): LimitReached;

@@ -43,7 +43,7 @@ export type ServerMessageHandlers = Required<
 export interface SessionHooks {
   /** Resolves when what the server says by itself can arrive. */
   readonly listening?: Promise<void> | undefined;
-  /** Is given what tells the server again what it knew of this client. */
+  /** Called with the function that repeats the state of this client to a server that has lost it. */
   readonly onSession?: ((restore: () => Promise<void>) => void) | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface HttpChannelOptions {
   readonly endpoint: Endpoint;
   readonly clock: Clock;
   readonly warn: HttpWarn;
-  /** For what nobody waits for: a notification, the end of a session. */
+  /** For messages without a response: a notification, the end of a session. */
   readonly timeoutMs: number;
   readonly limits: MessageLimits;
   /** Between 0 and 1. */

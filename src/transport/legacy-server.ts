@@ -35,7 +35,7 @@ export interface LegacySession {
   acceptsBatches(): boolean;
   /** True once `initialize` has arrived. */
   readonly greeted: boolean;
-  /** Tells the client nothing more. */
+  /** Ends all notifications to the client. */
   close(): void;
 }
 
@@ -69,7 +69,7 @@ export function createLegacySession(options: LegacySessionOptions): LegacySessio
   };
 }
 
-/** What a client is told when older revisions cannot be served. */
+/** The error for a client when older revisions cannot be served. */
 export function notServed(error: unknown): ErrorObject {
   if (error instanceof McpError) return modernServer.encodeFailure(toFailure(error));
   console.error("plugbay: older revisions cannot be served:", error);

@@ -6,7 +6,7 @@ import type { Share } from "./caller.ts";
 /** What was taken for a subscription, or why there is none. */
 export type Taken = { readonly ok: true; giveBack(): void } | { readonly ok: false; readonly failure: Failure };
 
-/** Takes a stream and all that a client wants to hear of on it. */
+/** Takes a stream and its subscriptions from the budget of a client. */
 export function takeStream({ notifications }: JsonObject, share: Share, maxUriLength: number): Taken {
   const wanted = isObject(notifications) ? Object.values(notifications).flatMap(namesIn) : [];
   const long = wanted.find((name) => name.length > maxUriLength);

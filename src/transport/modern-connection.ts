@@ -18,7 +18,7 @@ export function discoverCall(peer: ClientInfo, notify: Notify = () => undefined)
   return createCall({ method: "server/discover", params: {}, peer, abort: new LazyAbort(), notify });
 }
 
-/** Sends notifications that belong to no call. They say who sends them, too: the revision leaves it open. */
+/** Sends notifications that belong to no call. They state their sender, too, which the revision leaves open. */
 export function createModernTell(
   codec: ClientCodec,
   peer: ClientInfo,

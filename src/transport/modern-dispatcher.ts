@@ -11,8 +11,8 @@ import type { Implementation } from "../protocol/peer.ts";
 import type { Service } from "../protocol/service.ts";
 import { type Lazy, lazy } from "../std/lazy.ts";
 import {
-  type CallResponder,
   answerCall,
+  type CallResponder,
   createNotificationQueue,
   maxNotifications,
   type NotificationQueue,
@@ -20,18 +20,18 @@ import {
 } from "./answer-call.ts";
 import type { Caller, CallGate, Share } from "./caller.ts";
 
-/** Why subscriptions end when nobody cancelled them. */
+/** The reason for the end of subscriptions that were not cancelled. */
 const closing = new McpError("connection-closed", "the server is closing");
 
 const over = Promise.resolve();
 
 const lazyBounds: Lazy<typeof import("./listen-bounds.ts")> = lazy(() => import("./listen-bounds.ts"));
 
-/** Serves requests that say who sends them, each on its own. */
+/** Serves requests that state their sender, independently of each other. */
 export interface ModernDispatcher {
   /**
-   * Answers a request, now or when it has its turn; one too many is answered with an error. A promise holds back the
-   * reading of more: who was told so does not read it.
+   * Answers a request, at once or when it has its turn; beyond the limit it is answered with an error. A returned
+   * promise is backpressure for the reader.
    */
   request(incoming: IncomingRequest, caller: Caller): Promise<void> | undefined;
   /** Hands a notification of a client to the service. */
@@ -58,7 +58,10 @@ export function createModernDispatcher(options: ModernDispatcherOptions): Modern
   const listening = new Set<IncomingRequest>();
   let server: Implementation | undefined;
 
-  /** A service that does not say who it is can be of use all the same. Until it does, every call asks: none waits for another. */
+  /**
+   * A service that cannot describe itself can be used all the same. Until it does, every call asks it, so that no call
+   * waits for another.
+   */
   const identify = async (): Promise<Implementation | undefined> => {
     try {
       server = (await discover()).serverInfo;

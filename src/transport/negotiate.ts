@@ -41,7 +41,7 @@ export interface NegotiateOptions {
   readonly probeMs?: number | undefined;
   /** The era this server spoke last time: saves the probe. */
   readonly era?: Era | undefined;
-  /** True where each request stands for itself, so that one opening does not change what another one means. */
+  /** True where requests are independent, so that one attempt does not affect the next. */
   readonly independent?: boolean | undefined;
   /** Whether an answer that is not modern shows that the server is legacy. Default: it always does. */
   readonly isLegacy?: ((reply: Reply) => boolean) | undefined;
@@ -129,7 +129,7 @@ function settleProbe(
   return probed.kind === "discovered" ? settle(context, probed.server) : probeAgain(context, probed.failure);
 }
 
-/** The server is modern and did not like the request: once more, with what it supports. */
+/** The server is modern and rejected the request: tries again with a revision that it supports. */
 function probeAgain(context: NegotiationContext, failure: Failure): Promise<OpenConnection> {
   const supported = isObject(failure.data) && Array.isArray(failure.data.supported) ? failure.data.supported : [];
   if (supported.includes(newest)) return probe(context);

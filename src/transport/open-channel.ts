@@ -125,7 +125,10 @@ export function createChannelClient(
   };
 }
 
-/** Who waits for a slow server to read does not read what that server may be waiting to write. */
+/**
+ * While requests wait for a slow server to read, responses are still read, because the server may be waiting to write
+ * them.
+ */
 function unhurried(channel: Channel): Channel {
   return {
     incoming: channel.incoming,

@@ -84,7 +84,7 @@ export async function sendOpenCall<M extends Method>(
 
 const CANCELLED = "notifications/cancelled";
 
-/** Asks for progress by the id of the request, when the caller wants to hear of it. */
+/** Requests progress with the id of the request as its token, when the caller wants progress. */
 function paramsOf(codec: ClientCodec, call: CallOf): (id: Id) => JsonObject {
   return (id) => {
     call.onSent?.(id);

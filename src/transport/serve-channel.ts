@@ -15,7 +15,7 @@ import type { CallOrigin, Service } from "../protocol/service.ts";
 import { type Clock, systemClock } from "../std/clock.ts";
 import { createGate } from "../std/gate.ts";
 import { holding } from "../std/hold.ts";
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import type { Caller, CallGate, Share, SharedKind } from "./caller.ts";
 import { type ChannelBounds, defaultBounds } from "./channel-bounds.ts";
 import { describeService } from "./describe-service.ts";
@@ -149,7 +149,7 @@ export function serveChannel(channel: Channel, service: Service, options: Channe
   const session: LegacySession = createLegacySession(parts);
 
   const ready = whenReady();
-  // Who does not wait for it learns the same from `ended`.
+  // The error is also available from `ended`.
   ready.catch(() => {});
   return {
     ready,

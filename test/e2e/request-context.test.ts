@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Authenticator } from "../../src/protocol/authenticator.ts";
 import type { Revision } from "../../src/protocol/revision.ts";
 import { createServer, type Middleware, prompt, resource, tool } from "../../src/server/index.ts";
-import type { HttpRequestInfo } from "../../src/std/http-facts.ts";
+import type { HttpRequestInfo } from "../../src/std/http-request-info.ts";
 import { memoryStore } from "../../src/store/memory-store.ts";
 import type { FetchHandler, HttpOptions, NodeHandler } from "../../src/transport/node/http.ts";
 import { eventually } from "../support/patience.ts";

@@ -1,6 +1,6 @@
 import { exportJWK, generateKeyPair, type JSONWebKeySet, type JWTPayload, SignJWT } from "jose";
 import type { SafeFetch } from "../../src/auth/safe-fetch.ts";
-import type { HttpRequestInfo } from "../../src/std/http-facts.ts";
+import type { HttpRequestInfo } from "../../src/std/http-request-info.ts";
 import { recordSecret } from "./secrets.ts";
 
 /** Makes tokens as an authorization server would, without being one. */

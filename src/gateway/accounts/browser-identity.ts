@@ -10,7 +10,7 @@ import type { AuthRoute, RouteAnswer } from "../../protocol/authenticator.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { createSealer } from "../../protocol/seal.ts";
 import { digestText } from "../../std/digest.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import type { AccountRecords } from "./account-records.ts";
 import type { BrowserIdentity } from "./vault-options.ts";
 

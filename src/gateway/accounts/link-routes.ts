@@ -5,7 +5,7 @@ import { formOf, type Parameters, queryOf } from "../../auth/proxy/parameters.ts
 import type { AuthRoute, RouteAnswer } from "../../protocol/authenticator.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { digestText } from "../../std/digest.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import type { AccountRecords, Ticket } from "./account-records.ts";
 import type { Accounts } from "./accounts.ts";
 import type { BrowserIdentities } from "./browser-identity.ts";

@@ -7,7 +7,7 @@ import type { IdentityProviderPreset } from "../../auth/proxy/provider.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
 import { reachOfHost } from "../../std/address-reach.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { isRandomKey, randomKeyRule } from "../../std/random-key.ts";
 
 /** Each user signs in to the server with an account of their own. */

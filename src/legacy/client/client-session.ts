@@ -25,7 +25,7 @@ interface ClientSession {
   notification(notification: Notification): void;
   /** The request that a notification belongs to, by its id. Progress of a task belongs to none any more. */
   findRequestId(notification: Notification): Id | undefined;
-  /** Tells a server that has forgotten it what it was told: the log level, and what is subscribed to. */
+  /** Repeats the state of this client to a server that has lost it: the log level, and subscriptions. */
   restore(): Promise<void>;
   /** The connection is over: ends what does not wait for an answer of the server. */
   close(failure: Failure): void;
@@ -107,9 +107,13 @@ export function createClientSession({ rpc, codec, server, opening, listening }: 
     },
     notification({ method, params }) {
       const notification = codec.decodeNotification(method, params);
-      if (notification === undefined || tasks.onNotification(notification, params.progressToken) || listeners.onNotification(notification.method, notification.params))
+      if (
+        notification === undefined ||
+        tasks.onNotification(notification, params.progressToken) ||
+        listeners.onNotification(notification.method, notification.params)
+      )
         return;
-      // What belongs to no call goes on as it came.
+      // Notifications that belong to no call are passed on unchanged.
       opening.notified(notification.method, notification.method === method ? params : notification.params);
     },
     findRequestId: (notification) => (tasks.owns(notification) ? undefined : findRequestId(notification)),
@@ -139,13 +143,13 @@ function isDefined(method: string): boolean {
 /** Calls of a client whose server may answer them with tasks: the progress token of one is valid until its task ends. */
 interface TaskProgress {
   send(rpc: Pick<RpcPeer, "request">, codec: ClientCodec, call: Call): Promise<Outcome>;
-  /** Takes progress of a task. True when nobody else needs to hear it. */
+  /** Handles progress of a task. True when no other part needs it. */
   onNotification(notification: DecodedNotification, token: unknown): boolean;
   /** True for progress of a task, or of a call that may become one. */
   owns(notification: Notification): boolean;
 }
 
-/** Of tasks that one client hears of. The oldest give way. */
+/** Maximum number of tasks with progress. The oldest are dropped. */
 const MAX_TASKS = 1_000;
 
 const PROGRESS = "notifications/progress";
@@ -161,7 +165,7 @@ function createTaskProgress(): TaskProgress {
     if (isFinal(task)) forget(task.taskId);
   };
 
-  /** Sees how a call ended that was to hear of progress. */
+  /** Records the outcome of a call with progress. */
   const end = (token: Id, outcome: Outcome): void => {
     const known = begun.get(token);
     if (outcome.kind === "task" && known !== undefined) known.taskId = outcome.task.taskId;

@@ -32,9 +32,9 @@ export interface HttpParts {
   readonly warn: HttpWarn;
   /** Between 0 and 1. */
   random(): number;
-  /** For what nobody waits for: a notification, the end of a session. */
+  /** For messages without a response: a notification, the end of a session. */
   readonly timeoutMs: number;
-  /** Hears which request was answered with which status. */
+  /** Called with the status of each response. */
   answered(method: string, status: number): void;
 }
 
@@ -46,7 +46,7 @@ export interface MessageSender {
   close(): Promise<void>;
 }
 
-/** What a server has agreed to and wants to hear again with every request. Another object is another session. */
+/** The session id and revision for the headers of every request. Another object is another session. */
 export interface HttpSession {
   /** Absent when the server keeps none, or nothing is agreed yet. */
   readonly id?: string;
@@ -80,7 +80,7 @@ const firstWithHeader = "2025-06-18";
 /** How long a server may take to end a session when we leave. */
 const farewellMs = 1_000;
 
-/** Tells the server that a session is over. It may not care. Never rejects. */
+/** Ends a session at the server, which may ignore it. Never rejects. */
 export async function endSession(session: HttpSession, { endpoint, clock }: HttpParts): Promise<void> {
   if (session.id === undefined) return;
   const abort = new LazyAbort();
@@ -107,7 +107,7 @@ export interface Pending {
   started: boolean;
   /** True once it was answered, failed or given up. */
   over: boolean;
-  /** Makes of its end what is to be told. */
+  /** Converts the end of a request to a message. */
   readonly report: (outcome: Settlement, head: IncomingResponse | undefined) => readonly Incoming[];
 }
 
@@ -115,13 +115,13 @@ export interface Pending {
 export interface PendingRequests {
   add(request: Request, body: string, report?: Pending["report"]): Pending;
   get(id: unknown): Pending | undefined;
-  /** Ends a request and returns what is to be told of it: nothing when it was over. */
+  /** Ends a request and returns the message for it: none when it was over. */
   settle(pending: Pending, outcome: Settlement): readonly Incoming[];
-  /** Returns what is to be told of a message: ends the request that it answers. */
+  /** Handles a message: ends the request that it answers. */
   sort(message: Message | Malformed, about: Id | undefined): readonly Incoming[];
-  /** Ends a request that nobody wants answered any more. */
+  /** Ends a request that was cancelled. */
   giveUp(pending: Pending): void;
-  /** Gives up everything, and lets go of it. */
+  /** Ends all requests, and aborts their POSTs. */
   close(): void;
 }
 
@@ -171,7 +171,7 @@ export function createPendingRequests(): PendingRequests {
   };
 }
 
-/** How whoever sent a request hears of its end. */
+/** The callback for the end of a request. */
 export function reporting(id: Id): (outcome: Settlement) => readonly Incoming[] {
   return (outcome) => [outcome instanceof McpError ? { kind: "undelivered", id, cause: outcome } : outcome];
 }

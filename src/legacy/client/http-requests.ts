@@ -95,7 +95,7 @@ async function follow(first: IncomingResponse, pending: Pending, context: Legacy
 /** What may be different with the next connection. */
 const retried: ReadonlySet<string> = new Set(["connection-closed", "http-error"]);
 
-/** Asks for the rest of a stream. Undefined when the server does not go on; `refused` hears why. */
+/** Resumes a stream. Undefined when the server cannot; `refused` is called with the reason. */
 async function resume(
   lastEventId: string,
   { request, abort }: Pending,

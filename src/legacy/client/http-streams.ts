@@ -48,7 +48,7 @@ export function sleep(ms: number, clock: Clock, abort: LazyAbort): Promise<void>
   });
 }
 
-/** Notices that a connection is dead although nobody has closed it. */
+/** Detects a connection that is dead without being closed. */
 interface SilenceTimer {
   /** Something arrived. A beat is what servers send only to show that they are there. */
   arrived(isBeat: boolean): void;
@@ -104,11 +104,11 @@ interface Followed {
   readonly maxFailures: number;
   /** Whether one can go on after the event with this id; "" when none had one. */
   isResumable(lastEventId: string): boolean;
-  /** Connects again. Undefined when there is nothing to go on with; rejecting counts as a failure. */
+  /** Connects again. Undefined when there is nothing to resume; rejecting counts as a failure. */
   connect(lastEventId: string): Promise<IncomingResponse | undefined>;
-  /** Hears each event once, also when the server repeats it. */
+  /** Called once with each event, also when the server repeats it. */
   readonly take: TakeItems;
-  /** True when nobody waits for more. */
+  /** True when no more events are needed. */
   isOver(): boolean;
   /** Whether a connection that has gone silent is given up, by the rhythm of its server. */
   readonly hasHeartbeat?: boolean;
@@ -209,7 +209,7 @@ class Cursor {
     if (this.#recent !== undefined) this.#known = new Set(this.#recent);
   }
 
-  /** True for what was not heard before. */
+  /** True for a new event. */
   #isNews(item: SseItem): boolean {
     if (item.kind === "retry") {
       this.retryMs = item.ms;

@@ -12,13 +12,13 @@ import {
 
 type ListenOutcome = Outcome<"subscriptions/listen">;
 
-/** Listening, for servers that announce changes to everybody and updates to subscribers. */
+/** Subscriptions for servers that send list changes to all clients and updates to subscribers. */
 interface Listeners {
   /** Stays open until the call is aborted. Several listeners of one resource share one subscription. */
   listen(call: Call<"subscriptions/listen">): Promise<ListenOutcome>;
   /** Passes a notification to its listeners. False when there are none. */
   onNotification(method: string, params: JsonObject): boolean;
-  /** Tells a server that has forgotten it what is listened to. Rejects when it refuses something. */
+  /** Repeats subscriptions to a server that has lost them. Rejects when it refuses one. */
   renew(): Promise<void>;
   /** Fails every call that listens. */
   close(failure: Failure): void;
@@ -86,7 +86,7 @@ function tasksIn({ taskIds }: ListenFilter): ListenFilter {
   return taskIds === undefined ? {} : { taskIds };
 }
 
-/** What one listener is told: first what it will hear of, then what came meanwhile, then what comes. */
+/** The notifications of one listener: first the acknowledgement, then those that came meanwhile, then new ones. */
 function createChangeFilter(call: Call) {
   let early: (() => void)[] | undefined = [];
 
@@ -124,7 +124,7 @@ interface SharedSubscription {
   leave(): void;
 }
 
-/** Subscriptions to resources, one on the wire for all who want it. */
+/** Subscriptions to resources, with one on the wire for all listeners. */
 interface SharedSubscriptions {
   join(uri: string): SharedSubscription;
   /** Subscribes again to everything, at a server that has forgotten it. Rejects when it refuses something. */

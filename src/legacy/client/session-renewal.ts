@@ -17,7 +17,7 @@ import type { ServerStream } from "./http-streams.ts";
 interface Renewal {
   /** How the session was opened, so that it can be done again. */
   remember(initialize: Request): void;
-  /** Everybody who has lost the same session waits for the same new one. Rejects with an `McpError`. */
+  /** All requests that have lost the same session wait for the same new one. Rejects with an `McpError`. */
   renew(lost: HttpSession): Promise<void>;
   /** What to do after a new session was opened. */
   onRenewal(restore: () => void): void;

@@ -16,7 +16,7 @@ import { perRevision } from "./dialects.ts";
 import { decodeInitializeResult, encodeInitializeRequest } from "./handshake.ts";
 import { decodeLegacyNotification, decodeLegacyResult, hasTasks, writeTerms } from "./tasks.ts";
 
-/** A client of a revision with sessions: it says who it is once, and answers requests of the server. */
+/** A client of a revision with sessions: it states its identity once, and answers requests of the server. */
 export const legacyClient: (revision: LegacyRevision) => LegacyClientCodec = perRevision((dialect) => ({
   revision: dialect.revision,
   encodeCall: (call, progressToken) => encodeCall(dialect, call, progressToken),

@@ -34,5 +34,5 @@ export interface LegacyClientCodec extends ClientCodec {
   encodeAnswer(method: QuestionMethod, answer: QuestionAnswer): JsonObject;
 }
 
-/** What a request is told that comes before the handshake and does not say which revision it is of. */
+/** The error for a request before the handshake that does not state its revision. */
 export const notInitialized = "not initialized: send initialize first";

@@ -18,8 +18,8 @@ import { decodeInitializeRequest, encodeInitializeResult } from "./handshake.ts"
 import { askedTerms, hasTasks } from "./tasks.ts";
 
 /**
- * A server of a revision with sessions: a handshake says who speaks, a result is
- * complete or a task to follow, and the server asks by requests of its own.
+ * A server of a revision with sessions: the handshake identifies the client, a result is complete or a task, and the
+ * server asks by requests of its own.
  */
 export const legacyServer: (revision: LegacyRevision) => LegacyServerCodec = perRevision((dialect) => ({
   revision: dialect.revision,

@@ -3,7 +3,7 @@ import { createPeer } from "../../jsonrpc/create-peer.ts";
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { encodeMessage, type Incoming, type Message, type Notification, type Parsed } from "../../jsonrpc/message.ts";
 import type { PeerHandlers, RpcPeer } from "../../jsonrpc/peer.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import type { Caller } from "../../transport/caller.ts";
 import { openLiveSink } from "../../transport/http/event-sink.ts";
 import type { Heartbeat } from "../../transport/http/heartbeat.ts";
@@ -13,7 +13,7 @@ import { createServerSession, type ResumableSession, type SessionRecord } from "
 import { type AnswerStream, itemsOf, type PostRules } from "./post-response.ts";
 import type { CallRules } from "./session-rules.ts";
 
-/** What stays of a session when nothing is going on. */
+/** The state of a session without activity. */
 export interface ActiveSessionHost {
   readonly id: string;
   /** A stream for the answers to what was posted. */
@@ -30,13 +30,13 @@ export interface ActiveSessionHost {
   createFeed(options: FeedOptions): Feed;
   /** Writes what belongs to no call. */
   tell(text: string): Promise<void> | undefined;
-  /** Hears that no POST waits for an answer. */
+  /** Called when no POST waits for a response. */
   calmed(): void;
-  /** Hears that nothing more is to be said. */
+  /** Called when the session has ended. */
   ended(): void;
 }
 
-/** What a session needs while something is going on: a peer with its requests, the calls that run, the way of each. */
+/** The activity of a session: a peer with its requests, the running calls, and the destination of each response. */
 export class ActiveSession implements Channel, PeerHandlers, PostRules {
   readonly incoming: AsyncIterable<readonly Incoming[]> = nothing;
   readonly heartbeat: Heartbeat;
@@ -48,7 +48,7 @@ export class ActiveSession implements Channel, PeerHandlers, PostRules {
   /** POSTs that wait for an answer. */
   calls = 0;
 
-  /** Goes on from a record, else waits for `initialize`. */
+  /** Continues from a record, else waits for `initialize`. */
   constructor(home: ActiveSessionHost, rules: CallRules, record?: SessionRecord) {
     const { service, clock, deadlines, ledger, drainMs } = rules;
     this.#home = home;

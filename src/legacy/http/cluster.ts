@@ -6,10 +6,10 @@ import type { Store } from "../../store/store.ts";
 import { itemsOf } from "./post-response.ts";
 import { randomName } from "./session-store.ts";
 
-/** What one process tells all others of a session, and hears itself. */
+/** A message about a session from one process to all others. */
 export type ClusterEvent = { readonly session: string } & (
   | { readonly kind: "closed" }
-  /** The client cancelled a request. Not heard by who tells it. */
+  /** The client cancelled a request. Not delivered to the process that sends it. */
   | { readonly kind: "cancelled"; readonly params: JsonObject; readonly by: string }
   /** Something of what is kept of it is different. */
   | { readonly kind: "changed" }
@@ -17,9 +17,9 @@ export type ClusterEvent = { readonly session: string } & (
   | { readonly kind: "aside" }
   /** The events of a POST are read elsewhere now. */
   | { readonly kind: "taken"; readonly stream: string; readonly reader: string }
-  /** Another stream tells the client what belongs to no call. */
+  /** A stream delivers the messages that belong to no call. */
   | { readonly kind: "moved"; readonly owner: string }
-  /** No stream tells the client what belongs to no call. */
+  /** No stream delivers the messages that belong to no call. */
   | { readonly kind: "free" }
 );
 
@@ -32,7 +32,7 @@ export interface Relayed {
 interface NodeHandlers {
   told(event: ClusterEvent): void;
   answered(relayed: Relayed): void;
-  /** Something was told that this process did not hear. */
+  /** A message may have been missed by this process. */
   missed(): void;
 }
 
@@ -70,7 +70,7 @@ export function createSingleProcessNode(told: NodeHandlers["told"]): Node {
   };
 }
 
-/** Hands on what may concern another process. The promise, if there is something, resolves when that will hear it. */
+/** Forwards a message that may concern another process. The promise, if any, resolves when that will receive it. */
 export function relay(posted: Parsed, session: string, node: Node): Promise<unknown> | undefined {
   const relayed = itemsOf(posted).map((item) =>
     item.kind === "malformed" ? undefined : relayOne(item, session, node),
@@ -87,7 +87,7 @@ function relayOne(message: Message, session: string, node: Node): Promise<void> 
   return asker === undefined || asker === node.id ? undefined : relayTo(asker, session, message, node);
 }
 
-/** A response to a process that is gone is a response to nobody. */
+/** A response for a process that has ended is dropped. */
 async function relayTo(asker: string, session: string, message: Message, node: Node): Promise<void> {
   if (await node.isAlive(asker)) await node.send(asker, { session, text: encodeMessage(message) });
 }

@@ -8,7 +8,7 @@ import type { ChangeNotification } from "../session/change-hub.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";
-import type { StoredSession, KeptSession } from "./session-store.ts";
+import type { KeptSession, StoredSession } from "./session-store.ts";
 
 /** What all sessions that a process holds have in common. */
 export interface HolderRules {
@@ -59,7 +59,7 @@ export class HeldSession implements ChangesReader {
     this.#end ??= startServerSession(this.#holder.rules.service, { revision: peer.revision, transport: "tcp" });
   }
 
-  /** Hears of changes from now on. */
+  /** Receives changes from now on. */
   begin(record: KeptSession): void {
     if (this.#changes !== undefined || this.#ended) return;
     const { rules } = this.#holder;

@@ -10,7 +10,7 @@ import type { ChangeNotification } from "../session/change-hub.ts";
 import { messageFrame, primeFrame, truncatedFrame } from "./event-frames.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import type { SessionRules } from "./session-rules.ts";
-import { NO_CALL_STREAM, type KeptSession, NOTIFICATIONS, partName, randomName } from "./session-store.ts";
+import { type KeptSession, NO_CALL_STREAM, NOTIFICATIONS, partName, randomName } from "./session-store.ts";
 
 /** What the GETs of a session need of it. */
 export interface ReadersSession {
@@ -21,7 +21,7 @@ export interface ReadersSession {
   readonly primes: boolean;
   /** What is known of the session now. */
   readonly record: KeptSession;
-  /** Hears that one of them is over. */
+  /** Called when a stream has ended. */
   readerLeft(): void;
 }
 
@@ -35,7 +35,7 @@ interface NotificationStreamOptions {
   readonly auth: Auth | undefined;
 }
 
-/** Hears that a stream is over. */
+/** Called when a stream has ended. */
 interface StreamsOwner {
   left(stream: NotificationStream): void;
 }
@@ -51,11 +51,10 @@ export function readNotificationId(text: string): NotificationPlace | undefined 
 }
 
 /**
- * What a GET reads that waits for what belongs to no call.
+ * A GET stream for messages that belong to no call.
  *
- * Messages of the session are read from the store, and changes from what the
- * service remembers, from where the client stopped. While another stream tells
- * the client, this one waits for its turn.
+ * Messages of the session are read from the store, and changes from the service, from the position of the client. While
+ * another stream delivers to the client, this one waits.
  */
 export class NotificationStream implements SinkUser, HeartbeatListener, ChangesReader {
   previous: HeartbeatListener | undefined = undefined;
@@ -67,7 +66,7 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
   readonly #auth: Auth | undefined;
   readonly #streams: StreamsOwner;
   #sink: EventSink | undefined;
-  /** How far it has told; undefined while another tells the client. */
+  /** The position of the delivery; undefined while another stream delivers. */
   #place: NotificationPlace | undefined;
   #lost: boolean;
   /** True while the client was not ready when this began to tell it: then it begins with that. */
@@ -120,14 +119,14 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
     await this.#stop();
   }
 
-  /** Another stream tells the client now. */
+  /** Another stream delivers to the client now. */
   moved(): void {
     this.#place = undefined;
     this.#changes?.close();
     void this.end();
   }
 
-  /** What the session hears of may be different. */
+  /** The subscriptions of the session have changed. */
   refresh(): void {
     if (this.#place !== undefined) void this.#listen();
   }
@@ -280,8 +279,8 @@ interface Claim extends NotificationPlace {
 }
 
 /**
- * Who may tell the client. Every message goes one way: however many streams wait for messages, in whichever processes, one
- * of them gets them.
+ * Elects the stream that delivers to the client. Every message is delivered once: one of all waiting streams, in all
+ * processes, sends it.
  */
 class NotificationClaim {
   readonly #home: ReadersSession;
@@ -293,8 +292,8 @@ class NotificationClaim {
   }
 
   /**
-   * Claims the client if nobody tells it. Where to go on; undefined while another stream tells it. Who comes back to the
-   * stream that tells it takes its place.
+   * Claims the delivery if no stream has it. Returns the position to continue from, or undefined while another stream
+   * delivers. A client that reconnects to its stream replaces it.
    */
   take(last: NotificationPlace | undefined): Awaitable<NotificationPlace | undefined> {
     return chain(this.#home.rules.store.values.get(this.#name), (value) => {
@@ -312,7 +311,7 @@ class NotificationClaim {
     });
   }
 
-  /** Gives it back: another goes on from this place. */
+  /** Releases the delivery: another stream continues from this position. */
   async release(place: NotificationPlace): Promise<void> {
     const { id, rules } = this.#home;
     const getting = rules.store.values.get(this.#name);
@@ -354,7 +353,7 @@ function readClaim(text: string | undefined): Claim | undefined {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** Tells the streams of one session apart. */
+/** Identifies the streams of one session. */
 function newTag(): string {
   return crypto.randomUUID().slice(0, 8);
 }

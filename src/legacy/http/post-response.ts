@@ -14,7 +14,7 @@ import type { Ledger } from "../../protocol/budget.ts";
 import { type LimitReached, RETRY_AFTER_MS } from "../../protocol/limit-error.ts";
 import { isLogLevel } from "../../protocol/logging.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import type { Heartbeat, HeartbeatListener } from "../../transport/http/heartbeat.ts";
 import {
   type EventSink,
@@ -50,7 +50,7 @@ export interface PostRules {
   readonly alwaysStream: boolean;
   /** Whether a client can wait for the answer elsewhere. */
   readonly resumable: boolean;
-  /** A stream for the answers to what was posted, which somebody who may no less than its sender can pick up. */
+  /** A stream for the responses to a POST, which a client with the same permissions can resume. */
   createStream(posted: Parsed, http: HttpRequestInfo): AnswerStream;
   /** The text of a stream with these messages and no others. It can be picked up where the connection breaks. */
   whole(texts: readonly string[], http: HttpRequestInfo): string;
@@ -59,7 +59,7 @@ export interface PostRules {
   readonly aside: Sender;
   /** Cancels the requests among what was posted. */
   cancel(posted: Parsed): void;
-  /** Hears that all is answered. */
+  /** Called when all requests are answered. */
   done(): void;
 }
 

@@ -20,24 +20,24 @@ export interface ReaderOptions {
   readonly after: number;
   readonly primes: boolean;
   readonly rules: SessionRules;
-  /** Who comes back. */
+  /** The client that reconnects. */
   readonly auth: Auth | undefined;
-  /** Hears that it is over. */
+  /** Called when the replay is over. */
   left(reader: ReplayReader): void;
 }
 
 /** Events that are read at a time. */
 const PAGE = 200;
 /**
- * A process is gone when it gave no sign of life at so many looks in a row. They follow each other quickly, but not where
- * the store may have been away: others may take longer than we did to reach it again.
+ * A process counts as ended after this number of checks in a row without a heartbeat. The checks are fast, but not
+ * where the store may have been unavailable: other processes may take longer to reach it again.
  */
 const MISSES = 3;
 const AGAIN_MS = 750;
 
 /**
- * What a GET reads that comes back for the events of a POST. Undefined when there are none; `over` when it has all;
- * `forbidden` when it may less than the POST.
+ * A GET that resumes the events of a POST. Undefined when there are none; `over` when the client has all; `forbidden`
+ * when it has fewer permissions than the POST.
  */
 export function findReplay(options: ReaderOptions): Awaitable<ReplayReader | "over" | "forbidden" | undefined> {
   const { session, stream, after, rules } = options;

@@ -11,13 +11,13 @@ import type { SessionReplay } from "./session-replay.ts";
 import { END, POLL_INTERVAL_MS, type SessionRules } from "./session-rules.ts";
 import { partName, randomName } from "./session-store.ts";
 
-/** Who writes a stream, and to which requests it is the answer. */
+/** The writer of a stream, and the requests that it answers. */
 export interface StreamHead {
   readonly node: string;
   readonly ids: readonly Id[];
   /** Those of them that do no harm when they are sent again. */
   readonly harmless?: readonly Id[];
-  /** What their sender may: who picks the answers up may no less. */
+  /** The permissions of the sender, which a client that resumes the stream needs, too. */
   readonly scopes?: readonly string[] | undefined;
 }
 
@@ -32,13 +32,13 @@ interface ResponseStreamOptions {
   readonly replay: SessionReplay;
   /** What is kept of it while it is written is taken of this. */
   readonly share: Account;
-  /** Hears the id of the stream when it becomes one that clients may come back for. */
+  /** Called with the id of the stream when clients may resume it. */
   begun(id: string, stream: ResponseStream): void;
-  /** Hears that all is kept, and nothing more will be written. */
+  /** Called when all events are saved, and the stream has ended. */
   over(id: string): void;
 }
 
-/** How long a stream is kept after its end: clients that come back do so within seconds. */
+/** How long a stream is retained after its end: clients reconnect within seconds. */
 export const RETENTION_MS = 300_000;
 const DAY_MS = 86_400_000;
 
@@ -55,10 +55,10 @@ interface Item {
 }
 
 /**
- * The events of one POST, in the store before they are on a socket.
+ * The events of one POST, saved in the store before they are written to a socket.
  *
- * Whoever comes back for them, to whichever process, finds what was written so
- * far and follows the rest. A store that is slow or away holds up who writes.
+ * A client that reconnects, to any process, finds the events so far and follows the rest. A store that is slow or
+ * unavailable delays the writer.
  */
 class ResponseStream implements AnswerStream {
   readonly #options: ResponseStreamOptions;
@@ -319,7 +319,7 @@ class ResponseStream implements AnswerStream {
     this.#waiting = undefined;
   }
 
-  /** Tells who follows that there is more. One message says so for all that came while it was on its way. */
+  /** Notifies readers of new events. One message covers all events that were added while it was in transit. */
   #wake(): void {
     this.#wakeAgain = this.#waking !== undefined;
     this.#waking ??= promised(() => this.#options.rules.store.topics.publish(this.#name, ""))

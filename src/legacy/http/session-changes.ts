@@ -27,12 +27,12 @@ import type { KeptSession, Waits } from "./session-store.ts";
 interface SessionChangesOptions {
   readonly session: string;
   readonly rules: SessionRules;
-  /** On whose behalf the session hears of changes. */
+  /** The caller that the session listens for. */
   readonly auth: Auth | undefined;
   readonly record: KeptSession;
 }
 
-/** Who hears of what a session hears of. */
+/** The recipient of the changes of a session. */
 export interface ChangesReader {
   /** Log messages of less are not for the client. */
   readonly logLevel: LogLevel | undefined;
@@ -79,7 +79,7 @@ export class SessionChanges implements ChangeListener {
     return this.#isListening;
   }
 
-  /** The message for the client, if it is told of this. */
+  /** The message for the client, if the change is relevant for it. */
   textOf(change: ChangeNotification): string | undefined {
     const { session = this.#session, method, params } = change;
     if (session !== this.#session || !isLoud(method, params, this.#reader.logLevel)) return undefined;
@@ -111,7 +111,7 @@ export class SessionChanges implements ChangeListener {
     return (await Promise.all(begun)).find((failure) => failure !== undefined);
   }
 
-  /** Hears of nothing until {@link refresh}. */
+  /** Receives nothing until {@link refresh}. */
   stop(): void {
     this.#turn++;
     this.#isListening = false;
@@ -119,7 +119,7 @@ export class SessionChanges implements ChangeListener {
     this.#calls = none;
   }
 
-  /** Hears of nothing for a while. Returns whether it still should go on, when asked. */
+  /** Pauses. Returns a function that says whether it should continue. */
   pause(): () => boolean {
     this.stop();
     this.#isListening = true;
@@ -127,7 +127,7 @@ export class SessionChanges implements ChangeListener {
     return () => turn === this.#turn;
   }
 
-  /** Hears of nothing any more. */
+  /** Stops. */
   close(): void {
     this.#isClosed = true;
     this.stop();

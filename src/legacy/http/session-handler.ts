@@ -16,14 +16,23 @@ import {
 import type { LegacyHandler, SessionHandlerOptions } from "../../transport/http/legacy-handlers.ts";
 import { limitAnswer } from "../../transport/http/limit-answer.ts";
 import { createChangeHub } from "../session/change-hub.ts";
-import { type ClusterEvent, createSingleProcessNode, createNode, type Node } from "./cluster.ts";
+import { type ClusterEvent, createNode, createSingleProcessNode, type Node } from "./cluster.ts";
 import { HeldSession, type HolderRules } from "./held-session.ts";
 import { unavailable } from "./post-response.ts";
 import { HttpSession, type SessionHost } from "./session.ts";
 import { POLL_INTERVAL_MS, type SessionRules } from "./session-rules.ts";
-import { createSessionId, createSessionStore, createSessionWaits, isSessionId, type StoredSession } from "./session-store.ts";
+import {
+  createSessionId,
+  createSessionStore,
+  createSessionWaits,
+  isSessionId,
+  type StoredSession,
+} from "./session-store.ts";
 
-/** Serves clients that open with `initialize`. Their sessions are in a store: every process that has it can go on with them. */
+/**
+ * Serves clients that open with `initialize`. Their sessions are in a store, so that every process with the store can
+ * continue them.
+ */
 export function createSessionHandler(options: SessionHandlerOptions): LegacyHandler {
   const { given, name, clock } = options;
   const part = (store: Store): Awaitable<Store> => (name === undefined ? store : scopedStore(store, name));
@@ -58,7 +67,7 @@ function whenThere(store: Promise<Store>, options: SessionHandlerOptions): Legac
   };
 }
 
-/** A process forgets a session when nothing was going on here for one to two of these. */
+/** Interval of the cleanup: a process drops a session without activity after one to two of these. */
 const REST_MS = 5_000;
 /** The same where reading it again costs next to nothing. */
 const LONE_REST_MS = 100;
@@ -70,7 +79,7 @@ class SessionHandler implements LegacyHandler {
   readonly #rules: SessionRules;
   readonly #host: SessionHost;
   readonly #holder: HolderRules;
-  /** The sessions in which something is going on here. */
+  /** The sessions with activity in this process. */
   readonly #active = new Map<string, HttpSession>();
   /** The sessions that were opened here, until they end. */
   readonly #sessions = new Map<string, HeldSession>();
@@ -79,7 +88,7 @@ class SessionHandler implements LegacyHandler {
   #stopSweeping: (() => void) | undefined;
   #swept: number;
 
-  /** `alone` when nobody else has the store. */
+  /** `alone` when no other process uses the store. */
   constructor(options: SessionHandlerOptions, store: Store, alone: boolean) {
     const { clock, sessionTtlMs: ttlMs, service } = options;
     this.#options = options;
@@ -157,7 +166,7 @@ class SessionHandler implements LegacyHandler {
     });
   }
 
-  /** Answers what is open. The sessions go on elsewhere, if there are other processes. */
+  /** Answers open requests. Other processes can continue the sessions. */
   async drain(): Promise<void> {
     const { alone, store, looks, node } = this.#rules;
     await Promise.all(this.#entering);
@@ -268,7 +277,12 @@ class SessionHandler implements LegacyHandler {
     this.#sweepLater();
   }
 
-  #create(id: string, held: HeldSession | undefined, { session: { owner } }: StoredSession, reply: HttpReply): HttpSession {
+  #create(
+    id: string,
+    held: HeldSession | undefined,
+    { session: { owner } }: StoredSession,
+    reply: HttpReply,
+  ): HttpSession {
     // A session is a connection of its owner.
     const share = held?.share ?? this.#options.ledger.connection(owner ?? reply.caller.share.owner);
     // The id of a request is another text each time: the one that is held already is used.
@@ -297,7 +311,12 @@ class SessionHandler implements LegacyHandler {
 
   #sweepLater(): void {
     const { clock, sessionTtlMs } = this.#options;
-    if (this.#stopSweeping !== undefined || sessionTtlMs <= 0 || clock.requestBound === true || this.#sessions.size === 0)
+    if (
+      this.#stopSweeping !== undefined ||
+      sessionTtlMs <= 0 ||
+      clock.requestBound === true ||
+      this.#sessions.size === 0
+    )
       return;
     this.#stopSweeping = clock.after(sessionTtlMs / SWEEPS, () => {
       this.#stopSweeping = undefined;

@@ -60,8 +60,8 @@ export interface StoredSession {
 }
 
 /**
- * Sessions in a store. Each is a value that is forgotten when nobody uses the
- * session; what it subscribed to is another one, so that the first stays small.
+ * Sessions in a store. Each is a value that expires without use; its subscriptions are a value of their own, so that
+ * the first stays small.
  */
 export interface SessionStore {
   /** Keeps a session, unless its owner has too many: then nothing is kept. */
@@ -69,7 +69,11 @@ export interface SessionStore {
   /** `known` saves reading what has not changed since. */
   find(id: string, known?: StoredSession): Awaitable<StoredSession | undefined>;
   /** Changes what is there now. Undefined when there is no such session. */
-  change(id: string, change: (session: KeptSession) => KeptSession, known?: StoredSession): Awaitable<StoredSession | undefined>;
+  change(
+    id: string,
+    change: (session: KeptSession) => KeptSession,
+    known?: StoredSession,
+  ): Awaitable<StoredSession | undefined>;
   /** Gives it another time to live. False when there is no such session. */
   touch(id: string, session: KeptSession): Awaitable<boolean>;
   /** False when there was none. */
@@ -234,7 +238,11 @@ function isLonger(values: Store["values"], group: string, max: number): Awaitabl
 /** Of the name of an owner: the names of a store are limited. */
 const MAX_NAME = 400;
 
-function readKept(name: string, value: StoredValue | undefined, known: StoredSession | undefined): StoredSession | undefined {
+function readKept(
+  name: string,
+  value: StoredValue | undefined,
+  known: StoredSession | undefined,
+): StoredSession | undefined {
   if (value === undefined) return undefined;
   if (value.version === known?.version) return known;
   return { session: JSON.parse(value.text), version: value.version, name };
@@ -308,7 +316,7 @@ export function createSessionWaits({ values }: Store, ttlMs: number): SessionWai
   };
 }
 
-/** 256 bits that nobody can guess, in characters that a header may have. */
+/** 256 random bits, in characters that a header may contain. */
 export function createSessionId(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
@@ -318,7 +326,7 @@ export function isSessionId(id: string): boolean {
   return /^[\w-]{43}$/.test(id);
 }
 
-/** 96 bits that nobody can guess, in 16 characters that an id may have. */
+/** 96 random bits, in 16 characters that an id may contain. */
 export function randomName(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(12)));
 }

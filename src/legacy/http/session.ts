@@ -7,7 +7,7 @@ import type { Auth } from "../../protocol/peer.ts";
 import { isSince } from "../../protocol/revision.ts";
 import { listenerOf } from "../../protocol/session.ts";
 import { type Awaitable, chain, promised } from "../../std/awaitable.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { isUnavailable } from "../../store/store.ts";
 import type { Caller } from "../../transport/caller.ts";
 import type { Heartbeat, HeartbeatListener } from "../../transport/http/heartbeat.ts";
@@ -34,14 +34,14 @@ import { createSessionFeed } from "./session-changes.ts";
 import { SessionReaders } from "./session-readers.ts";
 import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";
-import { type StoredSession, type KeptSession, randomName, toKept } from "./session-store.ts";
+import { type KeptSession, randomName, type StoredSession, toKept } from "./session-store.ts";
 
 /** What all sessions of a process have in common. */
 export interface SessionHost {
   readonly rules: SessionRules;
   /** Looks for sessions in which nothing is going on in this process any more. */
   readonly rest: Heartbeat;
-  /** Hears that nothing is going on here any more; `isOver` when the session has ended. */
+  /** Called when the session has no activity here; `isOver` when it has ended. */
   left(session: HttpSession, isOver: boolean): void;
 }
 
@@ -103,7 +103,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     return this.#kept;
   }
 
-  /** Goes on with what the store has. */
+  /** Continues from the record in the store. */
   adopt(kept: StoredSession): void {
     this.#used = true;
     if (kept.version === this.#kept?.version) return;
@@ -128,7 +128,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     this.#accept(message, posting);
   }
 
-  /** Opens the session with `initialize`; `settled` hears once whether that went well. */
+  /** Opens the session with `initialize`; `settled` is called once with its success. */
   open(initialize: Request, posting: Posting, settled: (ok: boolean) => void): void {
     const active = this.#wake();
     const response = this.#responseTo(initialize, posting, active);
@@ -172,7 +172,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     return this.#readers.get(head, reply);
   }
 
-  /** Hears what another process, or this one, has told of it. */
+  /** Handles a message of another process, or of this one. */
   told(event: ClusterEvent): void {
     if (event.kind === "closed") return void this.close();
     if (event.kind === "changed") return void this.look().catch(() => {});

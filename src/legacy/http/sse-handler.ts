@@ -33,7 +33,7 @@ export interface SseHandlerOptions extends SinkRules, ChannelOptions {
 }
 
 interface SseConnection {
-  /** Who opened it, where that was found out. Nobody else may post to it. */
+  /** The caller that opened it, where it is authenticated. Other callers must not post to it. */
   readonly principal: string | undefined;
   readonly serving: Serving;
   /** Posts that are taken one after the other, and how many of them wait. */

@@ -6,7 +6,7 @@ import type { ServerCapabilities } from "../../protocol/peer.ts";
 import { isLegacy, isRevision, type LegacyRevision, newestLegacy } from "../../protocol/revision.ts";
 import type { CallOrigin, Service } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { answerCall, createNotificationQueue } from "../../transport/answer-call.ts";
 import type { HttpCaller } from "../../transport/http/fair-gate.ts";
 import { type HttpReply, refusal, sendAnswer } from "../../transport/http/http-message.ts";
@@ -25,8 +25,8 @@ export interface StatelessOptions extends Omit<RequestRules, "ended" | "plainErr
 /**
  * Serves clients of older revisions without sessions: each request on its own.
  *
- * They can be told of progress while they wait, and no more: nothing is asked of
- * them, nothing announced, and the log level is the server's choice.
+ * They can receive progress during a call, and nothing else: they are not asked, changes are not announced, and the
+ * server chooses the log level.
  */
 export function createStatelessHandler(options: StatelessOptions): LegacyHandler {
   const { service, discover } = options;
@@ -101,7 +101,7 @@ function statedRevision(stated: string | undefined): LegacyRevision {
   return isRevision(stated) && isLegacy(stated) ? stated : "2025-03-26";
 }
 
-/** Whether a method runs what somebody wrote. Those of the handshake are not in the table. */
+/** Whether a method runs code of the author. Methods of the handshake are not in the table. */
 function runs(method: string): boolean {
   return method !== "ping" && method !== "initialize" && methodRow(method).runs === true;
 }

@@ -22,11 +22,10 @@ import { type BegunTask, createFollowing, settle } from "./follow-task.ts";
 import { isLoud, sessionOf } from "./session-messages.ts";
 
 /**
- * What a legacy client hears without asking each time: changed lists, and
- * updates of what it subscribed to.
+ * The notifications of a legacy client: changed lists, and updates of subscribed resources.
  *
- * What changes it resolves when the service listens accordingly, with the
- * failure if it does not; then everything is as it was.
+ * A change of the subscriptions resolves when the service listens accordingly, with the failure if it does not; then
+ * nothing has changed.
  */
 export interface Feed {
   start(): Promise<Failure | undefined>;
@@ -37,9 +36,9 @@ export interface Feed {
    */
   subscribe(uri: string, auth?: Auth): Promise<Failure | undefined>;
   unsubscribe(uri: string): Promise<Failure | undefined>;
-  /** The client was asked to open a page: tells it once when its user is done there. */
+  /** The client was asked to open a page: notifies it once when its user is done there. */
   expect(elicitationId: string): void;
-  /** Tells the client of a task that it has begun, until that is over. */
+  /** Notifies the client of a task that it has begun, until that is over. */
   follow(task: BegunTask, auth: Auth | undefined): void;
 }
 
@@ -163,7 +162,7 @@ export interface ListenOptions {
   readonly peer: ClientInfo;
   /** Says from where on, to a service that counts its changes. From now on when left out. */
   readonly meta?: JsonObject;
-  /** Ends it: nothing is told any more. */
+  /** Ends all notifications. */
   readonly abort: LazyAbort;
   /** A promise means that the client is slow. */
   tell(method: string, params: JsonObject): Promise<void> | undefined;

@@ -20,7 +20,7 @@ export class ChangeNotification {
   readonly position: number | undefined;
   /** True when changes before it are known no longer. */
   readonly lost: boolean;
-  /** The only session that is told of it; all when undefined. */
+  /** The only session that receives it; all when undefined. */
   readonly session: string | undefined;
   #texts: Map<ServerCodec, string | undefined> | undefined;
 
@@ -50,11 +50,10 @@ export class ChangeNotification {
 const withoutSession = withoutMeta(changeKeys.session);
 
 /**
- * Listens to a service once for many sessions.
+ * Subscribes to a service once for many sessions.
  *
- * All that want the same changes on behalf of the same principal share a call, unless they are told apart by their clients.
- * One that has yet to hear of earlier changes has a call of its own until it has
- * come as far as the others.
+ * Sessions with the same filter and principal share a call, unless their clients must be distinguished. A session that
+ * still needs earlier changes has a call of its own until it has received them.
  */
 export interface ChangeHub {
   listen(options: HubOptions, listener: ChangeListener): SharedListening;
@@ -73,7 +72,7 @@ export interface HubOptions {
 interface Listening {
   /** Resolves when the service listens, or with the reason why not. */
   readonly begun: Promise<Failure | undefined>;
-  /** Nothing is told any more. */
+  /** Ends all subscriptions. */
   stop(): void;
 }
 

@@ -25,13 +25,13 @@ interface FollowTaskOptions {
   readonly auth: Auth | undefined;
   /** Sends a notification. A promise means that the client is slow. */
   send(method: string, params: JsonObject): Promise<void> | undefined;
-  /** Hears that it tells nothing more, and whether that is because the task is over, or gone. */
+  /** Called when it stops, and whether the task is over or gone. */
   ended(isOver: boolean): void;
 }
 
 /**
- * Tells a client how a task stands and how far it is, until it is over. While
- * the client is slow to read, only the newest counts. Returns how to stop.
+ * Notifies a client of the status and progress of a task, until it is over. While the client is slow to read, only the
+ * newest state counts. Returns a function that stops it.
  */
 function followTask(task: BegunTask, options: FollowTaskOptions): () => void {
   const { service, auth, send, ended } = options;
@@ -79,7 +79,7 @@ function followTask(task: BegunTask, options: FollowTaskOptions): () => void {
   return stop;
 }
 
-/** The tasks of one session that its client hears of. */
+/** The tasks of one session that its client is notified of. */
 export interface Following {
   has(taskId: string): boolean;
   follow(task: BegunTask, options: Omit<FollowTaskOptions, "ended">): void;

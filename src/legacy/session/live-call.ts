@@ -9,7 +9,7 @@ import type { Params } from "../../protocol/methods.ts";
 import { type Ask, type Call, type Outcome, onAbort, type Service, withCall } from "../../protocol/service.ts";
 import type { Clock } from "../../std/clock.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
-import { type CallResponder, answerCall } from "../../transport/answer-call.ts";
+import { answerCall, type CallResponder } from "../../transport/answer-call.ts";
 import type { CallGate } from "../../transport/caller.ts";
 import { failureOf } from "../../transport/send-call.ts";
 import type { LegacyServerCodec } from "../codec/codec.ts";
@@ -23,11 +23,11 @@ export interface LiveCallHandler {
   readonly gate: Pick<CallGate, "leave">;
   readonly clock: Clock;
   readonly askTimeoutMs: number;
-  /** Hears of a page that the client was asked to open, by its id. */
+  /** Called with the id of a page that the client was asked to open. */
   onPage(elicitationId: string): void;
-  /** Hears of the task that a call was answered with. */
+  /** Called with the task that a call was answered with. */
   onTask(task: BegunTask, incoming: IncomingRequest): void;
-  /** Hears that nothing more happens about a call. */
+  /** Called when a call is over. */
   onOver(): void;
 }
 
@@ -123,7 +123,7 @@ interface AskerOptions {
   readonly gate: Pick<CallGate, "leave"> | undefined;
   /** How long a client may take to answer a question. */
   readonly askTimeoutMs: number;
-  /** Hears of a page that the client is asked to open, by its id. */
+  /** Called with the id of a page that the client is asked to open. */
   onPage?(elicitationId: string): void;
   /** The task whose end the request waits for: what is asked meanwhile belongs to it. */
   readonly taskId?: string | undefined;
@@ -209,10 +209,9 @@ interface LiveCallDependencies {
 }
 
 /**
- * Goes on with a call that ended by asking, such as one of a remote modern
- * server, for a client that can be asked while it waits: calls again with the
- * answers until there is nothing to ask. A service that asks nothing is only
- * busy, and gets a moment.
+ * Continues a call whose outcome asks for input, such as one of a remote modern server, for a client that can be asked
+ * during the call: calls again with the answers until there are no questions. A service that asks for input without
+ * questions is busy, and is called again after a pause.
  */
 export async function resolveInputRequired(
   service: Service,

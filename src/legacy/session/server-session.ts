@@ -30,19 +30,19 @@ export interface ServerSession extends LegacySession {
   readonly revision: Revision | undefined;
 }
 
-/** A session that another one can take over from. */
+/** A session that another one can continue. */
 export interface ResumableSession extends ServerSession {
   /** True while a handler runs, also for a call that was cancelled. */
   readonly busy: boolean;
-  /** What another session needs to go on, once the handshake is over. */
+  /** The state that another session needs to continue, once the handshake is over. */
   record(): SessionRecord | undefined;
-  /** Goes on with what was agreed on elsewhere. */
+  /** Continues with the handshake of another session. */
   adopt(agreed: Pick<SessionRecord, "ready" | "logLevel">): void;
 }
 
 export interface ServerSessionOptions {
   readonly service: Service;
-  /** Reaches the client, for questions and for news. */
+  /** Sends questions and notifications to the client. */
   readonly peer: Pick<RpcPeer, "request" | "notify">;
   /** Whose shares are taken for calls and subscriptions. */
   readonly caller: Caller;
@@ -51,9 +51,9 @@ export interface ServerSessionOptions {
   readonly clock: Clock;
   /** What the service says of itself to a client. */
   discover(client: CallOrigin): Promise<DiscoverResult>;
-  /** Makes what tells the client of changes. Default: a feed of its own. */
+  /** Creates the change notifications of the client. Default: a feed of its own. */
   createFeed?(options: FeedOptions): Feed;
-  /** The id of a session that whoever made it ends, too. Default: one of its own, and it ends when it is closed. */
+  /** The id of a session that its creator also ends. Default: one of its own, which ends when it is closed. */
   readonly sessionId?: string | undefined;
   /** A session to go on from, and its feed. The peer must not use its ids again. */
   readonly resume?: Resume | undefined;
@@ -177,7 +177,7 @@ class HandshakeSession implements ResumableSession {
     this.#isClosed = true;
   }
 
-  /** The service hears of the end of a session that nobody else ends. */
+  /** Reports the end of a session that has no other owner to the service. */
   #end({ [sessionKey]: session }: ClientInfo): void {
     const { sessionId, service } = this.#options;
     if (sessionId === undefined && session !== undefined) void endSession(service, session.id);

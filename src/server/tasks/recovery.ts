@@ -1,6 +1,6 @@
 import type { Failure } from "../../protocol/errors.ts";
 import type { CallToolParams } from "../../protocol/tool.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";
 import type { TaskContext } from "./task-events.ts";

@@ -3,7 +3,7 @@ import { type Failure, McpError } from "../../protocol/errors.ts";
 import { type Call, createCall, type Outcome, setTaskId } from "../../protocol/service.ts";
 import type { Task } from "../../protocol/task.ts";
 import type { Deadline } from "../../std/deadlines.ts";
-import { type HttpRequestInfo, holdRequest } from "../../std/http-facts.ts";
+import { type HttpRequestInfo, holdRequest } from "../../std/http-request-info.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import { StoreError } from "../../store/store.ts";
 import type { DurableRun } from "../runs/durable-run.ts";

@@ -12,7 +12,10 @@ import {
 } from "./http-message.ts";
 
 export interface AdmissionOptions {
-  /** The endpoint, such as `/mcp`; one slash may follow it. Absent where paths are somebody else's business. */
+  /**
+   * The path of the endpoint, such as `/mcp`; a trailing slash is accepted. Absent where the caller has matched the
+   * path.
+   */
   readonly path?: string | undefined;
   /** Whether the paths one step below the endpoint are served, too: each is that of a view. */
   readonly below?: boolean | undefined;
@@ -27,7 +30,7 @@ export interface AdmissionOptions {
   readonly credentials?: readonly string[] | undefined;
 }
 
-/** A request that may go on, with the headers that every answer to it needs; or the answer that ends it. */
+/** An admitted request, with the headers that every response to it needs; or the response that rejects it. */
 export type Admitted =
   | { readonly ok: true; readonly cors: HttpHeaders }
   | { readonly ok: false; readonly answer: HttpAnswer };
@@ -35,7 +38,7 @@ export type Admitted =
 interface Admission {
   /** Whether a URL leads to the endpoint. */
   isEndpoint(url: string): boolean;
-  /** Judges a request by its head. A body of a length that is not announced has to be limited by who reads it. */
+  /** Admits or rejects a request by its head. A body without `content-length` has to be limited by its reader. */
   admit(head: HttpHead): Admitted;
 }
 

@@ -23,7 +23,7 @@ function shortestIpv6(bracketed: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname : undefined;
 }
 
-/** The names by which a machine reaches itself: who may be called when only loopback is served. */
+/** The host names of this machine, which are allowed when only loopback is served. */
 export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 const loopbackIpv4 = /^127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
@@ -35,7 +35,7 @@ export function isLoopback(host: string): boolean {
   return name === "localhost" || name === "[::1]";
 }
 
-/** What is wrong with a Host header. Undefined when the request may go on. */
+/** The problem with a Host header. Undefined when the request is allowed. */
 type HostCheck = (host: string | undefined) => string | undefined;
 
 /**

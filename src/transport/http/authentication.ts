@@ -15,7 +15,7 @@ import { type ErrorCode, type Failure, isCallerMissing, McpError } from "../../p
 import type { NeededAuth } from "../../protocol/peer.ts";
 import { inPlaceOf, type Service, withCall } from "../../protocol/service.ts";
 import { defined } from "../../std/defined.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { createHostCheck, isLoopback, parseAuthority } from "./allowed-hosts.ts";
 import { type AuthRoutes, createAuthRoutes } from "./auth-routes.ts";
 import type { HttpCaller } from "./fair-gate.ts";
@@ -52,21 +52,21 @@ export type Identified =
   | {
       readonly ok: false;
       readonly answer: HttpAnswer;
-      /** Why, unless a budget has told of it. */
+      /** The reason, unless a budget has reported it. */
       readonly code?: ErrorCode;
     };
 
-/** Stands between a protected endpoint and those who use it. */
+/** Authenticates the callers of a protected endpoint. */
 export interface Guard {
-  /** What is served beside the endpoint, to anybody. */
+  /** Routes beside the endpoint, without authentication. */
   readonly routes: AuthRoutes | undefined;
   /** Whether a request is for what is served beside the endpoint. */
   owns(head: HttpHead): boolean;
-  /** Answers a request for what anybody may know. Undefined when it is for something else. */
+  /** Answers a request for public metadata. Undefined for other requests. */
   tell(head: HttpHead): HttpAnswer | undefined;
-  /** Finds out who sends a request; while it does, that counts for a share of its address. Never rejects. */
+  /** Authenticates a request, which counts for the share of its address meanwhile. Never rejects. */
   identify(head: HttpHead, cors: HttpHeaders, share: Account): Promise<Identified>;
-  /** A service whose calls say who makes them. */
+  /** A service whose calls have the authenticated caller. */
   around(service: Service): Service;
   /** The reply to one message: what was forbidden to its sender is refused by HTTP, before any stream. */
   replyTo(id: Id, head: HttpHead, reply: HttpReply): HttpReply;
@@ -101,7 +101,7 @@ export function createGuard({ auth, path, hosts, isSecure, warn }: GuardOptions)
     return refusal(status, description, { ...challenge(head, refused), ...refused.headers });
   };
 
-  /** The answer to who may not do what it asked for. Who has not said who it is may be allowed to when it does. */
+  /** The response to a caller without the required permission. An anonymous caller is asked to authenticate. */
   const forbid = (id: Id, head: HttpHead, failure: Failure): HttpAnswer => {
     const wanted = scopesIn(failure.data);
     const scopes = wanted.length === 0 ? [] : [...new Set([...requiredScopes, ...wanted])];
@@ -217,8 +217,8 @@ const nowhere: EventSink = { write: () => undefined, end() {}, destroy() {}, bac
 const unclear = refusal(503, "the sender cannot be identified right now; retry later", { "retry-after": "5" });
 
 /**
- * The answer to a sender who cannot be identified because of a limit: 429 where it is their own share, else 503. It has the
- * figures of the error and not its message, which may be of others.
+ * The response to a sender who cannot be authenticated because of a limit: 429 where it is the share of the sender,
+ * else 503. It contains the figures of the error and not its message, which may be about others.
  */
 function limited(error: unknown): HttpAnswer | undefined {
   if (!(error instanceof McpError) || error.code !== "limit-reached" || !isObject(error.data)) return undefined;
@@ -250,7 +250,7 @@ function scopesIn(data: Json | undefined): readonly string[] {
   return Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
 }
 
-/** What a function of somebody else gives is not always what its type says. */
+/** The result of a function of the user may not match its type. */
 function checked(found: Authentication<NeededAuth>): Authentication {
   if (found.ok === true && (found.auth === undefined || isPrincipal(found.auth.principal))) {
     return found as Authentication;
@@ -269,7 +269,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.name : "it threw";
 }
 
-/** What a challenge tells besides the ways to authenticate. */
+/** The parameters of a challenge besides the authentication schemes. */
 interface ChallengeFacts {
   /** The scheme that an error is about. */
   readonly scheme?: string | undefined;
@@ -280,7 +280,7 @@ interface ChallengeFacts {
   readonly metadataUrl?: string | undefined;
 }
 
-/** Schemes that tell where tokens come from. */
+/** Schemes whose challenge names the resource metadata. */
 const tokenSchemes: ReadonlySet<string> = new Set(["bearer", "dpop"]);
 
 /** The value of `WWW-Authenticate`: one challenge for each way, in their order. */
@@ -327,7 +327,7 @@ export interface MetadataOptions {
   readonly isSecure?: boolean | undefined;
 }
 
-/** What a protected server says of itself to whoever asks (RFC 9728). */
+/** The public metadata of a protected resource (RFC 9728). */
 interface MetadataEndpoint {
   /** Answers a request for it. Undefined when the request is for something else. */
   answer(head: HttpHead): HttpAnswer | undefined;
@@ -374,7 +374,7 @@ export function createMetadataEndpoint({ metadata, path, hosts, isSecure }: Meta
   };
 }
 
-/** Any page may read it: it is the same for everybody. */
+/** Readable by any page, as it is the same for all callers. */
 const open: HttpHeaders = { "access-control-allow-origin": "*" };
 const preflight: HttpHeaders = {
   ...open,

@@ -59,18 +59,18 @@ export interface HttpEndpoint {
   /** Whether the path of a request is one of its own. */
   owns(head: HttpHead): boolean;
   /**
-   * Finds out who sends a request that was admitted; what comes of it takes the
-   * place of the head. Absent where it need not be known. Never rejects.
+   * Authenticates an admitted request, and returns its head with the caller. Absent without authentication. Never
+   * rejects.
    */
   readonly identify: Guard["identify"] | undefined;
-  /** Tells who calls over one connection. */
+  /** Identifies the caller of each request on one connection. */
   createCallers(): ConnectionCallers;
-  /** Looks after answers that nobody reads. */
+  /** Detects responses that are not read. */
   readonly heartbeat: Heartbeat;
-  /** Hears that a client was cut off, and why. */
+  /** Called when a client was cut off, with the reason. */
   dropped(reason: string): void;
   readonly ledger: Ledger;
-  /** Hears of what is turned down, where somebody wants to. */
+  /** Called with rejected requests. Absent without a listener. */
   readonly refusals: RefusalEvents | undefined;
   /** Counts the long bodies that each principal is sending by the lengths that it announced. */
   readonly announced: Ledger;
@@ -83,7 +83,7 @@ export interface HttpEndpoint {
   readonly maxMessageBytes: number;
   /** Takes nothing new, answers what is open for a while, then ends the rest. Idempotent. */
   close(): Promise<void>;
-  /** True once it is being closed: whoever is answered should come back by another connection. */
+  /** True while the endpoint is closing: clients should use another connection. */
   readonly isClosing: boolean;
 }
 
@@ -215,7 +215,7 @@ function turnAway(message: Parsed, stated: string | undefined, isLegacyServed: b
   return isLegacyServed ? undefined : unsupported(message, stated, [newest]);
 }
 
-/** Tells of requests that are turned down by their head. */
+/** Reports requests that are rejected by their head. */
 function tellRefusals(endpoint: HttpEndpoint, refusals: RefusalEvents): HttpEndpoint {
   const { admit, identify } = endpoint;
   const tellingAdmit: HttpEndpoint["admit"] = (head) => {
@@ -285,7 +285,7 @@ function isWork({ kind }: Parsed): boolean {
   return kind === "request" || kind === "batch";
 }
 
-/** Says who sends it, or is of a kind that only modern clients send. */
+/** True for a request that states its sender, or has a method of modern clients only. */
 function isModern(message: Parsed, stated: string | undefined): message is Request | Notification {
   if (message.kind !== "request" && message.kind !== "notification") return false;
   const { method, params } = message;
@@ -295,7 +295,7 @@ function isModern(message: Parsed, stated: string | undefined): message is Reque
   return methodRow(method).since === newest;
 }
 
-/** Nobody waits for an answer to an answer: under its id, it would be taken for one to something else. */
+/** A response is not answered: with its id, the answer would be taken for another response. */
 function malformed({ id, error, answerable }: Malformed): HttpAnswer {
   return errorAnswer(400, answerable ? id : null, error);
 }

@@ -9,7 +9,7 @@ export interface SinkRules {
   readonly heartbeat: Heartbeat;
   /** A client that leaves more than this unread, besides the message it has to read first, is cut off. */
   readonly maxUnreadBytes: number;
-  /** Hears that a client was cut off, and why. */
+  /** Called when a client was cut off, with the reason. */
   dropped(reason: string): void;
 }
 

@@ -3,14 +3,14 @@ import type { LazyAbort } from "../../std/lazy-abort.ts";
 import type { Caller, CallGate } from "../caller.ts";
 
 /**
- * Lets calls run within the shares of their callers; more of them wait. Who has used up its share waits for itself alone:
- * free places go round among principals, and of each among its connections.
+ * Runs calls within the shares of their callers, and queues the others. A caller that has used up its share waits only
+ * for itself: free slots are given to principals in turn, and to the connections of each in turn.
  */
 export interface FairGate {
   caller(share: Account): HttpCaller;
 }
 
-/** Who waits, and may give up doing so. */
+/** A queued call, which may be cancelled. */
 interface Waiter {
   readonly abort: Pick<LazyAbort, "onAbort">;
 }
@@ -90,7 +90,7 @@ class Waiting {
   }
 }
 
-/** The calls of one principal that wait, by connection. Who had its turn goes to the end. */
+/** The queued calls of one principal, by connection, in round-robin order. */
 type Line = Map<Account, Set<Waiting>>;
 
 class Lines {

@@ -2,7 +2,7 @@ import { checkOptionNames, checkService, type OptionNames } from "../../protocol
 import { type KnownPlatform, once } from "../../protocol/platform.ts";
 import type { Service } from "../../protocol/service.ts";
 import { type Clock, systemClock } from "../../std/clock.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { type Linked, LinkedSet } from "../../std/linked-set.ts";
 import { createEndpoint } from "./endpoint.ts";
 import type { EndpointStatus } from "./endpoint-status.ts";
@@ -82,7 +82,10 @@ export function toFetchHandler<A extends readonly unknown[] = readonly unknown[]
   return Object.assign(handle, { close: endpoint.close, status: endpoint.status });
 }
 
-/** Lets work of a request go on, and so the request hears that its client has left. Undefined without the context of it. */
+/**
+ * Extends the lifetime of a request while its work runs, so that the end of its client is noticed. Undefined without a
+ * context of the request.
+ */
 function holding({ over, holdFor }: LiveRequest, platformArguments: readonly unknown[]): HttpRequestInfo["waitUntil"] {
   const context = platformArguments.find(isContext);
   context?.waitUntil(over);
@@ -152,19 +155,22 @@ async function readText(request: Request, maxBytes: number, held: RequestHold): 
 const consumed = consumedBody("toFetchHandler; read request.clone() instead, or hand on a new Request with the text");
 
 /**
- * The requests of a platform that ends them without a word: when their client has left, or their time is up.
+ * The requests of a platform that ends them without notice: when their client has left, or their time is up.
  *
- * Each shows by a timer of its own that it goes on, which also tells the platform that it is waiting for something.
- * Those that come later find the ones that have fallen silent.
+ * Each request proves by a timer of its own that it is alive, which also shows the platform that it is waiting. Later
+ * requests find those that have stopped.
  */
 export interface LiveRequests {
-  /** One that goes on until `over`, and longer if it is held. `lost` is called by a later one when it has ended without a word. */
+  /**
+   * A request that lasts until `over`, and longer if it is held. `lost` is called by a later request when it has ended
+   * without notice.
+   */
   add(over: Promise<void>, lost: () => void): LiveRequest;
 }
 
 export interface LiveRequest {
   readonly over: Promise<void>;
-  /** It also goes on until `work` settles, which is when this resolves. */
+  /** It also lasts until `work` settles, which is when this resolves. */
   readonly holdFor: (work: Promise<unknown>) => Promise<void>;
 }
 

@@ -93,7 +93,7 @@ export class FetchReply implements HttpReply {
     this.#lostListeners.push(listener);
   }
 
-  /** The platform has ended the request: nothing of it goes on. */
+  /** The platform has ended the request with all its work. */
   lose(): void {
     this.#leave();
     for (const listener of this.#lostListeners) listener();
@@ -114,7 +114,7 @@ function withHeaders({ status, headers, body }: HttpAnswer, more: HttpHeaders): 
 
 interface FetchRules {
   readonly heartbeat: Heartbeat;
-  /** Hears that a client was cut off, and why. */
+  /** Called when a client was cut off, with the reason. */
   dropped(reason: string): void;
 }
 
@@ -154,7 +154,7 @@ interface SinkEvents {
 /** More unread bytes than this make `write` return a promise. */
 const HIGH_WATER = 65_536;
 
-/** Events on their way into a stream. Whoever reads the stream takes them from here. */
+/** Events for a stream, which its reader takes from here. */
 class FetchSink implements EventSink {
   readonly #encoder = new TextEncoder();
   readonly #events: SinkEvents;
@@ -171,8 +171,8 @@ class FetchSink implements EventSink {
   }
 
   /**
-   * The stream, for the request that it belongs to: that one waits here for what others write. `left` hears that the
-   * client is gone, `over` that nothing more is read.
+   * The stream, for the request that it belongs to, which waits here for events of other requests. `left` is called
+   * when the client has left, `over` when nothing more is read.
    */
   toStream(left: () => void, over: () => void): ReadableStream<Uint8Array> {
     const close = (): void => {
@@ -229,7 +229,7 @@ class FetchSink implements EventSink {
     if (this.#state === "closed") return;
     this.#close();
     this.#destroy?.();
-    // As with sockets, who writes right now hears of it later.
+    // As with sockets, the current writer is notified later.
     queueMicrotask(this.#events.cut);
   }
 

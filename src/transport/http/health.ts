@@ -4,7 +4,7 @@ import type { Clock } from "../../std/clock.ts";
 import type { Store } from "../../store/store.ts";
 import type { HttpAnswer } from "./http-message.ts";
 
-/** What a server says of its health to whoever runs it: an orchestrator, a load balancer, a monitor. */
+/** The health of a server for its operator: an orchestrator, a load balancer, a monitor. */
 export interface HealthOptions {
   /** Says that the process is up, without asking anything else. Default `/healthz`. */
   readonly livePath?: string | undefined;
@@ -31,7 +31,7 @@ interface HealthParts {
   readonly store: (() => Promise<Store>) | undefined;
   readonly clock: Clock;
   isClosing(): boolean;
-  /** Hears that a check has begun to fail, and why. */
+  /** Called when a check begins to fail, with the error. */
   warn(message: string): void;
 }
 
@@ -54,7 +54,7 @@ export function createHealth(options: HealthOptions, { store, clock, isClosing, 
   const open = new Map<string, Promise<string | undefined>>();
   let running: Promise<CheckResults> | undefined;
 
-  /** Monitors ask again and again: the same failure is told of once. */
+  /** Monitors ask often: the same failure is reported once. */
   const tell = (name: string, reason: string): void => {
     if (!failing.has(name)) warn(`check ${name} of health fails: ${reason}`);
     failing.add(name);
@@ -101,7 +101,7 @@ export function createHealth(options: HealthOptions, { store, clock, isClosing, 
   };
 }
 
-/** Reads a name that nobody writes: it is enough that the store answers. */
+/** Reads a name that is never written: a response of the store is enough. */
 function askStore(store: () => Promise<Store>): () => Promise<void> {
   return async () => {
     const { values } = await store();

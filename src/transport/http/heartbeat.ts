@@ -7,8 +7,8 @@ export interface HeartbeatListener extends Linked<HeartbeatListener> {
 }
 
 /**
- * One slow timer for everything that is open: it keeps silent streams alive and
- * finds those that nobody reads. Runs only while something is there.
+ * One slow timer for all open streams: it keeps idle streams alive and finds those that are not read. Runs only while
+ * there are streams.
  */
 export interface Heartbeat {
   readonly intervalMs: number;

@@ -3,7 +3,7 @@ import type { Ledger } from "../../protocol/budget.ts";
 import type { FairGate, HttpCaller } from "./fair-gate.ts";
 import type { HttpHead } from "./http-message.ts";
 
-/** How callers of an endpoint are told apart. */
+/** How the callers of an endpoint are identified. */
 export interface CallersOptions {
   readonly ledger: Ledger;
   readonly gate: FairGate;
@@ -11,7 +11,7 @@ export interface CallersOptions {
   readonly trustProxy: boolean;
 }
 
-/** Who calls over one connection. It is nearly always the same, and remembered. */
+/** The caller on one connection. It rarely changes, and is cached. */
 export class ConnectionCallers {
   /** Of which endpoint. */
   readonly endpoint: object;
@@ -71,7 +71,7 @@ function networkOf(address: string): string {
   return `${groups.map((group) => group.toLowerCase().replace(/^0+(?=.)/, "")).join(":")}::/64`;
 }
 
-/** What the nearest proxy says of who called it. */
+/** The address that the nearest proxy adds for its client. */
 function forwardedFor(head: HttpHead): string | undefined {
   const last = head.header("x-forwarded-for")?.split(",").at(-1)?.trim();
   if (last === undefined || last === "") return head.remoteAddress;

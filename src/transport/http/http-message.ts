@@ -1,6 +1,6 @@
 import { isObject } from "../../json/json.ts";
 import { type ErrorObject, encodeMessage, type Id, rpcCodes } from "../../jsonrpc/message.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import type { LazyAbort } from "../../std/lazy-abort.ts";
 import type { HttpCaller } from "./fair-gate.ts";
 import type { RequestHold } from "./request-hold.ts";
@@ -31,7 +31,10 @@ export function refusal(
   };
 }
 
-/** An answer that is a JSON-RPC error. Without an id nobody waits for it: under one, it would be taken for an answer to something else. */
+/**
+ * A response with a JSON-RPC error. It has no id where no request waits for it, so that it is not taken for another
+ * response.
+ */
 export function errorAnswer(status: number, id: Id | null, error: ErrorObject): HttpAnswer {
   const body = id === null ? JSON.stringify({ jsonrpc: "2.0", error }) : encodeMessage({ kind: "failure", id, error });
   return { status, headers: jsonHeaders, body };
@@ -48,7 +51,7 @@ export function pathOf(url: string): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
-/** Who waits to hear that a client is gone: mostly what would otherwise make a function for it, for every request. */
+/** A listener for the end of the client, mostly an object that would otherwise create a function for each request. */
 export interface GoneListener {
   gone(): void;
 }
@@ -63,10 +66,10 @@ export interface HttpReply {
   send(status: number, headers: HttpHeaders, body: string): void;
   /** Answers with a stream. */
   open(headers: HttpHeaders): EventSink;
-  /** Hears once that the client is gone before its answer was complete. */
+  /** Called once when the client has left before its response was complete. */
   onGone(listener: GoneListener): void;
   /**
-   * Hears that the platform has ended the request with all it began, after those that hear that the client is gone.
+   * Called when the platform has ended the request with all its work, after the listeners for the end of the client.
    * Absent where no platform does so.
    */
   onLost?(listener: () => void): void;
@@ -108,7 +111,7 @@ export interface OutgoingRequest {
   readonly body?: string;
 }
 
-/** The answer to it. Read it or let go of it, or its connection cannot be used again. */
+/** The response. Read it or release it, or its connection cannot be used again. */
 export interface IncomingResponse {
   readonly status: number;
   /** Of a response that refuses a request: the URL that was asked, without what may be secret. */
@@ -121,7 +124,7 @@ export interface IncomingResponse {
    * now. Resolves at the end, rejects when the connection breaks.
    */
   read(take: (chunk: Uint8Array) => Promise<void> | undefined): Promise<void>;
-  /** Lets go of the body. Idempotent. */
+  /** Releases the body. Idempotent. */
   discard(): void;
 }
 

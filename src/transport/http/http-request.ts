@@ -2,7 +2,7 @@ import type { JsonObject } from "../../json/json.ts";
 import type { Sender } from "../../jsonrpc/channel.ts";
 import type { IncomingRequest } from "../../jsonrpc/inbound.ts";
 import { type ErrorObject, encodeMessage, type Message, type Request, rpcCodes } from "../../jsonrpc/message.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { LazyAbort } from "../../std/lazy-abort.ts";
 import type { Linked } from "../../std/linked-set.ts";
 import { sseEvent } from "../../std/sse.ts";
@@ -21,7 +21,7 @@ export interface RequestRules extends SinkRules {
   readonly alwaysStream: boolean;
   /** Errors have the status of any other answer, unless they say when to retry: older clients look no further than a bad one. */
   readonly plainErrors?: boolean;
-  /** Hears once that an exchange is over. */
+  /** Called once when a request is over. */
   ended?(incoming: HttpIncomingRequest): void;
 }
 

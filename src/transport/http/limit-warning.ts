@@ -11,7 +11,7 @@ export function warn(onWarning: HttpOptions["onWarning"], warning: HttpWarning):
   }
 }
 
-/** The same limit and principal are told of once in this time. */
+/** Minimum interval of warnings about the same limit and principal. */
 const QUIET_MS = 1_000;
 /** So many are remembered. */
 const MAX_REMEMBERED = 1_000;
@@ -28,7 +28,7 @@ export function createLimitWarning({
   });
 }
 
-/** Tells of what was refused, but of the same limit and owner not all the time. */
+/** Warns about refused amounts, with a minimum interval for the same limit and owner. */
 export function createLimitReport(clock: Clock, tell: (shortage: Shortage) => void): (shortage: Shortage) => void {
   const told = new Map<string, number>();
 

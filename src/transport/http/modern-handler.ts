@@ -20,7 +20,7 @@ export interface ModernHandlerOptions extends Omit<RequestRules, "ended"> {
   discover(): Promise<DiscoverResult>;
 }
 
-/** Serves requests that say who sends them, each on its own. */
+/** Serves requests that state their sender, independently of each other. */
 export interface ModernHandler {
   post(request: Request, head: HttpHead, reply: HttpReply): void;
   /** Hands a notification to the service. */

@@ -32,21 +32,18 @@ export interface HttpOptions {
   /** Origins of web pages that may use the server, such as `https://app.example.com`. Default: its own. */
   readonly allowedOrigins?: readonly string[] | undefined;
   /**
-   * Finds out who sends a request, before anything is done about it: one of the
-   * helpers of `plugbay/auth/server`, or a function of your own. It has to give
-   * the claims that `AuthClaims` names. Default: anybody may use the server.
+   * Authenticates requests before anything else: one of the helpers of `plugbay/auth/server`, or a function of your
+   * own. It must return the claims that `AuthClaims` names. Default: no authentication.
    */
   readonly auth?: Authenticator<NeededAuth> | undefined;
   /**
-   * Whether clients of older revisions get sessions. Without them nothing is
-   * kept between requests, and such clients can be asked and told nothing.
-   * Default true.
+   * Whether clients of older revisions get sessions. Without them nothing is retained between requests, and such
+   * clients can be neither asked nor notified. Default true.
    */
   readonly sessions?: boolean | undefined;
   /**
-   * Where sessions are kept, so that every process with the same store can go on
-   * with them. Default: the store that the server was given, else in memory. Give
-   * it to the server, so that what changes reaches the clients of all processes.
+   * The store of sessions, so that every process with the same store can continue them. Default: the store of the
+   * server, else in memory. Set it on the server, so that changes reach the clients of all processes.
    */
   readonly store?: Store | Promise<Store> | undefined;
   /** Whether older revisions are served at all. Default true. */
@@ -64,34 +61,34 @@ export interface HttpOptions {
   /** Bounds on one message and one stream, by name. What is left out has its default. */
   readonly limits?: Limits | undefined;
   /**
-   * What may be held at a time for one connection or session, for one principal (or address, where nobody is identified)
-   * and by this process. What is left out has its default; 0 switches a limit off.
+   * Limits of one connection or session, of one principal (or address, for anonymous callers) and of this process. What
+   * is left out has its default; 0 disables a limit.
    */
   readonly budgets?: Budgets | undefined;
   /**
-   * Whether a proxy in front says who calls: the last entry of `X-Forwarded-For` is the address that budgets are counted
-   * for. Default false, because without such a proxy clients could name any address.
+   * Whether a proxy in front adds the client address: the last entry of `X-Forwarded-For` is the address that budgets
+   * are counted for. Default false, because without such a proxy clients could state any address.
    */
   readonly trustProxy?: boolean | undefined;
   /** How long a session lives without a request, a running call or an open stream. Default 30 min. */
   readonly sessionTtlMs?: number | undefined;
-  /** When clients of 2025-11-25 should come back after a stream ended early. Default 1 s. */
+  /** When clients of 2025-11-25 should reconnect after a stream ended early, in milliseconds. Default 1000. */
   readonly retryMs?: number | undefined;
   /**
    * How often silent streams show that they are alive; in sessions, what takes longer
    * becomes a stream. A client that reads nothing for three times as long is cut off. Default 15 s; 0 is off.
    */
   readonly keepAliveMs?: number | undefined;
-  /** How long open calls may go on when the server is closed. Default 5 s. */
+  /** How long open calls may continue when the server is closed, in milliseconds. Default 5000. */
   readonly drainMs?: number | undefined;
   /**
-   * Hears of clients that were cut off, of an `auth` that failed, of claims that do not fit, of checks of health that begin to fail, and of limits
-   * that were reached: of those at most once a second for the same principal or address.
+   * Called with warnings: clients that were cut off, an `auth` that failed, invalid claims, health checks that begin to
+   * fail, and limits that were reached, at most once a second for the same principal or address.
    */
   readonly onWarning?: ((warning: HttpWarning) => void) | undefined;
   /**
-   * Hears of every request that is turned down before a call is made of it: 401, 403, 413, 429, and 503 while the server is
-   * closing. For an audit, with what `onEvent` of the server tells of calls. Default: that of the server.
+   * Called with every request that is rejected before it becomes a call: 401, 403, 413, 429, and 503 while the server
+   * is closing. For an audit log, together with `onEvent` of the server. Default: that of the server.
    */
   readonly onEvent?: ((event: ServerEvent) => void) | undefined;
   readonly clock?: Clock | undefined;

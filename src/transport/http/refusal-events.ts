@@ -4,7 +4,7 @@ import type { RefusedEvent, ServerEvent } from "../../protocol/server-event.ts";
 import type { Service } from "../../protocol/service.ts";
 import type { HttpHead } from "./http-message.ts";
 
-/** Tells of requests that no call was made of. */
+/** Reports requests that did not become calls. */
 export interface RefusalEvents {
   /** A request was answered with a status of {@link codes}, or with another one for a reason that is given. */
   answered(head: HttpHead, status: number, code?: ErrorCode): void;
@@ -19,7 +19,7 @@ const codes: ReadonlyMap<number, ErrorCode> = new Map([
   [413, "limit-reached"],
 ]);
 
-/** Undefined where nobody hears of refusals: neither by the option, nor by that of the server. */
+/** Undefined without a listener: neither the option, nor that of the server. */
 export function createRefusalEvents(
   service: Service & { readonly onEvent?: ((event: ServerEvent) => void) | undefined },
   { onEvent = service.onEvent }: { readonly onEvent?: ((event: ServerEvent) => void) | undefined },
@@ -43,7 +43,7 @@ export function createRefusalEvents(
   };
 }
 
-/** Who a share belongs to. */
+/** The owner of a share. */
 function callerOf(owner: string): Pick<RefusedEvent, "principal" | "address"> {
   const [, kind, name] = /^(principal|address) (.+)$/s.exec(owner) ?? [];
   return kind === undefined ? {} : { [kind]: name };

@@ -43,7 +43,7 @@ export class RequestHold {
     this.#bytes += bytes;
   }
 
-  /** Somebody else needs what it holds. */
+  /** Another request needs the memory. */
   hold(): void {
     this.#holders++;
   }

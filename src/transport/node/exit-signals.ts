@@ -48,7 +48,7 @@ export function exitOnSignals({ clock, drainMs, onSignal }: ExitSignalOptions): 
 const exitSignals = ["SIGTERM", "SIGINT"] as const;
 const lingerMs = 1000;
 
-/** The parts of a process that tell whether its parent lives. */
+/** The parts of a process that show whether its parent is alive. */
 interface Family {
   readonly ppid: number;
   on(event: "disconnect", listener: () => void): unknown;

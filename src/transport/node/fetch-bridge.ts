@@ -56,7 +56,7 @@ function toRequest(
 /** The body of a request, as a stream that is read no faster than its reader wants. */
 interface RequestBody {
   readonly stream: ReadableStream<Uint8Array>;
-  /** Reads past what nobody wanted, so that the connection can be used again. */
+  /** Discards the rest of an unread body, so that the connection can be used again. */
   discard(): void;
 }
 

@@ -17,7 +17,7 @@ export async function nodeSend(protocol: string, guard?: AddressGuard): Promise<
   const key = `${protocol} ${guard?.key}`;
   const known = senders.get(key);
   if (known !== undefined) return known;
-  // Only who needs TLS loads it.
+  // The code for TLS is loaded on first use.
   const made = senderOf(protocol === "https:" ? await import("node:https") : http, guard);
   senders.set(key, made);
   return made;

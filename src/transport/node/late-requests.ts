@@ -2,13 +2,13 @@ import type { Server } from "node:net";
 import type { Clock } from "../../std/clock.ts";
 import { endOfTurn } from "./write-batch.ts";
 
-/** Hears of those who still come to a server that closes. */
+/** Tracks connections that arrive while the server is closing. */
 export interface LateRequests {
   /**
-   * Resolves when nobody has come for a moment, or others do so all the time.
+   * Resolves when no request has arrived for a moment, or after a limit.
    *
-   * A server that stops listening resets those whom the system has accepted and Node has not, and one that closes an idle
-   * connection the request that is on its way there. A proxy that got 503 goes elsewhere by then.
+   * A server that stops listening resets connections that the system has accepted and Node has not, and one that closes
+   * an idle connection loses the request that is in transit. After a 503, a proxy uses another server.
    */
   quiet(): Promise<void>;
 }
@@ -42,5 +42,5 @@ export function watchArrivals(server: Server, clock: Clock): LateRequests {
 /** Longer than it takes a proxy to try elsewhere. */
 const MOMENT_MS = 100;
 
-/** How long those are waited for who come all the time. */
+/** Maximum wait while requests keep arriving. */
 export const PATIENCE_MS = 2_000;

@@ -212,7 +212,7 @@ interface Gate {
   open(): void;
 }
 
-/** Lets everybody who waits pass at the same moment, with one promise for all of them. */
+/** Resolves one promise for all waiting writers. */
 function createGate(): Gate {
   let waiting: Promise<void> | undefined;
   let release: (() => void) | undefined;

@@ -6,7 +6,7 @@ import { McpError } from "../../protocol/errors.ts";
 import { checkOptionNames, checkService, type OptionNames } from "../../protocol/option-names.ts";
 import { type KnownPlatform, once } from "../../protocol/platform.ts";
 import type { Service } from "../../protocol/service.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { createEndpoint, type EndpointOptions, type HttpEndpoint } from "../http/endpoint.ts";
 import type { EndpointStatus } from "../http/endpoint-status.ts";
 import type { ConnectionCallers } from "../http/http-callers.ts";
@@ -83,7 +83,7 @@ function notOfNode(): McpError {
   );
 }
 
-/** Serves one request. `body` is what somebody else has read of it. */
+/** Serves one request. `body` is the part of it that was read already. */
 export function listen(
   endpoint: NodeEndpoint,
   request: IncomingMessage,
@@ -95,7 +95,9 @@ export function listen(
   else serve(endpoint, request, response, body);
 }
 
-/** Who calls over a connection: kept with it, for a table of all connections would be searched for every request. */
+/**
+ * The caller of a connection, stored with it, because a table of all connections would be searched for every request.
+ */
 const callersKey: unique symbol = Symbol("plugbay.callers");
 
 function callersOf(endpoint: HttpEndpoint, { socket }: IncomingMessage): ConnectionCallers {
@@ -169,7 +171,7 @@ interface Arrived {
   readonly body: unknown;
 }
 
-/** Reads the body of a request that may go on, and answers it. */
+/** Reads the body of an admitted request, and answers it. */
 function take(endpoint: NodeEndpoint, { head, request, body }: Arrived, reply: NodeReply): void {
   if (request.method !== "POST") return void endpoint.handle(head, "", reply);
   if (request.readableDidRead || body !== undefined) {

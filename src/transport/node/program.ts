@@ -10,7 +10,7 @@ export function commandText(command: Command): string {
   return text.length > maxTextChars ? `${text.slice(0, maxTextChars)}...` : text;
 }
 
-/** Hides what a program was given from what is told of it: secrets among its arguments, and every variable. */
+/** Masks the secrets among a program's arguments, and all of its variables, in messages about it. */
 export function commandMask(command: Command): Mask {
   return createMask(secretsOf(command));
 }

@@ -102,7 +102,7 @@ class BodyReader {
     const short = account.take("heldBytes", length);
     if (short !== undefined) return short;
     this.#arrived = () => account.give("heldBytes", length);
-    // Who leaves before the end is heard of here, as long as there is no answer.
+    // The end of the client is noticed here until there is a response.
     this.#request.once("close", () => this.#endArrival());
     return undefined;
   }
@@ -195,7 +195,7 @@ class BodyReader {
   }
 }
 
-/** A client hears of a refusal only when it has sent its body; that may not go on for ever. */
+/** A client reads the rejection only after it has sent its body, which is limited in time. */
 export function discardBody(request: IncomingMessage): void {
   let size = 0;
   request.on("data", (chunk: Buffer) => {

@@ -3,7 +3,7 @@ import { parseReply } from "../../jsonrpc/parse-reply.ts";
 import { McpError } from "../../protocol/errors.ts";
 import type { ParseLine } from "./line-channel.ts";
 
-/** Limits of single responses on a channel whose lines are read before anybody knows what they answer. */
+/** Limits of single responses on a channel whose lines are read before their request is known. */
 export interface ReplyLimits {
   /** Remembers how long the response to a request may be. */
   sent(message: Message): void;

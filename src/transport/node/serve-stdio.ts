@@ -13,7 +13,10 @@ import { exitOnSignals, watchParent } from "./exit-signals.ts";
 import { type LineChannelOptions, lineChannel } from "./line-channel.ts";
 
 export interface ServeStdioOptions extends ServeChannelOptions, Omit<StdioOptions, "drainMs" | "limits"> {
-  /** How long open calls may go on after EOF or a signal before they end with an error. Default 5 s. */
+  /**
+   * How long open calls may continue after EOF or a signal before they end with an error, in milliseconds. Default
+   * 5000.
+   */
   readonly drainMs?: number | undefined;
   /**
    * Whether the process ends with the connection. Default true: what else

@@ -16,7 +16,7 @@ import { describeExit, type ExitContext, type ExitReport, spawnProcess, strayOut
 
 export interface SpawnOptions extends LineChannelOptions {
   readonly clock?: Clock;
-  /** Hears once that the server wrote something else than messages to stdout. */
+  /** Called once when the server wrote something else than messages to stdout. */
   onStray?(): void;
 }
 
@@ -47,7 +47,7 @@ export function spawnChannel(command: Command, options: SpawnOptions = {}): Chil
   let strayed = false;
   let closing: Promise<void> | undefined;
 
-  // A server that cannot hear, or cannot speak, is of no use to anybody.
+  // A server without stdin or stdout cannot be used.
   child.stdin.on("close", child.stop);
   child.stdout.on("close", child.stop);
 

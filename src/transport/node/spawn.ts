@@ -210,7 +210,7 @@ interface ExitDescription {
   readonly data?: JsonObject;
 }
 
-/** What to tell of a server that has written to stdout and has not answered. */
+/** The error for a server that has written to stdout and has not answered. */
 export const strayOutput =
   "its stdout has lines that are not JSON-RPC; is it an MCP server, and do its logs go to stderr?";
 

@@ -3,7 +3,7 @@ import type { Heartbeat, HeartbeatListener } from "../http/heartbeat.ts";
 
 export interface UnreadRules {
   readonly heartbeat: Heartbeat;
-  /** Hears that a client was cut off, and why. */
+  /** Called when a client was cut off, with the reason. */
   dropped(reason: string): void;
 }
 

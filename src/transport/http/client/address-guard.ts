@@ -6,7 +6,7 @@ import type { HttpSend } from "../http-message.ts";
 export interface AddressGuard {
   /** The same for the same hosts. */
   readonly key: string;
-  /** Throws when the URL itself tells that it must not be asked. */
+  /** Throws when the URL itself is not allowed. */
   check(url: URL): void;
   /** Whether a connection may go to an address that a host resolves to. */
   allows(address: string, hostname: string): boolean;

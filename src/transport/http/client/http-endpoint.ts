@@ -15,8 +15,8 @@ export interface Endpoint {
   /** The same server, at another URL. */
   at(url: URL): Endpoint;
   /**
-   * What a request would show the server now of who sends it: equal texts are of the same caller. Secret, so it goes nowhere.
-   * Absent where that is always the same.
+   * The current credentials for the server: equal texts belong to the same caller. Secret, so it is never sent. Absent
+   * where they do not change.
    */
   readonly credentials: (() => Promise<string>) | undefined;
   /** Hides what was sent to the server of late, should it repeat that: headers of the user, tokens, parameters of the URL. */
@@ -32,7 +32,7 @@ interface EndpointOptions {
   readonly url: URL;
   readonly send: HttpSend;
   readonly headers?: HeaderSource | undefined;
-  /** Shows the server who we are. Headers of the user that do so as well win. */
+  /** Adds the credentials to a request. Credentials in headers of the user take precedence. */
   readonly auth?: Authorizer | undefined;
   /** Sends credentials also by `http:` to another machine. Default false. */
   readonly allowInsecureHttp?: boolean | undefined;
@@ -109,13 +109,12 @@ interface Attempts {
   readonly abort: LazyAbort;
 }
 
-/** Whoever authorizes decides whether to go on, but not for ever. */
+/** The authorizer decides whether to retry, within a limit. */
 const maxAttempts = 6;
 
 /**
- * Sends a request with what the authorizer has to show, and again for as long
- * as it has something better. The end of a session is no reason to bother
- * anybody: it is sent once.
+ * Sends a request with the credentials of the authorizer, and again while it has new ones. The end of a session is sent
+ * only once, without asking the user.
  */
 async function sendAuthorized(
   auth: Authorizer,
@@ -138,7 +137,7 @@ async function sendAuthorized(
   }
 }
 
-/** Somebody who gives up a request does not wait for a user to sign in. */
+/** A caller that cancels a request does not wait for a user to sign in. */
 function unlessAborted<T>(waiting: Promise<T>, abort: LazyAbort): Promise<T> {
   return new Promise((resolve, reject) => {
     const unlisten = abort.onAbort(() => reject(new McpError("cancelled", "the request was given up")));
@@ -242,13 +241,13 @@ async function askHeaders(
   }
 }
 
-/** Headers that differ from request to request, whoever sends it. */
+/** Headers that differ between requests. */
 const ofRequest: ReadonlySet<string> = new Set([
   ...["dpop", "traceparent", "tracestate", "baggage", "idempotency-key"],
   ...["x-request-id", "x-correlation-id", "request-id"],
 ]);
 
-/** True where everybody on the way to another machine can read what is sent. */
+/** True where requests to another machine can be read in transit. */
 function isInTheClear({ protocol, hostname }: URL): boolean {
   return protocol === "http:" && reachOfHost(hostname) !== "loopback";
 }

@@ -131,7 +131,7 @@ export function tooLarge(what: string, maxBytes: number): McpError {
   });
 }
 
-/** The error of a stream that is over while somebody still waits for what it was to bring. */
+/** The error of a stream that has ended before the response. */
 export function brokenOff(method: string, cause?: unknown): McpError {
   const detail = cause instanceof Error ? `: ${cause.message}` : "";
   return new McpError(

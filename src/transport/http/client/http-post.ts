@@ -16,12 +16,12 @@ export interface HttpPost {
   close(): void;
 }
 
-/** Whoever a request is sent for. */
+/** The caller that a request is sent for. */
 export interface PostSender {
   readonly abort: LazyAbort;
   /** The most that the response may have, where that is less than the connection allows. */
   readonly maxBytes?: number | undefined;
-  /** Hears what comes before the response. */
+  /** Called with messages before the response. */
   onMessage(message: Message | Malformed): void;
 }
 
@@ -31,13 +31,16 @@ export interface HttpPostOptions {
   readonly lingering: Lingering;
   readonly tools: KnownTools;
   headersFor(method: string, params: JsonObject): Headers;
-  /** Hears what comes before a response that no call waits for. */
+  /** Called with messages before a response that no call waits for. */
   onMessage(message: Message | Malformed): void;
-  /** Hears which request was answered with which status. */
+  /** Called with the status of each response. */
   answered(method: string, status: number): void;
 }
 
-/** A call whose headers the server finds fault with is sent once more, after the list of tools has told which it needs. */
+/**
+ * A call that the server rejects because of its headers is sent once more, after the list of tools says which ones are
+ * required.
+ */
 export function createHttpPost(options: HttpPostOptions): HttpPost {
   const { endpoint, limits, lingering, tools, headersFor, onMessage } = options;
   const listings = new Set<LazyAbort>();
@@ -57,7 +60,11 @@ export function createHttpPost(options: HttpPostOptions): HttpPost {
     options.answered(request.method, response.status);
     const bounds = within(limits, sender.maxBytes);
     if (!isEventStream(response)) return readAnswer(response, request.id, bounds);
-    return readResponseStream({ response, request, onMessage: (message) => sender.onMessage(message) }, bounds, lingering);
+    return readResponseStream(
+      { response, request, onMessage: (message) => sender.onMessage(message) },
+      bounds,
+      lingering,
+    );
   };
 
   /** Learns from a page of the list of tools, or from what could be read of it. */
@@ -85,7 +92,7 @@ export function createHttpPost(options: HttpPostOptions): HttpPost {
     return listAnew(meta, abort, own).finally(() => listings.delete(abort));
   };
 
-  /** Everybody who wants the list anew at the same time gets the same one. */
+  /** Concurrent requests for a new list share one. */
   const relistForAll = (meta: JsonObject): Promise<void> => {
     listing ??= relist(meta).finally(() => {
       listing = undefined;
@@ -93,7 +100,7 @@ export function createHttpPost(options: HttpPostOptions): HttpPost {
     return listing;
   };
 
-  /** The call once more, after the server found fault with its headers. */
+  /** Sends the call again after the server rejected its headers. */
   const callAgain = async (request: Request, sender: PostSender): Promise<Response> => {
     const { [metaKeys.progressToken]: _, ...meta } = metaOf(request.params);
     await (request.headers === undefined ? relistForAll(meta) : relist(meta, request.headers));

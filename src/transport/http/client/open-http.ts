@@ -187,7 +187,7 @@ async function openSse({ endpoint, opening, options }: Attempt): Promise<Opened>
   return { connection, verdict: "sse", isSure: true };
 }
 
-/** What says nothing of the era: who may come in, and whether somebody is at home. */
+/** Statuses that do not depend on the era: authorization and availability. */
 const undecided: ReadonlySet<number> = new Set([401, 403, 408, 429]);
 const undecidedCodes: ReadonlySet<ErrorCode> = new Set([
   "connection-closed",

@@ -25,7 +25,7 @@ export class OpenRequests {
     this.#opening = opening;
   }
 
-  /** `resolve` hears how it ended. Letting go of the call ends it as well. */
+  /** `resolve` is called with the end of the request. Aborting the call ends it as well. */
   add(call: CallOf, resolve: (reply: Reply) => void): OpenRequest {
     return new OpenRequest({ id: ++this.lastId, call, codec: this.#codec, requests: this, resolve }, this.#open);
   }
@@ -110,7 +110,7 @@ export class OpenRequest implements Linked<OpenRequest>, PostSender {
     this.#parts.resolve(reply);
   }
 
-  /** Nobody waits for it any more: lets go of its POST. */
+  /** The call is not awaited any more: aborts its POST. */
   lose(lost: Lost): void {
     this.settle(lost);
     this.abort.abort(lost.reason);

@@ -86,7 +86,7 @@ function messagesIn(parsed: Parsed): readonly (Message | Malformed)[] {
   return parsed.kind === "batch" ? parsed.items : [parsed];
 }
 
-/** Hears what a stream says. A promise means that no more should be read for now. */
+/** Called with messages of a stream. A returned promise is backpressure. */
 export type TakeItems = (items: readonly SseItem[]) => Promise<void> | undefined;
 
 /** Reads a stream of events to its end. Rejects when it breaks, or `take` throws. */
@@ -162,13 +162,13 @@ class LingeringStream implements Linger, Linked<LingeringStream> {
 export interface ResponseStream {
   readonly response: IncomingResponse;
   readonly request: Pick<Request, "id" | "method">;
-  /** Hears what comes before the response. */
+  /** Called with messages before the response. */
   onMessage(message: Message | Malformed): void;
 }
 
 /**
- * The response, as soon as the stream brings it. Rejects with an `McpError` when the stream ends without it: there is no
- * way to go on with a stream of this revision.
+ * The response, as soon as the stream contains it. Rejects with an `McpError` when the stream ends without it: streams
+ * of this revision cannot be resumed.
  */
 export function readResponseStream(
   { response, request, onMessage }: ResponseStream,
@@ -202,7 +202,7 @@ export function readResponseStream(
   });
 }
 
-/** True for the last that is heard of a request: its answer, whole or broken, or that the server ended it. */
+/** True for the last message of a request: its response, complete or broken, or the end by the server. */
 function endsRequest(message: Message | Malformed, id: Id): boolean {
   switch (message.kind) {
     case "request":
