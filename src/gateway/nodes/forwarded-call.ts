@@ -3,7 +3,7 @@ import type { Question, QuestionAnswer } from "../../protocol/input.ts";
 import type { Method, Params } from "../../protocol/methods.ts";
 import type { ClientInfo } from "../../protocol/peer.ts";
 import { type CallOf, createCall, type Notify } from "../../protocol/service.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import type { LazyAbort } from "../../std/lazy-abort.ts";
 
 /** A call as it goes to another process of the gateway: what does not reach there as JSON is asked for by messages. */

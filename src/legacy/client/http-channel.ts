@@ -10,9 +10,9 @@ import {
   endSession,
   type HttpParts,
   type LegacyContext,
+  type MessageSender,
   type Pending,
   reporting,
-  type MessageSender,
   sessionOf,
 } from "./http-context.ts";
 import { createTeller, perform } from "./http-requests.ts";
@@ -157,8 +157,8 @@ function createLegacySpeaker(parts: HttpParts): LegacySpeaker {
 
   const send = (message: Message, body: string): void => {
     if (message.kind === "request") {
-      const isHello = message.method === "initialize";
-      const pending = isHello ? pendings.add(message, body, adopting(message)) : pendings.add(message, body);
+      const isInitialize = message.method === "initialize";
+      const pending = isInitialize ? pendings.add(message, body, adopting(message)) : pendings.add(message, body);
       hold.run(() => run(pending));
     } else if (message.kind === "notification" && message.method === "notifications/initialized") {
       void initialized(message, body);

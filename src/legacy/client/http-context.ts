@@ -78,13 +78,13 @@ function sessionHeaders({ id, version }: HttpSession): Readonly<Record<string, s
 const firstWithHeader = "2025-06-18";
 
 /** How long a server may take to end a session when we leave. */
-const farewellMs = 1_000;
+const endSessionTimeoutMs = 1_000;
 
 /** Ends a session at the server, which may ignore it. Never rejects. */
 export async function endSession(session: HttpSession, { endpoint, clock }: HttpParts): Promise<void> {
   if (session.id === undefined) return;
   const abort = new LazyAbort();
-  const stop = clock.after(farewellMs, () => abort.abort("timeout"));
+  const stop = clock.after(endSessionTimeoutMs, () => abort.abort("timeout"));
   try {
     (await endpoint.send({ method: "DELETE", headers: sessionHeaders(session) }, abort)).discard();
   } catch {

@@ -31,12 +31,12 @@ export function readWholeId(text: string): { readonly id: string; readonly after
   return id === undefined ? undefined : { id, after: Number(after) };
 }
 
-let lone = 0;
+let count = 0;
 
 /** The id of a response that is not kept, because nothing follows it and nobody can have it in part. */
 export function loneId(node: string): string {
-  lone = (lone + 1) % Number.MAX_SAFE_INTEGER;
-  return `0-${node}-${lone}`;
+  count = (count + 1) % Number.MAX_SAFE_INTEGER;
+  return `0-${node}-${count}`;
 }
 
 export function isLoneId(text: string): boolean {

@@ -207,7 +207,7 @@ class ResponseStream implements AnswerStream {
   #deliver({ text = END, done }: Item): void {
     this.#position++;
     const slow = text === END ? undefined : this.#show(text);
-    done?.(slow ?? this.#comeBack());
+    done?.(slow ?? this.#waitForClient());
   }
 
   #show(text: string): Promise<void> | undefined {
@@ -304,7 +304,7 @@ class ResponseStream implements AnswerStream {
    * Who writes much to a client that is away waits for it, for a while. Where a
    * writer ends with its request, it cannot.
    */
-  #comeBack(): Promise<void> | undefined {
+  #waitForClient(): Promise<void> | undefined {
     const { clock } = this.#options.rules;
     if (this.#sink !== undefined || this.#followed || this.#position - this.#seen <= MAX_MISSED) return undefined;
     if (clock.requestBound === true) return undefined;

@@ -39,9 +39,9 @@ export class SessionReplay {
     this.#wholes ??= new ReplayBound(this.#bounds);
     const events = [wholeMark(id, scopes), ...texts];
     this.#wholes.add({ item: undefined, events: events.length, chars: charsOf(texts), at: LONG_AGO });
-    void promised(() => this.#append(partName(this.#session, WHOLE_RESPONSES), events, this.#wholes as ReplayBound)).catch(
-      () => {},
-    );
+    void promised(() =>
+      this.#append(partName(this.#session, WHOLE_RESPONSES), events, this.#wholes as ReplayBound),
+    ).catch(() => {});
   }
 
   /** A response stream has ended. The oldest of those that ended are forgotten when they are too many, or too long. */

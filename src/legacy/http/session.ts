@@ -223,7 +223,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
   /** Keeps the session alive while something is going on; forgets it here when nothing is. */
   beat(): void {
     if (!this.#used && this.#active?.busy === false) this.#relax();
-    if (this.busy || this.#active?.busy === true) this.#goOn();
+    if (this.busy || this.#active?.busy === true) this.#extendLifetime();
     else if (!this.#used) this.#leave(false);
     this.#used = false;
   }
@@ -304,7 +304,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
   }
 
   /** Where no other process could let go of the session, nobody needs to look while a connection is open. */
-  #goOn(): void {
+  #extendLifetime(): void {
     const isOpen = (this.#active?.calls ?? 0) > 0 || (this.#active === undefined && this.busy);
     if (this.rules.alone && isOpen) this.#host.rest.delete(this);
     else this.touch(this.rules.clock.now());

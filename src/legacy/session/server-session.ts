@@ -74,7 +74,7 @@ const ASK_TIMEOUT_MS = 600_000;
 
 type State =
   | { readonly status: "fresh" }
-  | { readonly status: "greeting" }
+  | { readonly status: "initializing" }
   | { readonly status: "greeted"; readonly link: Link }
   | { readonly status: "ready"; readonly link: Link };
 
@@ -189,7 +189,7 @@ class HandshakeSession implements ResumableSession {
     const codec = legacyServer(offer(params.protocolVersion));
     const decoded = codec.decodeInitializeRequest(params);
     if (!decoded.ok) return incoming.refuse(codec.encodeFailure(decoded.failure));
-    this.#state = { status: "greeting" };
+    this.#state = { status: "initializing" };
     const id = this.#options.sessionId ?? createRequestId();
     const client = withSession(this.#options.service, { revision: codec.revision, ...decoded.value }, id);
     const { http } = incoming.via;

@@ -115,7 +115,7 @@ export function createConnection({
     onUp?.(client);
     flush();
   });
-  limitGreeting(client, deadlines, waitMs);
+  limitHandshake(client, deadlines, waitMs);
   if (onMessage !== undefined) client.on("message", onMessage);
   client.on("close", () => {
     if (state === "up") state = "down";
@@ -171,7 +171,7 @@ function writeTogether(stream: Redis["stream"]): void {
 }
 
 /** Closes a connection that was accepted and does not answer. */
-function limitGreeting(client: Redis, deadlines: Deadlines, waitMs: number): void {
+function limitHandshake(client: Redis, deadlines: Deadlines, waitMs: number): void {
   let deadline: Deadline | undefined;
   const stop = (): void => deadline?.stop();
   client.on("connect", () => {

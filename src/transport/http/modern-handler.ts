@@ -84,7 +84,7 @@ function disagreement(request: Request, head: HttpHead): string | undefined {
   return typeof version === "string" ? headerProblem(request, version, head) : undefined;
 }
 
-/** The exchanges of one handler that are not over yet. */
+/** The openRequests of one handler that are not over yet. */
 interface OpenRequests {
   add(incoming: HttpIncomingRequest): void;
   delete(incoming: HttpIncomingRequest): void;
@@ -97,9 +97,9 @@ export function createOpenRequests({ clock, drainMs }: { clock: Clock; drainMs: 
   let drained = (): void => {};
 
   const endAll = (): void => {
-    const exchanges = open.toArray();
-    for (const { abort } of exchanges) abort.abort("the server is closing");
-    for (const incoming of exchanges) incoming.fail({ code: rpcCodes.internal, message: "the server is closing" });
+    const openRequests = open.toArray();
+    for (const { abort } of openRequests) abort.abort("the server is closing");
+    for (const incoming of openRequests) incoming.fail({ code: rpcCodes.internal, message: "the server is closing" });
   };
 
   return {
