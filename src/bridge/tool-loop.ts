@@ -156,7 +156,7 @@ function startDeadline(maxTotalMs: number, clock: Clock, given: AbortSignal | un
     );
   const cancel = (): void => end(new McpError("cancelled", "the tool loop was cancelled", { cause: given?.reason }));
   const stopTimer = maxTotalMs > 0 ? clock.after(maxTotalMs, expire) : undefined;
-  const letGo = clock.hold?.();
+  const releaseProcess = clock.hold?.();
   if (given?.aborted) cancel();
   given?.addEventListener("abort", cancel, { once: true });
 
