@@ -11,7 +11,7 @@ import {
   type Follow,
   type FollowContext,
   hasRetryDelay,
-  isTransient,
+  isTransientFailure,
   retryDelayMs,
   type TaskNotifications,
   type Watcher,
@@ -135,7 +135,7 @@ class TaskFollower {
       this.#conclude({ ...briefly(this.#last), status: "completed", result });
     } catch (error) {
       const again = (more: number): void => void this.#awaitResult(more);
-      if (this.#isOver || isTransient(error)) return this.#tryLater(error, failures, again);
+      if (this.#isOver || isTransientFailure(error)) return this.#tryLater(error, failures, again);
       const status = await this.#status();
       if (status === "working" || status === "input_required") return this.#tryLater(error, failures, again);
       if (status !== undefined && status !== "cancelled" && !isOver) return this.#awaitResult(failures, true);
@@ -231,7 +231,7 @@ function errorOf(task: DetailedTask): McpError {
 
 /** True for failures of methods of tasks that say nothing of the task. */
 function canBeTriedAgain(error: unknown): boolean {
-  return isTransient(error) || hasRetryDelay(error);
+  return isTransientFailure(error) || hasRetryDelay(error);
 }
 
 const unqueued = { skipsQueue: true };

@@ -11,7 +11,7 @@ import { type CallOptions, type NotificationListener, onSignal, toNotificationLi
 import type { OutputChecks } from "./output-check.ts";
 import { type Requests, unsupported, walk } from "./requests.ts";
 import { isDetailed } from "./task-follower.ts";
-import { isTransient } from "./task-notifications.ts";
+import { isTransientFailure } from "./task-notifications.ts";
 import type { FollowOptions, StartOptions, TaskHandle } from "./tasks.ts";
 import type { Warn } from "./warning.ts";
 
@@ -144,7 +144,7 @@ async function withResult(task: Task, getResult: () => Promise<CallToolResult>):
   try {
     return { ...task, status: "completed", result: await getResult() };
   } catch (error) {
-    if (!(error instanceof McpError) || error.code === "cancelled" || isTransient(error)) throw error;
+    if (!(error instanceof McpError) || error.code === "cancelled" || isTransientFailure(error)) throw error;
     return { ...task, status: "failed", failure: toFailure(error) };
   }
 }

@@ -70,7 +70,7 @@ export function createTaskNotifications({
       { skipsQueue: true, isSubscription: true, onNotification },
     ).then(
       () => end(reopenMs),
-      (error: unknown) => end(signal.aborted || isTransient(error) ? reopenMs : rejectedMs),
+      (error: unknown) => end(signal.aborted || isTransientFailure(error) ? reopenMs : rejectedMs),
     );
   };
 
@@ -123,7 +123,7 @@ function createFollowers() {
 }
 
 /** True for a transient failure: the same request may succeed later. */
-export function isTransient(error: unknown): boolean {
+export function isTransientFailure(error: unknown): boolean {
   if (!(error instanceof McpError)) return false;
   const { code, data } = error;
   if (code === "connection-closed" || code === "timeout") return true;

@@ -1,5 +1,5 @@
 import type { Watch } from "../client/listen.ts";
-import { isTransient } from "../client/task-notifications.ts";
+import { isTransientFailure } from "../client/task-notifications.ts";
 import type { ClientConnection } from "../connect/create-connect.ts";
 import { McpError } from "../protocol/errors.ts";
 import type { Change } from "../protocol/subscription.ts";
@@ -195,7 +195,7 @@ function keepListening({ clock, retryMs }: KeepListeningOptions, { open, hear, g
 
 /** True where listening broke off by itself, or the reader was too slow: the server has refused nothing. */
 function mayBeHeardAgain(error: unknown): boolean {
-  return isTransient(error) || (error instanceof McpError && error.code === "limit-reached");
+  return isTransientFailure(error) || (error instanceof McpError && error.code === "limit-reached");
 }
 
 /** Waits, but not for long: a server that takes its time to listen counts as changed when it does. */

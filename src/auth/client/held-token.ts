@@ -6,7 +6,7 @@ import { unauthorized } from "./problems.ts";
 import type { TokenAnswer } from "./token-request.ts";
 
 /** A token that is in use. */
-export interface ActiveToken {
+export interface CurrentToken {
   readonly place: CredentialsKey;
   readonly tokens: Tokens;
   readonly key: DpopKey | undefined;
@@ -24,9 +24,9 @@ interface HeldTokenParts {
 
 /** The token in use, and the one before. */
 export interface HeldToken {
-  readonly current: ActiveToken | undefined;
+  readonly current: CurrentToken | undefined;
   /** What was in use last, which tells where to look for another one, and what for. */
-  readonly last: ActiveToken | undefined;
+  readonly last: CurrentToken | undefined;
   /** Whether another token is needed before the next request, as far as is known. */
   isDue(): boolean;
   hold(place: CredentialsKey, tokens: Tokens): Promise<void>;
@@ -39,8 +39,8 @@ export interface HeldToken {
 }
 
 export function createHeldToken({ credentials, name, dpop, now }: HeldTokenParts): HeldToken {
-  let current: ActiveToken | undefined;
-  let last: ActiveToken | undefined;
+  let current: CurrentToken | undefined;
+  let last: CurrentToken | undefined;
 
   const hold = async (place: CredentialsKey, tokens: Tokens): Promise<void> => {
     const known = last?.tokens.key?.x === tokens.key?.x ? last?.key : undefined;

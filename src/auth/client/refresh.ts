@@ -14,7 +14,7 @@ import type {
 import { type Discovery, findIssuer } from "./discovery.ts";
 import { type DpopKey, toDpopKey } from "./dpop.ts";
 import type { Grant } from "./grant.ts";
-import { type ActiveToken, toTokens } from "./held-token.ts";
+import { type CurrentToken, toTokens } from "./held-token.ts";
 import { problemOf } from "./problems.ts";
 import { clientAuthOf, errorCodeOf, requestTokens } from "./token-request.ts";
 
@@ -26,7 +26,7 @@ interface RefreshParts {
   readonly credentials: Credentials;
   readonly fetch: SafeFetch;
   /** The tokens in use, of which the access token is of no use any more. */
-  readonly held: ActiveToken | undefined;
+  readonly held: CurrentToken | undefined;
   /** Whether only tokens that are bound to a key are of use. */
   readonly bound: boolean;
   /** Milliseconds of the time of day. */
@@ -135,7 +135,7 @@ export function issuersOf({ tokens, registrations }: ForgottenCredentials): read
 }
 
 /** What was kept, and the tokens in use where those could not be kept. */
-export function withHeld(left: ForgottenCredentials, inUse: ActiveToken | undefined): ForgottenCredentials {
+export function withHeld(left: ForgottenCredentials, inUse: CurrentToken | undefined): ForgottenCredentials {
   const isKnown = left.tokens.some(({ tokens }) => tokens.accessToken === inUse?.tokens.accessToken);
   if (inUse === undefined || isKnown) return left;
   const { place, tokens } = inUse;

@@ -2,13 +2,13 @@ import { firstScopes, includesAll, type TokenChallenge, union } from "./challeng
 import { canonicalUrl, type Discovery, type DiscoveryOptions, discover } from "./discovery.ts";
 import { createDpopKey, type DpopKey } from "./dpop.ts";
 import type { AuthEvent, TokenManagerParts } from "./grant.ts";
-import { type ActiveToken, createHeldToken, type HeldToken, toTokens } from "./held-token.ts";
+import { type CurrentToken, createHeldToken, type HeldToken, toTokens } from "./held-token.ts";
 import { problemOf } from "./problems.ts";
 import { giveBack, issuersOf, refresh, withHeld } from "./refresh.ts";
 
 /** The token for one server: where it comes from, and how it is renewed. One call at a time. */
 export interface TokenManager {
-  readonly current: ActiveToken | undefined;
+  readonly current: CurrentToken | undefined;
   /** Takes what was kept, the first time. */
   load(): Promise<void>;
   /** Whether another token is needed before the next request, as far as is known. */

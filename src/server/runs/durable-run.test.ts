@@ -216,7 +216,7 @@ describe("a run that waits for answers", () => {
     expect(textOf(await call("b", { state: asked.state, answers }))).toBe("done by b");
     later.open();
     await clock.advanceAsync(600_000);
-    expect(log).toEqual(["b leaves", "a hears that another process has taken over"]);
+    expect(log).toEqual(["b leaves", "a hears that this process has lost the run: another process continues it"]);
   });
 
   it("keeps what it does meanwhile", async () => {
