@@ -1,4 +1,4 @@
-import type { HttpRequestInfo } from "../std/http-facts.ts";
+import type { HttpRequestInfo } from "../std/http-request-info.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Auth } from "./peer.ts";
 

@@ -117,14 +117,14 @@ export function pass(run: Execution, question: Question, key?: string): Promise<
 }
 
 function askForm(run: Execution, form: Form<AnySchema>, { key }: AskOptions = {}): Promise<Answered> {
-  return inquire(run, formInquiry(form, key), key);
+  return askQuestion(run, prepareForm(form, key), key);
 }
 
 /** The question for a form. Throws `invalid-definition` when its schema is not one of a form. */
-export function formInquiry(
+export function prepareForm(
   { message, schema = emptyForm }: Form<AnySchema>,
   key: string = message,
-): Inquiry<Answered> {
+): PreparedQuestion<Answered> {
   const form = formOf(schema);
   const question = { method: "elicitation/create", params: { message, requestedSchema: form.json } } as const;
   const prepare = form.prove && (() => proveForm(form));

@@ -57,7 +57,7 @@ export class Execution {
   /** True when the run ended because an answer it was run again with is malformed. */
   refused = false;
   /** What it goes on from. */
-  readonly past: Past | undefined;
+  readonly past: ReplayContext | undefined;
   /** True once the handler looked at who calls, or asked: what it gives may be for this caller only. */
   isPersonal: boolean;
   /** What this run asked, was told and has done. Made by `inputStateOf` when first needed: most runs do without. */

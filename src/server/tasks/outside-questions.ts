@@ -5,8 +5,8 @@ import { toLimitError } from "../../protocol/limit-error.ts";
 import { bytesOf, isShare } from "../../protocol/shares.ts";
 import type { AnySchema } from "../../schema/infer.ts";
 import { isUnavailable } from "../../store/store.ts";
-import { type Answered, type AskOptions, accepted, type Form, formInquiry } from "../ask.ts";
-import { type Inquiry, requireCapability } from "../runs/input-state.ts";
+import { type Answered, type AskOptions, accepted, type Form, prepareForm } from "../ask.ts";
+import { type PreparedQuestion, requireCapability } from "../runs/input-state.ts";
 import { newId } from "../runs/ticket.ts";
 import { createBell, every, type TaskContext } from "./task-events.ts";
 import { isPast, type OutsideQuestion, type TaskEvent, type TaskRecord } from "./task-record.ts";
@@ -35,13 +35,13 @@ export function createOutsideQuestions(context: TaskContext): OutsideQuestions {
 
   const ask = async (id: string, form: Form<AnySchema>, given: string | undefined): Promise<unknown> => {
     const key = given ?? newId();
-    const inquiry = formInquiry(form, given);
-    await inquiry.prepare?.();
+    const prepared = prepareForm(form, given);
+    await prepared.prepare?.();
     const record = await records.read(id);
     if (record === undefined) throw unknownTask();
     const share = shares.take(record.account, { parkedCalls: 1 });
     if (!isShare(share)) throw toLimitError(share);
-    const asking: Asking = { context, record, key, inquiry, closing: closing.signal };
+    const asking: Asking = { context, record, key, prepared, closing: closing.signal };
     try {
       await put(asking);
       return accepted(await answerTo(asking), form.message);
@@ -72,19 +72,19 @@ interface Asking {
   /** The task as it was before it was asked. */
   readonly record: TaskRecord;
   readonly key: string;
-  readonly inquiry: Inquiry<Answered>;
+  readonly prepared: PreparedQuestion<Answered>;
   /** Aborts when this process closes. */
   readonly closing: AbortSignal;
 }
 
 async function change({ context, record: { id } }: Asking, event: TaskEvent): Promise<void> {
   const { kind } = await context.records.change(id, event);
-  if (kind === "changed") await context.news.publish(id, "changed");
+  if (kind === "changed") await context.events.publish(id, "changed");
 }
 
 /** Puts the question, unless the same one was put under its key before. */
-async function put({ context, record: { id }, key, inquiry: { question } }: Asking): Promise<void> {
-  const { records, shares, news } = context;
+async function put({ context, record: { id }, key, prepared: { question } }: Asking): Promise<void> {
+  const { records, shares, events } = context;
   const changed = await records.change(id, async (record) => {
     requireCapability(question, record.peer.capabilities);
     const short = shares.excess({ heldBytes: bytesOf(JSON.stringify(record)) + bytesOf(JSON.stringify(question)) });
@@ -98,7 +98,7 @@ async function put({ context, record: { id }, key, inquiry: { question } }: Aski
   if (canonicalText(asJson(asked.question)) !== canonicalText(asJson(question))) {
     throw new McpError("invalid-definition", `the question key ${key} of task ${id} is used by another question`);
   }
-  if (kind === "changed") await news.publish(id, "changed");
+  if (kind === "changed") await events.publish(id, "changed");
 }
 
 /** Nobody waits any more. What cannot be changed now goes with the task. */
@@ -106,7 +106,7 @@ async function withdraw(asking: Asking): Promise<void> {
   try {
     await change(asking, { type: "withdraw", key: asking.key });
   } catch (error) {
-    asking.context.env.faults.failureOf(error, "tasks/update");
+    asking.context.env.errors.failureOf(error, "tasks/update");
   }
 }
 
@@ -130,12 +130,12 @@ async function answerTo(asking: Asking): Promise<Answered> {
 
 /** Rings whenever the task may have changed, its time is over, or this process closes. */
 function listen({ context, record, closing }: Asking, ring: () => void): () => void {
-  const { limits, store, news, env } = context;
+  const { limits, store, events, env } = context;
   const isRequestBound = env.clock.requestBound === true;
   const lookMs = isRequestBound ? limits.pollIntervalMs : limits.leaseMs;
   // News may be lost with the store, and reach nobody between requests.
   const stopLooking = store.durable || isRequestBound ? every(env.clock, lookMs, async () => ring()) : undefined;
-  const unwatch = news.watch(record.id, ring);
+  const unwatch = events.watch(record.id, ring);
   const totalMs = record.ttlMs === null ? 0 : Math.max(1, record.created + record.ttlMs - env.now());
   const deadline = env.deadlines.start({ idleMs: 0, totalMs }, ring);
   closing.addEventListener("abort", ring);
@@ -149,11 +149,11 @@ function listen({ context, record, closing }: Asking, ring: () => void): () => v
 
 /** The answer, if it is there. One that is malformed is asked for again; a store that is away is read again later. */
 async function look(asking: Asking, ring: () => void): Promise<Answered | undefined> {
-  const { context, record, key, inquiry } = asking;
+  const { context, record, key, prepared } = asking;
   try {
     const { answer, retries } = requireOpen(record.id, await context.records.read(record.id), key);
     if (answer === undefined) return undefined;
-    const read = await readAnswer(inquiry, answer.answer);
+    const read = await readAnswer(prepared, answer.answer);
     if (read === "malformed") await change(asking, { type: "repeat-outside", key, retries });
     return read === "malformed" ? undefined : read;
   } catch (error) {
@@ -163,9 +163,9 @@ async function look(asking: Asking, ring: () => void): Promise<Answered | undefi
   }
 }
 
-async function readAnswer(inquiry: Inquiry<Answered>, answer: Json): Promise<Answered | "malformed"> {
+async function readAnswer(prepared: PreparedQuestion<Answered>, answer: Json): Promise<Answered | "malformed"> {
   try {
-    return await inquiry.read(answer);
+    return await prepared.read(answer);
   } catch (error) {
     if (error instanceof McpError && error.code === "invalid-params") return "malformed";
     throw error;

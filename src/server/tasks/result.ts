@@ -5,7 +5,7 @@ import { metaKeys, withMeta } from "../../protocol/meta.ts";
 import { type Ask, abortReason, type Call, type Outcome, onAbort } from "../../protocol/service.ts";
 import { isAbort } from "../error-reporter.ts";
 import { createBell, type TaskContext } from "./task-events.ts";
-import { answerTask, findTask, type Local } from "./task-methods.ts";
+import { answerTask, findTask, type LocalTasks } from "./task-methods.ts";
 import { openQuestions, type TaskRecord } from "./task-record.ts";
 
 type ResultOutcome = Outcome<"tasks/result">;

@@ -12,14 +12,14 @@ import { unknownTask } from "./task-store.ts";
 
 interface ServerTaskOptions {
   readonly context: TaskContext;
-  readonly local: Pick<Local, "ended">;
+  readonly local: Pick<LocalTasks, "ended">;
   readonly questions: OutsideQuestions;
   prepare(params: CallToolParams): Promise<Prepared | undefined>;
 }
 
 /** Changes a task from outside of its handler. Whoever runs it hears of its end, in whichever process. */
 export function createServerTask({ context, local, questions, prepare }: ServerTaskOptions, id: string): ServerTask {
-  const { records, news } = context;
+  const { records, events } = context;
 
   const change = async (event: TaskEvent): Promise<void> => {
     const changed = await records.change(id, event);

@@ -114,8 +114,8 @@ export async function answerTask(
   given: Readonly<Record<string, QuestionAnswer>>,
 ): Promise<void> {
   const { kind } = await records.change(id, async (record): Promise<TaskEvent> => {
-    const answers: [string, Told][] = [];
-    const outside: [string, Told][] = [];
+    const answers: [string, GivenAnswer][] = [];
+    const outside: [string, GivenAnswer][] = [];
     for (const [name, { key, question, isOutside }] of openQuestions(record)) {
       const answer = Object.hasOwn(given, name) ? given[name] : undefined;
       if (answer === undefined) continue;

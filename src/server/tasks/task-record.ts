@@ -88,7 +88,7 @@ export interface OutsideQuestion {
   /** How often it was put again because its answer was malformed. */
   readonly retries: number;
   /** Absent while the question is open. */
-  readonly answer?: Told;
+  readonly answer?: GivenAnswer;
 }
 
 type OpenState = Extract<TaskState, { stage: "open" }>;
@@ -99,8 +99,8 @@ export type TaskEvent =
   /** The client has answered. What is not asked is left out. */
   | {
       readonly type: "answer";
-      readonly answers: Readonly<Record<string, Told>>;
-      readonly outside?: Readonly<Record<string, Told>>;
+      readonly answers: Readonly<Record<string, GivenAnswer>>;
+      readonly outside?: Readonly<Record<string, GivenAnswer>>;
     }
   /** Somebody asks from outside of the handler. A key that was used before changes nothing. */
   | { readonly type: "ask-outside"; readonly key: string; readonly question: Question }
