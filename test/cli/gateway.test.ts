@@ -1,59 +1,24 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { connect } from "../e2e/support/built.ts";
 import { textOf } from "../e2e/support/run.ts";
-import { createHome, type Home, json, plugbay, program, shopFile } from "./support/cli.ts";
+import { createHome, json, plugbay, program, shopFile } from "./support/cli.ts";
+import { type RunningGateway, startGateway } from "./support/gateway.ts";
 
 // `plugbay gateway` as a real process.
 
 const shop = { mcpServers: { shop: { command: process.execPath, args: [shopFile] } } };
 
-interface Running {
-  readonly child: ChildProcess;
-  readonly url: string;
-  readonly statusUrl: string | undefined;
-  readonly said: () => string;
-  /** Ends it as Ctrl-C does, and resolves to the exit code. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
-}
-
-const running: ChildProcess[] = [];
-afterEach(() => {
-  for (const child of running.splice(0)) child.kill("SIGKILL");
-});
-
-async function start(home: Home, ...args: readonly string[]): Promise<Running> {
-  const child = spawn(process.execPath, [program, "gateway", "--json", "--port", "0", ...args], {
-    cwd: home.folder,
-    env: home.env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  running.push(child);
-  const [said, errors] = [textOf(child.stdout), textOf(child.stderr)];
-  const ended = once(child, "exit");
-  while (!said().includes("\n}\n")) {
-    const isOver = await Promise.race([once(child.stdout, "data").then(() => false), ended.then(() => true)]);
-    if (isOver) throw new Error(`the gateway has ended: ${said()}${errors()}`);
-  }
-  const { url, statusUrl } = JSON.parse(said());
-  const stop = async (signal: NodeJS.Signals = "SIGINT"): Promise<number | null> => {
-    child.kill(signal);
-    const [code] = await ended;
-    return code;
-  };
-  return { child, url, statusUrl, said: errors, stop };
-}
-
-const statusOf = async ({ statusUrl = "" }: Running) => (await fetch(statusUrl)).json();
+const statusOf = async ({ statusUrl = "" }: RunningGateway) => (await fetch(statusUrl)).json();
 
 describe("plugbay gateway", () => {
   it("serves the servers of a file of the folder, and ends at Ctrl-C", async () => {
     const home = createHome();
     home.write("mcp.json", shop);
-    const gateway = await start(home);
+    const gateway = await startGateway(home);
     await using client = await connect(gateway.url);
     expect((await client.listTools()).map(({ name }) => name)).toContain("shop__buy");
     expect(await statusOf(gateway)).toMatchObject({ isDegraded: false, servers: [{ name: "shop", state: "ready" }] });
@@ -64,7 +29,7 @@ describe("plugbay gateway", () => {
   it("reads a file again when it has changed", async () => {
     const home = createHome();
     const path = home.write("mcp.json", shop);
-    const gateway = await start(home, path);
+    const gateway = await startGateway(home, path);
     await using client = await connect(gateway.url);
     await client.listTools();
     const changes = client.changes({ tools: true })[Symbol.asyncIterator]();
@@ -80,7 +45,7 @@ describe("plugbay gateway", () => {
   it("says which server is broken, serves the others, and counts as degraded", async () => {
     const home = createHome();
     home.write("mcp.json", { mcpServers: { ...shop.mcpServers, gone: { command: "no-such-program-here" } } });
-    const gateway = await start(home, "--log", "json");
+    const gateway = await startGateway(home, "--log", "json");
     await using client = await connect(gateway.url);
     expect((await client.listTools()).map(({ name }) => name)).toContain("shop__buy");
     expect(await statusOf(gateway)).toMatchObject({
@@ -122,7 +87,7 @@ describe("plugbay gateway", () => {
          serve: { routes: { "/hello": () => new Response("hello") } },
        });`,
     );
-    const gateway = await start(home, "--options", "gateway.mjs", "--admin-port", "0");
+    const gateway = await startGateway(home, "--options", "gateway.mjs", "--admin-port", "0");
     expect(
       (await fetch(gateway.url, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }))
         .status,
@@ -176,7 +141,6 @@ describe("plugbay gateway", () => {
   it("without a word is what plugbay does", async () => {
     const home = createHome();
     const child = spawn(process.execPath, [program], { cwd: home.folder, env: home.env });
-    running.push(child);
     const said = textOf(child.stdout);
     while (!said().includes("plugbay --help shows all commands")) await once(child.stdout, "data");
     expect(said()).toContain("servers of the demo");

@@ -1,5 +1,6 @@
 import cluster, { type Worker } from "node:cluster";
 import { McpError } from "../../protocol/errors.ts";
+import { toBase64Url } from "../../std/base64.ts";
 import type { CommandContext } from "../command.ts";
 
 /** How long to wait before a worker is started again, at first and at most: twice as long each time until one serves. */
@@ -8,7 +9,8 @@ const LONGEST_DELAY_MS = 30_000;
 
 /**
  * Runs this command line in several processes that share its port, until it is interrupted. A worker that ends is started
- * again. Rejects when the first one ends before it has served anything.
+ * again. Where the environment has no state keys, all workers get the same new one. Rejects when the first one ends before
+ * it has served anything.
  */
 export async function runWorkers(count: number, context: CommandContext): Promise<void> {
   const workers = new Set<Worker>();
@@ -16,6 +18,7 @@ export async function runWorkers(count: number, context: CommandContext): Promis
   let hasServed = false;
   let delayMs = FIRST_DELAY_MS;
   const waiting = new Set<NodeJS.Timeout>();
+  const keys = stateKeysFor(context.env);
   await new Promise<void>((resolve, reject) => {
     const end = (): void => {
       isOver = true;
@@ -42,7 +45,7 @@ export async function runWorkers(count: number, context: CommandContext): Promis
       delayMs = Math.min(2 * delayMs, LONGEST_DELAY_MS);
     };
     const start = (isFirst: boolean): void => {
-      const worker = cluster.fork({ [firstWorker]: isFirst ? "1" : "" });
+      const worker = cluster.fork({ ...keys, [firstWorker]: isFirst ? "1" : "" });
       workers.add(worker);
       worker.once("listening", () => {
         hasServed = true;
@@ -54,6 +57,11 @@ export async function runWorkers(count: number, context: CommandContext): Promis
     context.signal.addEventListener("abort", end, { once: true });
     for (let n = 0; n < count; n++) start(n === 0);
   });
+}
+
+/** A client may bring back to one worker what it got from another: none could open what each seals with a key of its own. */
+function stateKeysFor({ PLUGBAY_STATE_KEYS: given = "" }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return given === "" ? { PLUGBAY_STATE_KEYS: toBase64Url(crypto.getRandomValues(new Uint8Array(32))) } : {};
 }
 
 const firstWorker = "PLUGBAY_FIRST_WORKER";
