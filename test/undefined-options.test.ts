@@ -108,6 +108,7 @@ describe("an option that is undefined is as good as none", () => {
       idleTimeoutMs: undefined,
       listTimeoutMs: undefined,
       listTtlMs: undefined,
+      drainMs: undefined,
       policy: undefined,
       onApprove: undefined,
       lock: undefined,

@@ -11,11 +11,11 @@ import { type CallOf, createCall, type OutcomeOf, signalOf } from "../protocol/s
 import { isFinal, type Task } from "../protocol/task.ts";
 import type { QuestionRun, QuestionRuns } from "../server/question-runs.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
+import { canBeAsked } from "./connection-handlers.ts";
 import { type ConnectionOwner, connectionOwnerOf, sessionOwnerKey } from "./connection-owner.ts";
 import {
   type ConnectionPool,
   type ConnectionPoolOptions,
-  canBeAsked,
   createConnectionPool,
   type HeldConnection,
 } from "./connection-pool.ts";
@@ -108,12 +108,14 @@ export function createCallerConnections(
     async watchOver(shared, caller, signal) {
       const owner = connectionOwnerOf(caller);
       if (owner.isExclusive || !(await isOwnUse(shared, caller)) || signal.aborted) return shared;
-      const { connection, release } = pool.hold(shared, owner, caller);
+      const { connection, use, release } = pool.hold(shared, owner, caller);
+      use.isWatch = true;
       const over = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       void connection.slot.member.use(over).then(release);
       await connection.slot.member.open(signal).catch(() => {});
       return connection.slot;
     },
+    retire: pool.retire,
     hearChanges: (caller, hear, signal) => pool.hearChanges(connectionOwnerOf(caller), hear, signal),
     counts: pool.counts,
     nodes: async () => (await nodes?.list()) ?? [],

@@ -1,24 +1,21 @@
-import type { ClientRequestHandlers } from "../client/request-handlers.ts";
-import type { ClientConnection, Dial } from "../connect/create-connect.ts";
+import type { Dial } from "../connect/create-connect.ts";
 import type { HostChange } from "../host/change-feed.ts";
-import { wantedBy } from "../host/delivery.ts";
 import type { CreateOwnSlot } from "../host/own-connections.ts";
+import { closedError } from "../host/server-connection.ts";
 import type { ServerSlot } from "../host/server-slot.ts";
 import type { HostConnectOptions } from "../host/spec.ts";
 import type { JsonObject } from "../json/json.ts";
-import type { Connection } from "../protocol/connection.ts";
-import { McpError } from "../protocol/errors.ts";
-import type { Question, QuestionAnswer } from "../protocol/input.ts";
 import { RETRY_AFTER_MS, toLimitError } from "../protocol/limit-error.ts";
-import type { LogLevel } from "../protocol/logging.ts";
-import type { ClientCapabilities } from "../protocol/peer.ts";
 import { eraOf } from "../protocol/revision.ts";
-import type { CallOf, Service } from "../protocol/service.ts";
-import { type Task, tasksExtension } from "../protocol/task.ts";
+import type { CallOf } from "../protocol/service.ts";
+import type { Task } from "../protocol/task.ts";
 import type { QuestionRun } from "../server/question-runs.ts";
 import type { Clock } from "../std/clock.ts";
+import { type ChangeListeners, createChangeListeners } from "./change-listeners.ts";
+import { capabilitiesFor, createHandlers } from "./connection-handlers.ts";
 import type { ConnectionOwner } from "./connection-owner.ts";
-import { createTaskQuestions, type PendingTaskQuestions, taskOf } from "./task-questions.ts";
+import { withLogLevels } from "./log-levels.ts";
+import { createTaskQuestions } from "./task-questions.ts";
 
 export interface ConnectionPoolOptions {
   /** What is different about connecting for this caller, where each user has credentials of its own. */
@@ -39,6 +36,8 @@ export interface ConnectionPoolOptions {
 export interface ConnectionUse {
   /** What the server asks is put to it. Undefined where the server asks by outcomes. */
   run: QuestionRun | undefined;
+  /** True for a use that ends with the connection: nobody waits for its result. */
+  isWatch: boolean;
   /** True where no other call may use the connection meanwhile: nobody could tell which of them the server asks. */
   readonly isAlone: boolean;
   /** The ids of the requests that the call was sent as. */
@@ -65,7 +64,7 @@ export interface HeldConnection {
 }
 
 /** The connections of single callers. */
-export interface ConnectionPool {
+export interface ConnectionPool extends ChangeListeners {
   /**
    * A connection for a call, until it is released; the one that has the task of a call about a task. A call that is to be
    * alone gets one that no such call uses, as long as there may be another. Throws `limit-reached` where no more may be made.
@@ -75,14 +74,12 @@ export interface ConnectionPool {
   slotFor(shared: ServerSlot, owner: ConnectionOwner, call: CallOf): ServerSlot;
   /** The slot of an owner, if it has one. */
   known(shared: ServerSlot, owner: ConnectionOwner): ServerSlot | undefined;
-  /** Hears of changes over the connections of an owner, also of those that it gets later, until the signal aborts. */
-  hearChanges(owner: ConnectionOwner, hear: (change: HostChange) => void, signal: AbortSignal): void;
-  /** Tells who hears of the connections of an owner. */
-  announce(owner: string, change: HostChange): void;
   /** How many there are to each server. */
   counts(): ReadonlyMap<string, number>;
   /** Tells the servers of an owner something that belongs to no call. */
   tell(owner: string, method: string, params: JsonObject): void;
+  /** Closes those to a server that was taken out of the host, when no call uses them or `enough` resolves. */
+  retire(shared: ServerSlot, enough: Promise<void>): Promise<void>;
   /** Closes those that a test holds for. Resolves when they are closed. */
   dropAll(which: (connection: OwnConnection) => boolean): Promise<void>;
   /** Closes all, and waits for those that are being closed. */
@@ -94,8 +91,14 @@ interface Own extends OwnConnection {
   /** In the order of their begin. */
   readonly uses: Set<ConnectionUse>;
   usedAt: number;
-  /** Ends the wait for the end of tasks that run there, by the id that the caller has. */
-  readonly tasks: Map<string, () => void>;
+  /** Tasks that run there, by the id that the caller has. */
+  readonly tasks: Map<string, RunningTask>;
+}
+
+interface RunningTask {
+  /** Waits for it no more. */
+  end(): void;
+  readonly over: Promise<void>;
 }
 
 export function createConnectionPool(options: ConnectionPoolOptions, create: CreateOwnSlot): ConnectionPool {
@@ -106,7 +109,7 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
 
   const drop = (own: Own): Promise<void> => {
     if (connections.get(own.name) === own) connections.delete(own.name);
-    for (const end of [...own.tasks.values()]) end();
+    for (const task of [...own.tasks.values()]) task.end();
     const isLast = ![...connections.values()].some(({ slot, owner }) => isOf(own, slot.name, owner));
     if (isLast) options.onDrop?.(own.slot.name, own.owner);
     const closed = own.slot.close().finally(() => closing.delete(closed));
@@ -135,14 +138,13 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
     for (let index = 0; ; index++) {
       const name = nameOf(shared, owner, index);
       const known = connections.get(name);
-      // A server that was replaced by another of its name is not the same.
-      if (known !== undefined && known.slot.origin !== shared) void drop(known);
-      else if (known !== undefined && !isFree(known, isAlone)) continue;
-      return name;
+      if (known === undefined || isFree(known, isAlone)) return name;
     }
   };
 
   const make = (name: string, shared: ServerSlot, owner: ConnectionOwner, call: CallOf): Own => {
+    // Nobody would close what is made for a server that was removed meanwhile.
+    if (shared.member.state.kind === "closed") throw closedError(shared.name);
     const first = connections.get(nameOf(shared, owner, 0));
     try {
       makeRoom(owner);
@@ -175,10 +177,7 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
         if (own.slot.member.state.kind === "down" && isIdle(own)) void drop(own);
       }),
     slotFor: (shared, owner, call) => find(shared, owner, call, owner.isExclusive).slot,
-    known(shared, owner) {
-      const slot = connections.get(nameOf(shared, owner, 0))?.slot;
-      return slot?.origin === shared ? slot : undefined;
-    },
+    known: (shared, owner) => connections.get(nameOf(shared, owner, 0))?.slot,
     hearChanges,
     counts: () => countByServer(connections.values()),
     announce,
@@ -187,6 +186,7 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
         if (owner.key === key) slot.member.line?.connection.tell?.(method, params);
       }
     },
+    retire: createRetire(connections, drop),
     dropAll,
     async close() {
       await dropAll(() => true);
@@ -195,24 +195,27 @@ export function createConnectionPool(options: ConnectionPoolOptions, create: Cre
   };
 }
 
-/** Those who hear of changes, by the key of the owner of the connections. */
-function createChangeListeners(): Pick<ConnectionPool, "announce" | "hearChanges"> {
-  const listeners = new Map<string, Set<(change: HostChange) => void>>();
-  return {
-    announce(owner, change) {
-      for (const hear of listeners.get(owner) ?? []) hear(change);
-    },
-    hearChanges({ key }, hear, signal) {
-      if (signal.aborted) return;
-      const mine = listeners.get(key) ?? new Set();
-      listeners.set(key, mine.add(hear));
-      const leave = (): void => {
-        mine.delete(hear);
-        if (mine.size === 0 && listeners.get(key) === mine) listeners.delete(key);
-      };
-      signal.addEventListener("abort", leave, { once: true });
-    },
+/** Waits for the calls and tasks on connections to a server, and closes each of them when it has none. */
+function createRetire(connections: ReadonlyMap<string, Own>, drop: (own: Own) => Promise<void>) {
+  return async (shared: ServerSlot, enough: Promise<void>): Promise<void> => {
+    let isEnough = false;
+    const late = enough.then(() => {
+      isEnough = true;
+    });
+    for (;;) {
+      const left = [...connections.values()].filter(({ slot }) => slot.origin === shared);
+      const free = left.filter((own) => isEnough || workOf(own).length === 0);
+      await Promise.all(free.map(drop));
+      if (free.length === left.length) return;
+      await Promise.race([late, ...left.flatMap(workOf)]);
+    }
   };
+}
+
+/** The ends of calls and tasks that are under way. */
+function workOf({ uses, tasks }: Own): readonly Promise<void>[] {
+  const calls = [...uses].filter(({ isWatch }) => !isWatch);
+  return [...calls, ...tasks.values()].map(({ over }) => over);
 }
 
 function beginUse(own: Own, isAlone: boolean, onReleased: (own: Own) => void): HeldConnection {
@@ -220,7 +223,7 @@ function beginUse(own: Own, isAlone: boolean, onReleased: (own: Own) => void): H
   const over = new Promise<undefined>((resolve) => {
     end = () => resolve(undefined);
   });
-  const use: ConnectionUse = { run: undefined, isAlone, requestIds: new Set(), over };
+  const use: ConnectionUse = { run: undefined, isWatch: false, isAlone, requestIds: new Set(), over };
   own.uses.add(use);
   const release = (): void => {
     if (!own.uses.delete(use)) return;
@@ -240,16 +243,22 @@ interface NewConnection {
   tell(owner: ConnectionOwner, change: HostChange): void;
 }
 
+/** A server that was replaced by another of its name is not the same. */
 function nameOf(shared: ServerSlot, { key }: ConnectionOwner, index: number): string {
-  return `${shared.name}\n${key}\n${index}`;
+  const slot = slotNumbers.get(shared) ?? ++slotCount;
+  slotNumbers.set(shared, slot);
+  return `${slot}\n${key}\n${index}`;
 }
+
+const slotNumbers = new WeakMap<ServerSlot, number>();
+let slotCount = 0;
 
 function openConnection(
   { name, shared, owner, call, create, drop, tell }: NewConnection,
   { credentialsOf, dial, clock, idleTimeoutMs }: ConnectionPoolOptions,
 ): Own {
   const uses = new Set<ConnectionUse>();
-  const tasks = new Map<string, () => void>();
+  const tasks = new Map<string, RunningTask>();
   const questions = eraOf(call.peer.revision) === "modern" ? createTaskQuestions() : undefined;
   const handlers = createHandlers(capabilitiesFor(shared, call), uses, questions);
   const connectOptions = credentialsOf(shared, call);
@@ -274,7 +283,7 @@ function openConnection(
       ...(connectOptions && { connectOptions }),
     }),
     awaitTask: (task) => awaitTask(own, task, clock),
-    endTask: (taskId) => tasks.get(taskId)?.(),
+    endTask: (taskId) => tasks.get(taskId)?.end(),
   };
   return own;
 }
@@ -310,102 +319,6 @@ function withTaskOf(
   return [...connections].find((own) => isOf(own, name, owner) && own.tasks.has(String(params.taskId)));
 }
 
-/** What the caller can be asked, but for what the configuration says that the server may not ask. */
-function capabilitiesFor({ spec: { trust = {} } }: ServerSlot, { peer }: CallOf): ClientCapabilities {
-  const { elicitation, sampling, roots, ...rest } = peer.capabilities;
-  return {
-    ...rest,
-    ...(elicitation && trust.ask !== false && { elicitation }),
-    ...(sampling && trust.sample !== false && { sampling }),
-    ...(roots && trust.roots !== false && { roots }),
-  };
-}
-
-export function canBeAsked({ elicitation, sampling, roots }: ClientCapabilities): boolean {
-  return (elicitation ?? sampling ?? roots) !== undefined;
-}
-
-/**
- * What a server asks on a connection goes to the call whose response stream brought the question, else to the call that
- * began last there: all of them are of the same caller. Should that call end without an answer, another one is asked. Of
- * questions about tasks a caller of 2026-07-28 is told by the tasks.
- */
-function createHandlers(
-  capabilities: ClientCapabilities,
-  uses: ReadonlySet<ConnectionUse>,
-  taskQuestions: PendingTaskQuestions | undefined,
-): ClientRequestHandlers {
-  const last = (): ConnectionUse | undefined => [...uses].findLast(({ run }) => run !== undefined);
-  const useOf = (related: string | number | undefined): ConnectionUse | undefined =>
-    (related === undefined ? undefined : [...uses].find(({ requestIds }) => requestIds.has(related))) ?? last();
-  const extensions = { ...capabilities.extensions, [tasksExtension]: {} };
-  const activity = { pending: 0, served: 0 };
-
-  const ask = async (question: Question, related?: string | number): Promise<QuestionAnswer> => {
-    const taskId = taskOf(question);
-    if (taskId !== undefined && taskQuestions !== undefined && ![...uses].some(isFollowed))
-      return taskQuestions.ask(taskId, question);
-    for (;;) {
-      const use = useOf(related);
-      if (use?.run === undefined) {
-        const message = `nobody can answer ${question.method}: no call of the caller is running`;
-        throw new McpError("method-not-found", message);
-      }
-      const answer = await Promise.race([use.run.ask(question), use.over]);
-      if (answer !== undefined) return answer;
-    }
-  };
-
-  return {
-    capabilities: { ...capabilities, extensions },
-    isOpen: canBeAsked(capabilities),
-    activity,
-    handlesNotifications: true,
-    request: undefined,
-    async answer(question, _, related) {
-      activity.pending++;
-      try {
-        return await ask(question, related);
-      } finally {
-        activity.pending--;
-        activity.served++;
-      }
-    },
-    onOtherNotification(method, params) {
-      const run = last()?.run;
-      if (run === undefined || method === "notifications/cancelled") return;
-      void wantedBy(run.call.logLevel, (name, values) => run.notify(name, values))(method, params);
-    },
-    close: () => taskQuestions?.end(),
-    setRoots() {},
-  };
-}
-
-/** True for a call whose task is followed for its caller, who knows no tasks. */
-function isFollowed({ run }: ConnectionUse): boolean {
-  return run !== undefined && run.call.method === "tools/call" && run.call.tasks === undefined;
-}
-
-/** Tells a server of an older revision which log messages the caller of each call wants. */
-function withLogLevels(line: ClientConnection): ClientConnection {
-  const { connection } = line;
-  const { setLogLevel, server } = connection;
-  if (setLogLevel === undefined || server.capabilities.logging === undefined) return line;
-  let told: LogLevel | undefined;
-  const service: Service = async (call) => {
-    const { logLevel } = call;
-    if (logLevel !== undefined && logLevel !== told) {
-      told = logLevel;
-      // A server that will not be told sends what it likes: callers get what they asked for.
-      await setLogLevel(logLevel).catch(() => {});
-    }
-    return connection.service(call);
-  };
-  // A connection may inherit members of the one that it observes.
-  const telling = Object.create(connection, { service: { value: service, enumerable: true } }) as Connection;
-  return { ...line, connection: telling };
-}
-
 /** Keeps a connection while a task runs that was begun over it. */
 function awaitTask({ slot, tasks }: Own, { taskId, ttlMs }: Task, clock: Clock): void {
   let end = (): void => {};
@@ -418,7 +331,7 @@ function awaitTask({ slot, tasks }: Own, { taskId, ttlMs }: Task, clock: Clock):
     end();
   };
   const stopTimer = clock.after(Math.min(ttlMs ?? maxTaskMs, maxTaskMs), stop);
-  tasks.set(taskId, stop);
+  tasks.set(taskId, { end: stop, over });
   void slot.member.use(over);
 }
 

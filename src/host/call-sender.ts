@@ -66,7 +66,7 @@ export function createCallSender({ delivery, gate, outward, callers }: CallSende
       try {
         const taken = remainders.reserve(call, shared.isTask);
         reserved = taken instanceof Promise ? await taken : taken;
-        const outcome = await inTurn(call, shared.send);
+        const outcome = await slot.member.use(inTurn(call, shared.send));
         return told(slot, call, remainders.keep(call, outcome, { reserved, isTask: shared.isTask }));
       } catch (error) {
         reserved?.release();
@@ -75,7 +75,7 @@ export function createCallSender({ delivery, gate, outward, callers }: CallSende
     },
     async shown(slot, call, sent) {
       try {
-        return told(slot, call, await sent);
+        return told(slot, call, await slot.member.use(sent));
       } catch (error) {
         throw outward.error(slot.name, call, error);
       }

@@ -88,9 +88,15 @@ interface Management<T extends ToolTypes> extends Listings, ItemCalls, AsyncDisp
 
   /** Adds a server. Throws `invalid-config` when the name is taken or none. */
   add(name: string, spec: ServerSpec): void;
-  /** Ends a server and forgets it. False when there is none of the name. */
+  /**
+   * Forgets a server at once, and ends it when the calls that are under way there are over. False when there is none of
+   * the name.
+   */
   remove(name: string): Promise<boolean>;
-  /** Makes these the servers: touches only what differs. */
+  /**
+   * Makes these the servers: touches only what differs. New calls go to the new servers at once; resolves when those that
+   * they replace have ended, which lets the calls that are under way there go on.
+   */
   update(specs: Readonly<Record<string, ServerSpec>>): Promise<void>;
   /** Everything the servers show, for `createLock`. Rejects when one cannot be reached. */
   readSurfaces(signal?: AbortSignal): Promise<readonly ServerSurface[]>;
@@ -135,7 +141,7 @@ export function createHost<T extends ToolTypes = ToolTypes>(
     onClose,
   }: HostParts,
 ): Host<T> {
-  const { clock = systemClock, connect = "eager", maxConnecting = 8, maxRetries: retries = 1 } = options;
+  const { clock = systemClock, maxRetries: retries = 1 } = options;
   const info = options.info ? defined(options.info) : ownInfo;
   const events = createBroadcast<HostEvent>({ maxUnread, overrun, clock });
   let { roots, lock } = options;
@@ -148,21 +154,23 @@ export function createHost<T extends ToolTypes = ToolTypes>(
     clock,
     slot: {
       dial,
-      gate: createGate({ maxRunning: maxConnecting, maxWaiting: Number.POSITIVE_INFINITY }),
-      rules: { ...standardRules, ...defined(options.restart ?? {}) },
-      connect,
-      ...timesOf(options),
+      ...connectingOf(options),
       options: { info, ...defined({ telemetry: options.telemetry, ...options.connectOptions }) },
       objection: gate.objection,
       revisionHint: (server) => revisionIn(lock, server),
       questions: () => ({ ...options, ...(roots && { roots }) }),
     },
     shape,
+    drainMs: options.drainMs ?? 300_000,
     tell: events.tell,
+    retire: async (slot, enough) => own?.retire(slot, enough),
     onTurn: () => services.forget(),
   });
   const { slots, add, ownSlot, close: closeServers, ...supervision } = registry;
-  const own = createOwn?.(ownSlot, { slots, send: (shared, call, request) => services.send(shared, call, request) });
+  const own: OwnConnections | undefined = createOwn?.(ownSlot, {
+    slots,
+    send: (shared, call, request) => services.send(shared, call, request),
+  });
   const routes = createRoutes(slots);
   const access = createAccess({ policy: options.policy, onApprove: options.onApprove, lock: () => lock });
   const outward = createOutward((masked) => events.tell({ kind: "failed", ...masked }));
@@ -224,8 +232,18 @@ export function createHost<T extends ToolTypes = ToolTypes>(
   return Object.assign(services.whole, management);
 }
 
-function timesOf({ idleTimeoutMs = 0, pingIntervalMs = 60_000, listTtlMs = 60_000 }: HostOptions) {
-  return { idleTimeoutMs, pingIntervalMs, listTtlMs };
+/** When servers are connected to, and for how long. */
+function connectingOf(options: HostOptions) {
+  const { connect = "eager", maxConnecting = 8, idleTimeoutMs = 0, pingIntervalMs = 60_000 } = options;
+  const { listTtlMs = 60_000 } = options;
+  return {
+    connect,
+    gate: createGate({ maxRunning: maxConnecting, maxWaiting: Number.POSITIVE_INFINITY }),
+    rules: { ...standardRules, ...defined(options.restart ?? {}) },
+    idleTimeoutMs,
+    pingIntervalMs,
+    listTtlMs,
+  };
 }
 
 function tellRoots({ spec, member }: ServerSlot, roots: readonly Root[]): void {
@@ -267,6 +285,8 @@ export interface HostOptions extends HostQuestionHandlers {
    * that takes longer is in `missing`, and is waited for no more until it answers. Default 5 s; 0 waits for all.
    */
   readonly listTimeoutMs?: number | undefined;
+  /** How long calls that are under way may go on at a server that was removed or changed. Default 5 min; 0 ends them. */
+  readonly drainMs?: number | undefined;
   /** How long lists are kept of servers that announce no changes. Default 60 s. */
   readonly listTtlMs?: number | undefined;
   /** What may be called, and what has to be approved. Default: everything may be called. */
@@ -329,6 +349,7 @@ export const hostOptionNames: OptionNames<HostOptions> = {
   idleTimeoutMs: true,
   listTimeoutMs: true,
   listTtlMs: true,
+  drainMs: true,
   policy: true,
   onApprove: true,
   lock: true,

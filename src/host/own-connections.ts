@@ -23,6 +23,11 @@ export interface OwnConnections {
   listsOf(shared: ServerSlot, caller: CallOf): ServerSlot | Promise<ServerSlot>;
   /** The slot over which a caller watches resources of a server. One of its own is kept until the signal aborts. */
   watchOver(shared: ServerSlot, caller: CallOf, signal: AbortSignal): Promise<ServerSlot>;
+  /**
+   * Closes the connections to a server that was taken out of the host: those that are in use when their calls are over, or
+   * `enough` resolves. Resolves when all are closed.
+   */
+  retire(shared: ServerSlot, enough: Promise<void>): Promise<void>;
   /** Hears of changes over the connections that a caller has of its own, until the signal aborts. */
   hearChanges(caller: CallOf, hear: (change: HostChange) => void, signal: AbortSignal): void;
 }

@@ -1,5 +1,6 @@
 import type { ClientConnection, DialOptions } from "../connect/create-connect.ts";
-import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
+import { type Failure, McpError, toError, toFailure } from "../protocol/errors.ts";
+import { markUnsent } from "../protocol/safe-to-retry.ts";
 import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
 import { orAborted } from "../std/lazy-abort.ts";
@@ -38,6 +39,8 @@ export interface ServerConnection {
   open(signal?: AbortSignal): Promise<ClientConnection>;
   /** Counts work as use: a server in use is not let go. */
   use<T>(work: Promise<T>): Promise<T>;
+  /** Resolves when nothing uses the server. */
+  unused(): Promise<void>;
   /** Connects anew, whatever the state. */
   restart(): void;
   /** Lets go of the connection until somebody has signed in. */
@@ -113,8 +116,7 @@ export function createMember(options: MemberOptions): ServerConnection {
     armRetry();
     try {
       while (line === undefined) {
-        const refusal = refusalOf(name, state, failed > before);
-        if (refusal !== undefined) throw refusal;
+        checkWait(name, state, failed > before);
         await orAborted(turns.current, signal, (cause) => gaveUp(name, cause));
       }
       return line;
@@ -135,6 +137,7 @@ export function createMember(options: MemberOptions): ServerConnection {
     start: () => send({ kind: "wanted" }),
     open: (signal) => (line === undefined ? wait(signal) : Promise.resolve(line)),
     use: upkeep.use,
+    unused: upkeep.unused,
     restart: () => send({ kind: "restart" }),
     unauthorized: (reason) => send({ kind: "unauthorized", reason }),
     async close() {
@@ -149,11 +152,17 @@ function gaveUp(name: string, cause: unknown): McpError {
   return new McpError("cancelled", `waiting for server ${name} was cancelled`, { cause });
 }
 
+/** Throws when nobody should wait for a connection any longer. */
+function checkWait(name: string, state: ConnectionState, hasFailed: boolean): void {
+  const refusal = refusalOf(name, state, hasFailed);
+  if (refusal !== undefined) throw refusal;
+}
+
 /** Why nobody should wait for a connection any longer. */
 function refusalOf(name: string, state: ConnectionState, hasFailed: boolean): McpError | undefined {
   switch (state.kind) {
     case "closed":
-      return new McpError("connection-closed", `server ${name}: the host is closed`);
+      return closedError(name);
     case "off":
     case "needs-auth":
       return unavailable(name, state.reason);
@@ -162,6 +171,12 @@ function refusalOf(name: string, state: ConnectionState, hasFailed: boolean): Mc
     default:
       return undefined;
   }
+}
+
+/** The error of who needs a server that was closed for good. */
+export function closedError(name: string): McpError {
+  const message = `server ${name} is closed: it was removed or changed, or its host is closed`;
+  return toError(markUnsent({ code: "connection-closed", message }));
 }
 
 /** Something that many wait for, again and again. */
@@ -311,12 +326,15 @@ interface Upkeep {
   stop(): void;
   /** Counts work as use. */
   use<T>(work: Promise<T>): Promise<T>;
+  /** Resolves when nothing is in use. */
+  unused(): Promise<void>;
 }
 
 function createUpkeep({ clock, idleTimeoutMs, pingIntervalMs }: UpkeepOptions, { unused, lost }: UpkeepEvents): Upkeep {
   let line: ClientConnection | undefined;
   let inUse = 0;
   let usedAt = 0;
+  let wake: (() => void)[] = [];
   let stopIdle = (): void => {};
   let stopHealth = (): void => {};
 
@@ -350,7 +368,11 @@ function createUpkeep({ clock, idleTimeoutMs, pingIntervalMs }: UpkeepOptions, {
   const done = (): void => {
     inUse--;
     usedAt = clock.now();
-    if (inUse === 0) watchIdle();
+    if (inUse > 0) return;
+    watchIdle();
+    const woken = wake;
+    wake = [];
+    for (const one of woken) one();
   };
 
   return {
@@ -366,10 +388,12 @@ function createUpkeep({ clock, idleTimeoutMs, pingIntervalMs }: UpkeepOptions, {
       stopHealth();
     },
     use(work) {
-      if (idleTimeoutMs === 0) return work;
       inUse++;
       work.then(done, done);
       return work;
+    },
+    async unused() {
+      while (inUse > 0) await new Promise<void>((resolve) => wake.push(resolve));
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Clock } from "../std/clock.ts";
 import { checkServerName } from "./host-tool.ts";
 import type { CreateOwnSlot } from "./own-connections.ts";
 import { createServerSlot, type ServerSlot, type ServerSlotContext } from "./server-slot.ts";
-import type { ServerSpec } from "./spec.ts";
+import type { HostConnectOptions, ServerSpec } from "./spec.ts";
 import { type HostEvent, type ServerStatus, statusOf } from "./status.ts";
 
 /** The servers of a host, which may change while it runs. */
@@ -13,7 +13,9 @@ interface ServerRegistry {
   ownSlot: CreateOwnSlot;
   readonly slots: ReadonlyMap<string, ServerSlot>;
   add(name: string, spec: ServerSpec): void;
+  /** Resolves when the calls under way are over, and the server is closed. */
   remove(name: string): Promise<boolean>;
+  /** Resolves when what was replaced is closed. What is new is there at once. */
   update(specs: Readonly<Record<string, ServerSpec>>): Promise<void>;
   servers(): readonly ServerStatus[];
   settled(signal?: AbortSignal): Promise<readonly ServerStatus[]>;
@@ -24,7 +26,11 @@ interface ServerRegistryOptions {
   readonly clock: Clock;
   readonly slot: Omit<ServerSlotContext, "onState" | "onChange" | "onTools" | "clock">;
   readonly shape: ((name: string, spec: ServerSpec) => ServerSpec) | undefined;
+  /** How long calls may go on at a server that was removed or replaced. */
+  readonly drainMs: number;
   tell(event: HostEvent): void;
+  /** Closes what belongs to a server that was removed, besides its slot: at the latest when `enough` resolves. */
+  retire(slot: ServerSlot, enough: Promise<void>): Promise<void>;
   /** Something is not as it was: what was known of tools may not hold. */
   onTurn(): void;
 }
@@ -32,28 +38,34 @@ interface ServerRegistryOptions {
 export function createServerRegistry(options: ServerRegistryOptions): ServerRegistry {
   const { clock, slot: common, shape = (_, spec) => spec, tell, onTurn } = options;
   const slots = new Map<string, ServerSlot>();
+  const retirement = createRetirement(options);
   let isClosed = false;
 
-  const context: ServerSlotContext = {
-    ...common,
-    clock,
-    onState(server, state, before) {
-      if (before.kind === "ready" || state.kind === "ready") onTurn();
-      const slot = slots.get(server);
-      if (slot !== undefined) tell({ kind: "state", server, status: statusOf(slot, clock.now()), before: before.kind });
-    },
-    onTools: onTurn,
-    onChange(server, change) {
-      if (change.kind === "tools") onTurn();
-      tell({ kind: "changed", server, change });
-    },
+  const context = { ...common, clock, onTools: onTurn };
+
+  /** What a slot says when it is not in the table any more is not about the server of its name. */
+  const create = (name: string, spec: ServerSpec): ServerSlot => {
+    const slot = createServerSlot(name, spec, {
+      ...context,
+      onState(server, state, before) {
+        if (slots.get(server) !== slot) return;
+        if (before.kind === "ready" || state.kind === "ready") onTurn();
+        tell({ kind: "state", server, status: statusOf(slot, clock.now()), before: before.kind });
+      },
+      onChange(server, change) {
+        if (slots.get(server) !== slot) return;
+        if (change.kind === "tools") onTurn();
+        tell({ kind: "changed", server, change });
+      },
+    });
+    return slot;
   };
 
   const add = (name: string, spec: ServerSpec): void => {
     if (isClosed) throw new McpError("connection-closed", "the host is closed");
     checkServerName(name);
     if (slots.has(name)) throw new McpError("invalid-config", `there is a server ${JSON.stringify(name)} already`);
-    const slot = createServerSlot(name, shape(name, spec), context);
+    const slot = create(name, shape(name, spec));
     slots.set(name, slot);
     onTurn();
     tell({ kind: "added", server: name });
@@ -66,7 +78,8 @@ export function createServerRegistry(options: ServerRegistryOptions): ServerRegi
     slots.delete(name);
     onTurn();
     tell({ kind: "removed", server: name });
-    await slot.close();
+    if (slot.member.line !== undefined) for (const change of allLists) tell({ kind: "changed", server: name, change });
+    await retirement.retire(slot);
     return true;
   };
 
@@ -95,11 +108,7 @@ export function createServerRegistry(options: ServerRegistryOptions): ServerRegi
 
   const ownSlot: CreateOwnSlot = (shared, own) => {
     const { connectOptions, ...given } = own;
-    const spec = {
-      ...shared.spec,
-      connect: "lazy" as const,
-      connectOptions: { ...shared.spec.connectOptions, ...connectOptions },
-    };
+    const spec = ownSpec(shared.spec, connectOptions);
     return createServerSlot(shared.name, spec, { ...context, ...given, onTools: () => {} }, shared);
   };
 
@@ -118,7 +127,49 @@ export function createServerRegistry(options: ServerRegistryOptions): ServerRegi
     },
     async close() {
       isClosed = true;
-      await Promise.all([...slots.values()].map((slot) => slot.close()));
+      await Promise.all([retirement.close(), ...[...slots.values()].map((slot) => slot.close())]);
+    },
+  };
+}
+
+function ownSpec(spec: ServerSpec, connectOptions: HostConnectOptions | undefined): ServerSpec {
+  return { ...spec, connect: "lazy", connectOptions: { ...spec.connectOptions, ...connectOptions } };
+}
+
+/** A server that goes takes its lists away. */
+const allLists = [{ kind: "tools" }, { kind: "prompts" }, { kind: "resources" }] as const;
+
+/** Closes slots that are not in the table any more, once the calls that are under way there are over. */
+function createRetirement({ clock, drainMs, retire: retireOwn }: ServerRegistryOptions) {
+  const pending = new Map<Promise<void>, () => void>();
+
+  const drain = async (slot: ServerSlot, enough: Promise<void>): Promise<void> => {
+    slot.follower.stop();
+    const unused = Promise.race([slot.member.unused(), enough]);
+    await Promise.all([unused, retireOwn(slot, enough)]);
+    // Calls that waited for their turn may have got a connection of their own meanwhile.
+    await retireOwn(slot, enough);
+    await slot.close();
+  };
+
+  return {
+    async retire(slot: ServerSlot): Promise<void> {
+      let stop = (): void => {};
+      const enough = new Promise<void>((resolve) => {
+        stop = resolve;
+      });
+      const stopTimer = drainMs === 0 ? stop() : clock.after(drainMs, stop);
+      const drained = drain(slot, enough).finally(() => {
+        pending.delete(drained);
+        stopTimer?.();
+      });
+      pending.set(drained, stop);
+      await drained;
+    },
+    async close(): Promise<void> {
+      const all = [...pending.keys()];
+      for (const stop of pending.values()) stop();
+      await Promise.all(all);
     },
   };
 }

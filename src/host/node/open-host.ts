@@ -127,11 +127,16 @@ async function followFiles(
   try {
     for await (const event of events) {
       if (event.type === "failed") onConfigProblem?.(event.error.message);
-      else await host.update(take(event.config));
+      // What is replaced may go on for a while: the next change does not wait for it.
+      else host.update(take(event.config)).catch((error: unknown) => onConfigProblem?.(messageOf(error)));
     }
   } catch (error) {
-    onConfigProblem?.(`the files are not watched any more: ${error instanceof Error ? error.message : String(error)}`);
+    onConfigProblem?.(`the files are not watched any more: ${messageOf(error)}`);
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function lockAt(path: string): Promise<Lock> {
