@@ -11,6 +11,7 @@ import { type CallOf, createCall, type OutcomeOf, signalOf } from "../protocol/s
 import { isFinal, type Task } from "../protocol/task.ts";
 import type { QuestionRun, QuestionRuns } from "../server/question-runs.ts";
 import { LazyAbort } from "../std/lazy-abort.ts";
+import type { CircuitBreakers } from "./circuit-breaker.ts";
 import { canBeAsked } from "./connection-handlers.ts";
 import { type ConnectionOwner, connectionOwnerOf, sessionOwnerKey } from "./connection-owner.ts";
 import {
@@ -28,6 +29,8 @@ export interface CallerConnectionsOptions extends Omit<ConnectionPoolOptions, "o
   /** What is said of a server. */
   sessionsOf(server: string): UpstreamSessions;
   readonly runs: QuestionRuns;
+  /** Refuse calls over connections that have not answered for a while. */
+  readonly breakers: Pick<CircuitBreakers, "run" | "forget">;
   /** Where several processes serve the gateway: how they reach each other. */
   readonly joinNodes?: ((handlers: NodeHandlers) => GatewayNodes) | undefined;
   /** False for a server that each process connects to by itself: what it is shown does not leave the process. */
@@ -61,7 +64,7 @@ export function createCallerConnections(
   create: CreateOwnSlot,
   host: OwnConnectionsHost,
 ): CallerConnections {
-  const { sessionsOf, credentialsOf, runs, joinNodes, isForwarded } = options;
+  const { sessionsOf, credentialsOf, runs, breakers, joinNodes, isForwarded } = options;
   const pool = createConnectionPool(
     {
       ...options,
@@ -92,13 +95,14 @@ export function createCallerConnections(
       const run = call.state === undefined ? undefined : await runs.runOf(call.state);
       const decided = run !== undefined || isOwnUse(shared, call);
       const isOwn = decided instanceof Promise ? await decided : decided;
-      if (!isOwn) return send(shared, call);
+      const { name: server } = shared;
+      if (!isOwn) return breakers.run({ server }, () => send(shared, call));
       const owner = connectionOwnerOf(call);
-      if (nodes !== undefined && isForwarded(shared.name)) {
-        const forwarded = await nodes.forward({ server: shared.name, owner, request }, call, run);
-        if (forwarded !== undefined) return forwarded;
-      }
-      return sender.send(shared, { call, owner, isBack: run !== undefined, send });
+      return breakers.run({ server, owner: owner.key }, async () => {
+        const work = { server, owner, request };
+        const forwarded = isForwarded(server) ? await nodes?.forward(work, call, run) : undefined;
+        return forwarded ?? sender.send(shared, { call, owner, isBack: run !== undefined, send });
+      });
     },
     listsOf(shared, caller) {
       const owner = connectionOwnerOf(caller);
@@ -115,7 +119,10 @@ export function createCallerConnections(
       await connection.slot.member.open(signal).catch(() => {});
       return connection.slot;
     },
-    retire: pool.retire,
+    async retire(shared, enough) {
+      breakers.forget(shared.name);
+      await pool.retire(shared, enough);
+    },
     hearChanges: (caller, hear, signal) => pool.hearChanges(connectionOwnerOf(caller), hear, signal),
     counts: pool.counts,
     nodes: async () => (await nodes?.list()) ?? [],

@@ -13,7 +13,7 @@ const silence = async (): Promise<Outcome<"completion/complete">> => {
 function createBreakers() {
   const clock = createManualClock();
   const { run, pausedMs } = createCircuitBreakers({ maxFailures: 3, pauseMs: 1_000 }, clock);
-  const fail = () => run("slow", silence).catch((error: McpError) => error.code);
+  const fail = () => run({ server: "slow" }, silence).catch((error: McpError) => error.code);
   return { clock, run, pausedMs, fail };
 }
 
@@ -23,14 +23,14 @@ describe("the circuit breaker of a server", () => {
     expect([await fail(), await fail(), await fail()]).toEqual(["timeout", "timeout", "timeout"]);
     expect(pausedMs("slow")).toBe(1_000);
     let isSent = false;
-    const refused = run("slow", async () => {
+    const refused = run({ server: "slow" }, async () => {
       isSent = true;
       return done;
     });
     await expect(refused).rejects.toMatchObject({
       code: "connection-closed",
       message: expect.stringContaining("server slow has not answered 3 calls in a row"),
-      data: { server: "slow", retryAfterMs: 1_000, isSafeToRetry: true },
+      data: { server: "slow", retryAfterMs: 1_000, safeToRetry: true },
     });
     expect(isSent).toBe(false);
   });
@@ -38,7 +38,27 @@ describe("the circuit breaker of a server", () => {
   it("leaves other servers alone", async () => {
     const { run, fail } = createBreakers();
     for (let n = 0; n < 3; n++) await fail();
-    expect(await run("well", answer)).toBe(done);
+    expect(await run({ server: "well" }, answer)).toBe(done);
+  });
+
+  it("leaves the connections of other callers to the server alone", async () => {
+    const { run, fail, pausedMs } = createBreakers();
+    const eve = { server: "slow", owner: "eve" };
+    for (let n = 0; n < 3; n++) await run(eve, silence).catch(() => {});
+    await expect(run(eve, answer)).rejects.toMatchObject({ data: { safeToRetry: true } });
+    expect(await run({ server: "slow", owner: "ann" }, answer)).toBe(done);
+    expect(pausedMs("slow")).toBeUndefined();
+    for (let n = 0; n < 3; n++) await fail();
+    await expect(run({ server: "slow" }, answer)).rejects.toMatchObject({ data: { safeToRetry: true } });
+  });
+
+  it("is forgotten with its server", async () => {
+    const clock = createManualClock();
+    const breakers = createCircuitBreakers({ maxFailures: 1 }, clock);
+    const circuits = [{ server: "slow" }, { server: "slow", owner: "eve" }];
+    for (const circuit of circuits) await breakers.run(circuit, silence).catch(() => {});
+    breakers.forget("slow");
+    for (const circuit of circuits) expect(await breakers.run(circuit, answer)).toBe(done);
   });
 
   it("tries one call after the pause: an answer lets all through again", async () => {
@@ -46,12 +66,15 @@ describe("the circuit breaker of a server", () => {
     for (let n = 0; n < 3; n++) await fail();
     await clock.advance(1_000);
     let end = (_: Outcome<"completion/complete">): void => {};
-    const trial = run("slow", () => new Promise<Outcome<"completion/complete">>((resolve) => (end = resolve)));
-    await expect(run("slow", answer)).rejects.toMatchObject({ code: "connection-closed" });
+    const trial = run(
+      { server: "slow" },
+      () => new Promise<Outcome<"completion/complete">>((resolve) => (end = resolve)),
+    );
+    await expect(run({ server: "slow" }, answer)).rejects.toMatchObject({ code: "connection-closed" });
     end(done);
     await trial;
     expect(pausedMs("slow")).toBeUndefined();
-    expect(await run("slow", answer)).toBe(done);
+    expect(await run({ server: "slow" }, answer)).toBe(done);
   });
 
   it("pauses again when the trial is not answered", async () => {
@@ -66,7 +89,7 @@ describe("the circuit breaker of a server", () => {
     const { run, fail, pausedMs } = createBreakers();
     for (let n = 0; n < 2; n++) await fail();
     const failure = { code: "invalid-params", message: "no" } as const;
-    await run("slow", async () => ({ kind: "failed", failure }) as Outcome<"completion/complete">);
+    await run({ server: "slow" }, async () => ({ kind: "failed", failure }) as Outcome<"completion/complete">);
     expect(await fail()).toBe("timeout");
     expect(pausedMs("slow")).toBeUndefined();
   });
@@ -77,7 +100,7 @@ describe("the circuit breaker of a server", () => {
     const cancelled = async (): Promise<Outcome<"completion/complete">> => {
       throw new McpError("cancelled", "the caller left");
     };
-    await run("slow", cancelled).catch(() => {});
+    await run({ server: "slow" }, cancelled).catch(() => {});
     await fail();
     expect(pausedMs("slow")).toBe(1_000);
   });

@@ -1,4 +1,5 @@
-import { McpError } from "../protocol/errors.ts";
+import { McpError, toError } from "../protocol/errors.ts";
+import { markUnsent } from "../protocol/safe-to-retry.ts";
 import type { Outcome } from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
 
@@ -10,20 +11,33 @@ export interface BreakerOptions {
   readonly pauseMs?: number | undefined;
 }
 
-/** The circuit breakers of the servers of a gateway. */
+/** The connection that a call is sent over: the one to a server that all callers share, or that of one caller. */
+export interface Circuit {
+  readonly server: string;
+  /** Whose connection it is. Undefined for the shared one. */
+  readonly owner?: string | undefined;
+}
+
+/** The circuit breakers of the connections of a gateway. */
 export interface CircuitBreakers {
-  /** Makes a call, unless calls to its server are paused: then it is refused with `connection-closed`, and was not sent. */
-  run<O extends Outcome>(server: string, call: () => Promise<O>): Promise<O>;
-  /** For how long calls to a server are refused. Undefined when they are tried. */
+  /** Makes a call, unless calls over its connection are paused: then it is refused with `connection-closed`, and was not sent. */
+  run<O extends Outcome>(circuit: Circuit, call: () => Promise<O>): Promise<O>;
+  /** For how long calls over the shared connection to a server are refused. Undefined when they are tried. */
   pausedMs(server: string): number | undefined;
+  /** Forgets a server that was replaced or removed. */
+  forget(server: string): void;
 }
 
 interface Breaker {
+  readonly server: string;
   failures: number;
   /** When a call is tried again. */
   retryAt: number;
   isTrying: boolean;
 }
+
+/** So many connections without an answer are remembered: more have failed longer ago. */
+const MAX_BREAKERS = 1_024;
 
 /** Counts calls in a row that a server has not answered. What it answers, errors too, closes the circuit. */
 export function createCircuitBreakers(options: BreakerOptions, clock: Clock): CircuitBreakers {
@@ -31,47 +45,60 @@ export function createCircuitBreakers(options: BreakerOptions, clock: Clock): Ci
   const breakers = new Map<string, Breaker>();
   const isOff = maxFailures === 0 || maxFailures === Number.POSITIVE_INFINITY;
 
-  const failed = (server: string): void => {
-    const breaker = breakers.get(server) ?? { failures: 0, retryAt: 0, isTrying: false };
+  const failed = (circuit: Circuit): void => {
+    const key = keyOf(circuit);
+    const { server } = circuit;
+    const breaker = breakers.get(key) ?? { server, failures: 0, retryAt: 0, isTrying: false };
     breaker.failures++;
     if (breaker.failures >= maxFailures) breaker.retryAt = clock.now() + pauseMs;
-    breakers.set(server, breaker);
+    breakers.delete(key);
+    breakers.set(key, breaker);
+    const [oldest = key] = breakers.keys();
+    if (breakers.size > MAX_BREAKERS) breakers.delete(oldest);
   };
 
-  const pausedMs = (server: string): number | undefined => {
-    const breaker = breakers.get(server);
+  const pausedMs = (circuit: Circuit): number | undefined => {
+    const breaker = breakers.get(keyOf(circuit));
     if (breaker === undefined || breaker.failures < maxFailures) return undefined;
-    const left = breaker.retryAt - clock.now();
+    const left = Math.ceil(breaker.retryAt - clock.now());
     return left > 0 || breaker.isTrying ? Math.max(left, 1) : undefined;
   };
 
-  const attempt = async <O extends Outcome>(server: string, call: () => Promise<O>): Promise<O> => {
+  const attempt = async <O extends Outcome>(circuit: Circuit, call: () => Promise<O>): Promise<O> => {
     try {
       const outcome = await call();
-      if (outcome.kind === "failed" && isSilence(outcome.failure)) failed(server);
-      else breakers.delete(server);
+      if (outcome.kind === "failed" && isSilence(outcome.failure)) failed(circuit);
+      else breakers.delete(keyOf(circuit));
       return outcome;
     } catch (error) {
-      if (error instanceof McpError && isSilence(error)) failed(server);
-      else if (!isOwnDecision(error)) breakers.delete(server);
+      if (error instanceof McpError && isSilence(error)) failed(circuit);
+      else if (!isOwnDecision(error)) breakers.delete(keyOf(circuit));
       throw error;
     }
   };
 
   return {
-    run(server, call) {
+    run(circuit, call) {
       if (isOff) return call();
-      const breaker = breakers.get(server);
-      if (breaker === undefined || breaker.failures < maxFailures) return attempt(server, call);
-      const waitMs = pausedMs(server);
-      if (waitMs !== undefined) return Promise.reject(paused(server, breaker.failures, waitMs));
+      const breaker = breakers.get(keyOf(circuit));
+      if (breaker === undefined || breaker.failures < maxFailures) return attempt(circuit, call);
+      const waitMs = pausedMs(circuit);
+      if (waitMs !== undefined) return Promise.reject(paused(circuit.server, breaker.failures, waitMs));
       breaker.isTrying = true;
-      return attempt(server, call).finally(() => {
+      return attempt(circuit, call).finally(() => {
         breaker.isTrying = false;
       });
     },
-    pausedMs,
+    pausedMs: (server) => pausedMs({ server }),
+    forget(server) {
+      for (const [key, breaker] of breakers) if (breaker.server === server) breakers.delete(key);
+    },
   };
+}
+
+/** Names of servers have no line breaks. */
+function keyOf({ server, owner }: Circuit): string {
+  return owner === undefined ? server : `${server}\n${owner}`;
 }
 
 /** True when a server was asked and has said nothing. */
@@ -87,8 +114,7 @@ function isOwnDecision(error: unknown): boolean {
   );
 }
 
-function paused(server: string, failures: number, waitMs: number): McpError {
-  const retryAfterMs = Math.ceil(waitMs);
+function paused(server: string, failures: number, retryAfterMs: number): McpError {
   const message = `server ${server} has not answered ${failures} calls in a row: none is sent to it for ${retryAfterMs} ms; retry then`;
-  return new McpError("connection-closed", message, { data: { server, retryAfterMs, isSafeToRetry: true } });
+  return toError(markUnsent({ code: "connection-closed", message, data: { server, retryAfterMs } }));
 }

@@ -22,8 +22,13 @@ import { type OpenVault, openVault } from "./accounts/open-vault.ts";
 import type { UserAccounts } from "./accounts/user-accounts.ts";
 import { readVault, type Vault } from "./accounts/vault-options.ts";
 import type { GatewayApprovals } from "./approval.ts";
-import { type CallerConnections, createCallerConnections, type UpstreamSessions } from "./caller-connections.ts";
-import { type BreakerOptions, type CircuitBreakers, createCircuitBreakers } from "./circuit-breaker.ts";
+import {
+  type CallerConnections,
+  type CallerConnectionsOptions,
+  createCallerConnections,
+  type UpstreamSessions,
+} from "./caller-connections.ts";
+import { type BreakerOptions, createCircuitBreakers } from "./circuit-breaker.ts";
 import type { Decision, ExplainRequest } from "./explain.ts";
 import {
   createGatewayRules,
@@ -33,7 +38,7 @@ import {
 } from "./gateway-rules.ts";
 import { checkViews, type GatewayView } from "./gateway-view.ts";
 import { createGatewayViews } from "./gateway-views.ts";
-import { createGatewayNodes, type GatewayNode } from "./nodes/gateway-nodes.ts";
+import { createGatewayNodes, type GatewayNode, type GatewayNodesOptions } from "./nodes/gateway-nodes.ts";
 import { type GatewayStatus, statusOf } from "./status.ts";
 
 export interface GatewayOptions extends OpenHostOptions, GatewayRulesOptions {
@@ -157,20 +162,19 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
           sessionsOf: (server) => (vault?.isPersonal(server) ? "per-caller" : sessionsFor(upstreamSessions, server)),
           credentialsOf: (slot, caller) => vault?.credentialsOf(slot, caller),
           runs,
+          breakers,
           dial: dialEntry,
           clock,
           idleTimeoutMs,
           max: { principal: maxUpstreamSessionsPerCaller, process: maxUpstreamSessions },
           isForwarded: (server) => vault?.isExchanging(server) !== true,
-          // Processes that do not know the same keys cannot read what the others write.
-          ...(shared.isShared &&
-            stateKeys.length > 0 && { joinNodes: (handlers) => createGatewayNodes(shared, handlers) }),
+          ...joiningOf(shared),
         },
         create,
         parts,
       );
       connections = vault?.around(made) ?? made;
-      return withBreakers(connections, breakers);
+      return connections;
     },
   });
 
@@ -196,6 +200,14 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
   });
 }
 
+/** Processes that do not know the same keys cannot read what the others write. */
+function joiningOf(
+  shared: GatewayNodesOptions & { readonly isShared: boolean },
+): Pick<CallerConnectionsOptions, "joinNodes"> {
+  if (!shared.isShared || shared.stateKeys.length === 0) return {};
+  return { joinNodes: (handlers) => createGatewayNodes(shared, handlers) };
+}
+
 function sessionsFor(given: NonNullable<GatewayOptions["upstreamSessions"]>, server: string): UpstreamSessions {
   return typeof given === "string" ? given : (given[server] ?? "auto");
 }
@@ -209,11 +221,6 @@ function hostOptionsOf(
   const all = [...telemetryOf(given.telemetry), ...telemetry];
   const { resultLimits = false } = given;
   return { ...given, resultLimits, stateKeys, ...(all.length > 0 && { telemetry: all }) };
-}
-
-function withBreakers(own: CallerConnections, breakers: CircuitBreakers): CallerConnections {
-  const run: CallerConnections["run"] = (slot, ...sending) => breakers.run(slot.name, () => own.run(slot, ...sending));
-  return { ...own, run };
 }
 
 /** What is kept in this process alone is of no use to others: its keys need not be either. */

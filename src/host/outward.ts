@@ -1,4 +1,4 @@
-import { asJson, type Json } from "../json/json.ts";
+import { asJson, isObject, type Json } from "../json/json.ts";
 import { type ErrorCode, type Failure, McpError, toFailure } from "../protocol/errors.ts";
 import { isSafeToRetry } from "../protocol/safe-to-retry.ts";
 import type { CallOf } from "../protocol/service.ts";
@@ -53,11 +53,7 @@ export function createOutward(onMasked: (masked: MaskedFailure) => void): Outwar
       }
       const given = error instanceof McpError ? error : new McpError("internal", String(error), { cause: error });
       if (given.code === "connection-closed") {
-        const data = { reason: "connection-closed", server, safeToRetry: isSafeToRetry(given) };
-        return new McpError("connection-closed", `server ${server} was lost before it answered`, {
-          data,
-          cause: error,
-        });
+        return lost(server, given);
       }
       const shown = failure(server, call, toFailure(given));
       return new McpError(shown.code, shown.message, { ...shown, cause: error });
@@ -72,6 +68,27 @@ export function createOutward(onMasked: (masked: MaskedFailure) => void): Outwar
       return { ...result, content };
     },
   };
+}
+
+/** A call whose connection did not survive, or that was never sent. */
+function lost(server: string, error: McpError): McpError {
+  const safeToRetry = isSafeToRetry(error);
+  const retryAfterMs = retryAfterOf(error);
+  const what = safeToRetry
+    ? `the call was not sent to server ${server}`
+    : `server ${server} was lost before it answered`;
+  const when = retryAfterMs === undefined ? "" : `: it has not answered lately; retry in ${retryAfterMs} ms`;
+  const data = {
+    reason: "connection-closed",
+    server,
+    safeToRetry,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+  return new McpError("connection-closed", what + when, { data, cause: error });
+}
+
+function retryAfterOf({ data }: McpError): number | undefined {
+  return isObject(data) && typeof data.retryAfterMs === "number" ? data.retryAfterMs : undefined;
 }
 
 /** What a failure says of the call. Any other is about the host and its server. */

@@ -63,7 +63,7 @@ export interface NodeHandlers {
   onEvent(event: ConnectionEvent): void;
 }
 
-interface GatewayNodesOptions {
+export interface GatewayNodesOptions {
   readonly store: () => Promise<Store>;
   readonly stateKeys: readonly string[];
   readonly clock: Clock;
