@@ -38,6 +38,6 @@ export function statusOf({ host, connections, breakers }: StatusParts): GatewayS
 }
 
 /** A server that is not used at the moment is well; one that is switched off is meant to be. */
-function isBroken({ state, pausedMs }: GatewayServerStatus): boolean {
-  return state === "down" || state === "needs-auth" || pausedMs !== undefined;
+function isBroken({ state, failures, pausedMs }: GatewayServerStatus): boolean {
+  return state === "down" || state === "needs-auth" || failures !== undefined || pausedMs !== undefined;
 }

@@ -1,9 +1,16 @@
 import type { ClientConnection } from "../connect/create-connect.ts";
-import { McpError, toError } from "../protocol/errors.ts";
+import { type ErrorCode, McpError, toError } from "../protocol/errors.ts";
 import { isAtLeast, isLogLevel, type LogLevel } from "../protocol/logging.ts";
 import type { Method } from "../protocol/methods.ts";
 import { isSafeToRetry } from "../protocol/safe-to-retry.ts";
-import { type CallChanges, type CallOf, type Notify, type OutcomeOf, withCall } from "../protocol/service.ts";
+import {
+  type CallChanges,
+  type CallOf,
+  type Notify,
+  type Outcome,
+  type OutcomeOf,
+  withCall,
+} from "../protocol/service.ts";
 import type { Clock } from "../std/clock.ts";
 import { holding } from "../std/hold.ts";
 import type { ServerSlot } from "./server-slot.ts";
@@ -48,6 +55,7 @@ export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
       const isUnseen = isSafeToRetry(reason) && ++unseen <= maxUnseen;
       if (!isUnseen && (++lost > retries || !(await sending.isRepeatable()))) break;
       try {
+        doubt(slot);
         await endOf(slot, line);
         line = await sending.open(true);
         return await slot.member.use(sending.over(line));
@@ -55,7 +63,13 @@ export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
         reason = again;
       }
     }
+    if (isUnanswered(reason)) doubt(slot);
     throw reason;
+  };
+
+  const looked = <R>({ slot }: Sending<R>, result: R): R => {
+    if (isUnansweredResult(result)) doubt(slot);
+    return result;
   };
 
   /**
@@ -76,14 +90,20 @@ export function createDelivery({ retries, clock }: DeliveryOptions): Delivery {
     send(sending, line) {
       const { slot } = sending;
       if (line !== undefined) {
-        return slot.member.use(sending.over(line)).catch((error: unknown) => sendAgain(sending, line, error));
+        return slot.member.use(sending.over(line)).then(
+          (result) => looked(sending, result),
+          (error: unknown) => sendAgain(sending, line, error),
+        );
       }
       let opened: ClientConnection | undefined;
       const sent = sending.open(false).then((given) => {
         opened = given;
         return slot.member.use(sending.over(given));
       });
-      return sent.catch((error: unknown) => sendAgain(sending, opened, error));
+      return sent.then(
+        (result) => looked(sending, result),
+        (error: unknown) => sendAgain(sending, opened, error),
+      );
     },
   };
 }
@@ -92,6 +112,24 @@ const graceMs = 100;
 
 /** A server that dies whenever it is called is not called for ever. */
 const maxUnseen = 5;
+
+/** The connection that all share is no better than that of one caller. */
+function doubt({ member, origin }: ServerSlot): void {
+  member.doubt();
+  origin?.member.doubt();
+}
+
+/** True for what happens to calls when their server is gone. A caller that waits in vain gives up. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof McpError && unanswered.has(error.code);
+}
+
+function isUnansweredResult(result: unknown): boolean {
+  const outcome = result as Partial<Outcome> | undefined;
+  return outcome?.kind === "failed" && outcome.failure !== undefined && unanswered.has(outcome.failure.code);
+}
+
+const unanswered: ReadonlySet<ErrorCode> = new Set(["connection-closed", "timeout", "cancelled", "http-error"]);
 
 function isLoss(error: unknown): error is McpError {
   return error instanceof McpError && error.code === "connection-closed";

@@ -5,11 +5,14 @@ import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
 import { orAborted } from "../std/lazy-abort.ts";
 import { type ConnectionState, initial, type MemberEvent, type Rules, step } from "./connection-state.ts";
+import { createUpkeep } from "./connection-upkeep.ts";
 
 interface MemberOptions {
   readonly name: string;
   /** True for a server that is to be up whether somebody needs it or not. */
   readonly isEager: boolean;
+  /** True where nothing tells that the server is gone but calls that fail: it is reached by requests of their own. */
+  readonly isRemote: boolean;
   /** Why it is never used, if it is not. */
   readonly off?: Failure | undefined;
   readonly rules: Rules;
@@ -41,6 +44,8 @@ export interface ServerConnection {
   use<T>(work: Promise<T>): Promise<T>;
   /** Resolves when nothing uses the server. */
   unused(): Promise<void>;
+  /** A call has failed in a way that a server which is gone would explain: it is asked whether it is there. */
+  doubt(): void;
   /** Connects anew, whatever the state. */
   restart(): void;
   /** Lets go of the connection until somebody has signed in. */
@@ -99,7 +104,7 @@ export function createMember(options: MemberOptions): ServerConnection {
 
   const armRetry = (): void => {
     stopTimer();
-    if (state.kind !== "down" || state.isLooping || !(isEager || waiting > 0)) return;
+    if (state.kind !== "down" || !(isEager || waiting > 0) || (state.isLooping && !options.isRemote)) return;
     const { retryAt } = state;
     stopTimer = clock.after(Math.max(0, Math.ceil(retryAt - clock.now())), () => {
       // Timers of the platform may come a little early.
@@ -136,8 +141,7 @@ export function createMember(options: MemberOptions): ServerConnection {
     },
     start: () => send({ kind: "wanted" }),
     open: (signal) => (line === undefined ? wait(signal) : Promise.resolve(line)),
-    use: upkeep.use,
-    unused: upkeep.unused,
+    ...upkeep.shared,
     restart: () => send({ kind: "restart" }),
     unauthorized: (reason) => send({ kind: "unauthorized", reason }),
     async close() {
@@ -305,95 +309,4 @@ function asMcpError(name: string, error: unknown): McpError {
   if (error instanceof McpError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new McpError("internal", `cannot connect to server ${name}: ${message}`, { cause: error });
-}
-
-interface UpkeepOptions {
-  readonly clock: Clock;
-  readonly idleTimeoutMs: number;
-  readonly pingIntervalMs: number;
-}
-
-interface UpkeepEvents {
-  /** Nobody has used the server for `idleTimeoutMs`. */
-  unused(): void;
-  /** The server does not answer any more. */
-  lost(reason: Failure): void;
-}
-
-/** Looks after the connection to a server: is it there, and does anybody need it? */
-interface Upkeep {
-  start(line: ClientConnection): void;
-  stop(): void;
-  /** Counts work as use. */
-  use<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when nothing is in use. */
-  unused(): Promise<void>;
-}
-
-function createUpkeep({ clock, idleTimeoutMs, pingIntervalMs }: UpkeepOptions, { unused, lost }: UpkeepEvents): Upkeep {
-  let line: ClientConnection | undefined;
-  let inUse = 0;
-  let usedAt = 0;
-  let wake: (() => void)[] = [];
-  let stopIdle = (): void => {};
-  let stopHealth = (): void => {};
-
-  const watchIdle = (): void => {
-    stopIdle();
-    if (idleTimeoutMs === 0 || line === undefined) return;
-    stopIdle = clock.after(Math.max(0, usedAt + idleTimeoutMs - clock.now()), () => {
-      if (inUse === 0 && clock.now() - usedAt >= idleTimeoutMs) unused();
-      else if (inUse === 0) watchIdle();
-    });
-  };
-
-  const watchHealth = (): void => {
-    const watched = line;
-    // Modern servers have no ping: every request stands for itself.
-    if (pingIntervalMs === 0 || watched?.connection.ping === undefined) return;
-    stopHealth = clock.after(pingIntervalMs, () => {
-      const gone = (): void => {
-        if (line === watched) lost({ code: "timeout", message: `no answer to ping within ${pingIntervalMs} ms` });
-      };
-      // A call that the server refuses is an answer too.
-      const fine = (): void => {
-        if (line === watched) watchHealth();
-      };
-      watched.client
-        .ping({ timeoutMs: pingIntervalMs })
-        .then(fine, (error: { readonly code?: string }) => (error.code === "timeout" ? gone() : fine()));
-    });
-  };
-
-  const done = (): void => {
-    inUse--;
-    usedAt = clock.now();
-    if (inUse > 0) return;
-    watchIdle();
-    const woken = wake;
-    wake = [];
-    for (const one of woken) one();
-  };
-
-  return {
-    start(opened) {
-      line = opened;
-      usedAt = clock.now();
-      if (inUse === 0) watchIdle();
-      watchHealth();
-    },
-    stop() {
-      line = undefined;
-      stopIdle();
-      stopHealth();
-    },
-    use(work) {
-      inUse++;
-      work.then(done, done);
-      return work;
-    },
-    async unused() {
-      while (inUse > 0) await new Promise<void>((resolve) => wake.push(resolve));
-    },
-  };
 }

@@ -5,7 +5,7 @@ import { createFormQueue } from "../client/form-queue.ts";
 import { hintsOf, type ListHints } from "../client/list-hints.ts";
 import type { ConnectOptions } from "../connect/connect-options.ts";
 import type { ClientConnection, Dial } from "../connect/create-connect.ts";
-import { isProgram } from "../connect/target.ts";
+import { isProgram, readTarget } from "../connect/target.ts";
 import type { Authorizer } from "../protocol/authorizer.ts";
 import { type Failure, McpError } from "../protocol/errors.ts";
 import type { Revision } from "../protocol/revision.ts";
@@ -126,6 +126,7 @@ export function createServerSlot(
   const member = createMember({
     name,
     isEager,
+    isRemote: spec.disabled === undefined && readTarget(spec.target).kind === "url",
     off: spec.disabled,
     rules,
     clock,

@@ -29,6 +29,8 @@ export interface ServerStatus {
   readonly stderr?: string;
   /** When it is tried again. */
   readonly retryInMs?: number;
+  /** How often in a row it has failed, while it is being connected to again. */
+  readonly failures?: number;
   /** True when it failed so often that it is only tried when needed. */
   readonly isLooping?: boolean;
 }
@@ -41,6 +43,7 @@ export function statusOf(slot: ServerSlot, now: number): ServerStatus {
     const { revision, server } = line.client;
     return { ...status, revision, info: server.serverInfo, ...hiddenTextOf(slot, server) };
   }
+  if (state.kind === "connecting" && state.failures.inRow > 0) return { ...status, failures: state.failures.inRow };
   if (state.kind !== "down" && state.kind !== "off" && state.kind !== "needs-auth") return status;
   const { reason } = state;
   return {
