@@ -6,8 +6,22 @@ import type { Question, QuestionAnswer } from "../protocol/input.ts";
 import type { ClientCapabilities } from "../protocol/peer.ts";
 import type { CallOf } from "../protocol/service.ts";
 import { tasksExtension } from "../protocol/task.ts";
-import type { ConnectionUse } from "./connection-pool.ts";
+import type { QuestionRun } from "../server/question-runs.ts";
 import { type PendingTaskQuestions, taskOf } from "./task-questions.ts";
+
+/** A call that uses a connection. */
+export interface ConnectionUse {
+  /** What the server asks is put to it. Undefined where the server asks by outcomes. */
+  run: QuestionRun | undefined;
+  /** True for a use that ends with the connection: nobody waits for its result. */
+  isWatch: boolean;
+  /** True where no other call may use the connection meanwhile: nobody could tell which of them the server asks. */
+  readonly isAlone: boolean;
+  /** The ids of the requests that the call was sent as. */
+  readonly requestIds: Set<string | number>;
+  /** Resolves when the call is over. */
+  readonly over: Promise<undefined>;
+}
 
 /** What the caller can be asked, but for what the configuration says that the server may not ask. */
 export function capabilitiesFor({ spec: { trust = {} } }: ServerSlot, { peer }: CallOf): ClientCapabilities {

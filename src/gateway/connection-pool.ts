@@ -12,7 +12,7 @@ import type { Task } from "../protocol/task.ts";
 import type { QuestionRun } from "../server/question-runs.ts";
 import type { Clock } from "../std/clock.ts";
 import { type ChangeListeners, createChangeListeners } from "./change-listeners.ts";
-import { capabilitiesFor, createHandlers } from "./connection-handlers.ts";
+import { type ConnectionUse, capabilitiesFor, createHandlers } from "./connection-handlers.ts";
 import type { ConnectionOwner } from "./connection-owner.ts";
 import { withLogLevels } from "./log-levels.ts";
 import { createTaskQuestions } from "./task-questions.ts";
@@ -30,20 +30,6 @@ export interface ConnectionPoolOptions {
   onChange?(owner: ConnectionOwner, change: HostChange): void;
   /** A connection is closed. */
   onDrop?(server: string, owner: ConnectionOwner): void;
-}
-
-/** A call that uses a connection. */
-export interface ConnectionUse {
-  /** What the server asks is put to it. Undefined where the server asks by outcomes. */
-  run: QuestionRun | undefined;
-  /** True for a use that ends with the connection: nobody waits for its result. */
-  isWatch: boolean;
-  /** True where no other call may use the connection meanwhile: nobody could tell which of them the server asks. */
-  readonly isAlone: boolean;
-  /** The ids of the requests that the call was sent as. */
-  readonly requestIds: Set<string | number>;
-  /** Resolves when the call is over. */
-  readonly over: Promise<undefined>;
 }
 
 /** A connection that only the calls of one owner use. */

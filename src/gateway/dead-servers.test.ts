@@ -73,4 +73,54 @@ describe.each(pairs)("a client of %s and a server of %s that is gone", (front, b
     expect(up(gateway)).toContain('mcp_gateway_server_up{server="shop"} 1');
     expect(await client.callTool("shop__sell")).toMatchObject({ content: [{ text: "sold" }] });
   });
+
+  it("stays in lists, which nobody is to keep, and in no other place", async () => {
+    await using world = await openFor(back);
+    const { gateway } = world;
+    await using client = await connect(gateway, { revision: front, identity: { principal: "ann" } });
+    const listAll = async () => ({
+      tools: (await client.listTools({ fresh: true })).map(({ name }) => name),
+      prompts: (await client.listPrompts({ fresh: true })).map(({ name }) => name),
+      resources: (await client.listResources({ fresh: true })).map(({ uri }) => uri),
+      templates: (await client.listResourceTemplates({ fresh: true })).map(({ uriTemplate }) => uriTemplate),
+    });
+    const before = await listAll();
+    expect(before).toMatchObject({ tools: ["shop__buy", "shop__sell", "bank__pay"], resources: ["shop://stock"] });
+    const down = world.events();
+    await world.stop();
+    await client.callTool("shop__sell").catch(() => {});
+    await until(gateway, "down", down);
+    expect(await listAll()).toEqual(before);
+    const page = await client.request("tools/list", {});
+    expect(page.ttlMs ?? 0).toBe(0);
+    await expect(client.callTool("shop__buy")).rejects.toMatchObject({
+      code: "internal",
+      message: "server shop is not available",
+      data: { reason: "server-unavailable", server: "shop" },
+    });
+    await using other = await connect(gateway, { revision: front, identity: { principal: "eve" } });
+    expect(other.server._meta).toMatchObject({ "plugbay/degraded": ["shop"] });
+    await using bankView = await connect(gateway.views.get("bank") as never, { revision: front });
+    expect(bankView.server._meta?.["plugbay/degraded"]).toBeUndefined();
+  });
+
+  it("is not in the lists of who may not know of it, and of nobody where lists are to leave it out", async () => {
+    const rules = [{ action: "deny", users: "eve", tools: "shop:buy" }] as const;
+    for (const listAbsent of [true, false]) {
+      await using world = await openFor(back, { rules, listAbsent });
+      const { gateway } = world;
+      const open = (principal: string) => connect(gateway, { revision: front, identity: { principal } });
+      await using ann = await open("ann");
+      await using eve = await open("eve");
+      const names = async (client: typeof ann) => (await client.listTools({ fresh: true })).map(({ name }) => name);
+      await names(ann);
+      await names(eve);
+      const down = world.events();
+      await world.stop();
+      await ann.callTool("shop__sell").catch(() => {});
+      await until(gateway, "down", down);
+      expect(await names(ann)).toEqual(listAbsent ? ["shop__buy", "shop__sell", "bank__pay"] : ["bank__pay"]);
+      expect(await names(eve)).toEqual(listAbsent ? ["shop__sell", "bank__pay"] : ["bank__pay"]);
+    }
+  });
 });

@@ -48,6 +48,8 @@ export interface GatewayOptions extends OpenHostOptions, GatewayRulesOptions {
   readonly resultLimits?: ResultLimits | false | undefined;
   /** How many entries a page of a list has at most. Default 1,000. */
   readonly pageSize?: number | undefined;
+  /** Whether lists keep what a server that is away listed last. Calls of it fail until it is back. Default true. */
+  readonly listAbsent?: boolean | undefined;
   /**
    * Whether all callers share a connection to a server, or each has one of its own, so that what the server asks and keeps is
    * of that caller alone. `auto`, the default, shares connections to servers of 2026-07-28, and to those of older revisions
@@ -81,6 +83,7 @@ const gatewayOptionNames: OptionNames<GatewayOptions> = {
   ...gatewayRulesOptionNames,
   views: true,
   pageSize: true,
+  listAbsent: true,
   upstreamSessions: true,
   upstreamSessionTtlMs: true,
   maxUpstreamSessionsPerCaller: true,
@@ -117,6 +120,7 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
   const {
     views: givenViews,
     pageSize = 1_000,
+    listAbsent: listsAbsent = true,
     upstreamSessions = "auto",
     upstreamSessionTtlMs: idleTimeoutMs = 300_000,
     maxUpstreamSessionsPerCaller = 16,
@@ -140,7 +144,6 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
   const vault =
     credentials === "none" ? undefined : openVault(readVault(credentials, vaultKeys), { ...shared, name: info.name });
   let connections: CallerConnections | undefined;
-
   const sessions = createSessions(() => connections);
 
   const { views, open } = createGatewayViews({
@@ -154,6 +157,7 @@ export async function openGateway(source: HostSource, options: GatewayOptions = 
   const host = await openHostWith(source, hostOptionsOf(hostOptions, rules, stateKeys), {
     guard: rules.guard,
     pageSize,
+    listsAbsent,
     views: open,
     ...(vault && { shape: vault.shape }),
     own(create, parts) {

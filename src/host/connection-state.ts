@@ -26,6 +26,12 @@ export type ConnectionState =
   | { readonly kind: "off"; readonly reason: Failure }
   | { readonly kind: "closed" };
 
+/** True for a server that should be there, and is not. */
+export function isAway(state: ConnectionState): boolean {
+  const { kind } = state;
+  return kind === "down" || kind === "needs-auth" || (kind === "connecting" && state.failures.inRow > 0);
+}
+
 /** What went wrong lately. */
 export interface Failures {
   /** In a row: a server that stayed up for a while starts anew. */

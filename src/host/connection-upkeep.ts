@@ -2,7 +2,6 @@ import type { ClientConnection } from "../connect/create-connect.ts";
 import { isObject } from "../json/json.ts";
 import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
 import type { Clock } from "../std/clock.ts";
-import type { ServerConnection } from "./server-connection.ts";
 
 /** True when a server, or what stands for it, has not answered. What it refuses is an answer. */
 function isSilence({ code, data }: McpError): boolean {
@@ -24,11 +23,21 @@ interface UpkeepEvents {
   lost(reason: Failure): void;
 }
 
+/** What those who use a connection say of it. */
+export interface ConnectionUpkeep {
+  /** Counts work as use: a server in use is not let go. */
+  use<T>(work: Promise<T>): Promise<T>;
+  /** Resolves when nothing uses the server. */
+  unused(): Promise<void>;
+  /** A call has failed in a way that a server which is gone would explain: it is asked whether it is there. */
+  doubt(): void;
+}
+
 /** Looks after the connection to a server: is it there, and does anybody need it? */
 interface Upkeep {
   start(line: ClientConnection): void;
   stop(): void;
-  readonly shared: Pick<ServerConnection, "use" | "unused" | "doubt">;
+  readonly shared: ConnectionUpkeep;
 }
 
 /** How long a server has to answer that is asked because a call to it failed. */

@@ -1,5 +1,6 @@
 import { asJson } from "../json/json.ts";
 import { type Failure, McpError, toFailure } from "../protocol/errors.ts";
+import { degradedKey } from "../protocol/meta.ts";
 import {
   type Cacheable,
   type DiscoverResult,
@@ -23,6 +24,7 @@ import type { CallerShares } from "./caller-shares.ts";
 import type { FindTool, Route } from "./calls.ts";
 import type { ChangeFeed, ResourceRef } from "./change-feed.ts";
 import { createCollisionReport } from "./collision-report.ts";
+import { isAway } from "./connection-state.ts";
 import { createGuardedTools } from "./guarded-tools.ts";
 import { type Handles, unknownTask } from "./handles.ts";
 import type { HostView, ServerSlots } from "./host-view.ts";
@@ -163,7 +165,14 @@ function describe({ slots: all, info, gate, view, guard }: HostServiceOptions, c
     capabilities: own === undefined ? capabilities : withExtensionsOf(own),
     ...(instructions !== "" && { instructions }),
     serverInfo,
+    ...degradedIn(slots),
   };
+}
+
+/** Names the servers that should be there and are not, in a result that nobody keeps. */
+function degradedIn(slots: readonly ServerSlot[]): Pick<DiscoverResult, "_meta"> {
+  const names = slots.filter(({ member }) => isAway(member.state)).map(({ name }) => name);
+  return names.length === 0 ? {} : { _meta: { [degradedKey]: names } };
 }
 
 /** What a view of a single server has, with the extensions of that server. */

@@ -119,6 +119,8 @@ export interface HostParts {
   views?(parts: ViewParts): void;
   /** How many entries a page of a list has at most that the host serves. Default 1,000. */
   readonly pageSize?: number;
+  /** Whether lists for clients of the host have what a server that is away listed last. Default false. */
+  readonly listsAbsent?: boolean;
   /** Makes of a server what the host has in its place. The same server gives the same one. */
   shape?(name: string, spec: ServerSpec): ServerSpec;
   /** Judges what callers of the host may see and do. */
@@ -136,6 +138,7 @@ export function createHost<T extends ToolTypes = ToolTypes>(
     own: createOwn,
     views: createViews,
     pageSize = 1_000,
+    listsAbsent = false,
     shape,
     guard,
     onClose,
@@ -186,10 +189,10 @@ export function createHost<T extends ToolTypes = ToolTypes>(
       onDenied: ({ server, name: tool }, by) => events.tell({ kind: "denied", server, tool, by }),
       wait: createListWait(clock, options.listTimeoutMs ?? 5_000),
       own,
+      listsAbsent,
     });
   const listings = listingsOf(slots);
-  const find = createToolFinder(routes, listings.listTools);
-  const toolCalls = createToolCalls({ find, access, delivery, results });
+  const toolCalls = createToolCalls({ find: createToolFinder(routes, listings.listTools), access, delivery, results });
   const changes = createChangeFeed({ events, slots, slot: routes.slot });
 
   const close = async (): Promise<void> => {

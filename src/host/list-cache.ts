@@ -71,24 +71,25 @@ interface ListingsOptions {
   onDenied?(tool: HostTool, by: string): void;
   readonly wait: ListWait;
   readonly own: OwnConnections | undefined;
+  /** Whether lists for clients have what a server that is away listed last. It is missing from them all the same. */
+  readonly listsAbsent: boolean;
+}
+
+/** What a list has of one server. */
+interface ListPart<T> {
+  /** Rejects when the server is away. */
+  fetch(slot: ServerSlot): Promise<readonly T[]>;
+  /** What the server listed last. */
+  lastOf(slot: ServerSlot): readonly T[];
+  /** Those of its entries that may be listed. */
+  allowed(slot: ServerSlot, items: readonly T[]): readonly T[] | Promise<readonly T[]>;
 }
 
 export function createListings(options: ListingsOptions): CallerListings {
-  const { slots, access, gate, kept, onDenied, wait, own } = options;
-  const gather = async <T>(
-    part: (slot: ServerSlot) => Promise<readonly T[]>,
-    { server, signal, caller }: CallerListOptions,
-  ): Promise<Listing<T>> => {
-    const asked = [...slots.values()].filter(({ name }) => server === undefined || name === server);
-    const partFor = async (slot: ServerSlot): Promise<readonly T[]> =>
-      part(own === undefined || caller === undefined ? slot : await own.listsOf(slot, caller));
-    const parts = await Promise.all(asked.map((slot) => orMissing(slot, partFor)));
-    if (signal?.aborted === true) throw cancelled(signal.reason);
-    return toListing(
-      parts.flatMap(({ items }) => items),
-      parts.flatMap(({ lacks }) => lacks),
-    );
-  };
+  const { slots, gate, kept, wait } = options;
+
+  const gather = createGather(options);
+  const allowed = createFilter(options);
 
   const from =
     <T>(cacheOf: (slot: ServerSlot) => ListCache<ListKind, T>, { signal, fresh }: HostListOptions) =>
@@ -112,7 +113,103 @@ export function createListings(options: ListingsOptions): CallerListings {
     return wait(opened, { server: name, since, what: "connecting" }).finally(() => over.abort());
   };
 
-  const allowed = async (
+  /** A list of which the lock says what may be in it. */
+  const approvedOf = <T extends HostResource | HostResourceTemplate | HostPrompt>(
+    kind: "resources" | "resourceTemplates" | "prompts",
+    cacheOf: (slot: ServerSlot) => ListCache<ListKind, T>,
+    options: HostListOptions,
+  ): ListPart<T> => ({
+    fetch: from(cacheOf, options),
+    lastOf: (slot) => cacheOf(slot).last,
+    allowed: ({ name }, items) => gate.approved(name, kind, items),
+  });
+
+  return {
+    async listTools(options = {}) {
+      const list = from<HostTool>(({ tools }) => tools, options);
+      const withheld = new Map<string, WithheldTool[]>([...slots.keys()].map((name) => [name, []]));
+      const part: ListPart<HostTool> = {
+        async fetch(slot) {
+          const { kind } = slot.member.state;
+          const isComing = (kind === "idle" || kind === "connecting") && options.fresh !== true;
+          return (isComing ? kept(slot) : undefined) ?? list(slot);
+        },
+        lastOf: ({ tools }) => tools.last,
+        allowed: (slot, tools) => allowed(slot, tools, withheld.get(slot.name) ?? []),
+      };
+      const listing = await gather(part, options);
+      return toToolListing(listing, [...withheld.values()].flat());
+    },
+    listResources(options = {}) {
+      return gather(
+        approvedOf<HostResource>("resources", ({ resources }) => resources, options),
+        options,
+      );
+    },
+    listResourceTemplates(options = {}) {
+      const cacheOf = ({ resourceTemplates }: ServerSlot) => resourceTemplates;
+      return gather(approvedOf<HostResourceTemplate>("resourceTemplates", cacheOf, options), options);
+    },
+    listPrompts(options = {}) {
+      return gather(
+        approvedOf<HostPrompt>("prompts", ({ prompts }) => prompts, options),
+        options,
+      );
+    },
+    listInstructions(options = {}) {
+      const part: ListPart<HostInstructions> = {
+        async fetch(slot) {
+          const { client } = await reach(slot, options.signal);
+          const text = gate.instructions(slot.name, client.server.instructions);
+          return text === undefined ? [] : [{ server: slot.name, text }];
+        },
+        lastOf: () => [],
+        allowed: (_, texts) => texts,
+      };
+      return gather(part, options);
+    },
+  };
+}
+
+function cancelled(cause: unknown): McpError {
+  return new McpError("cancelled", "listing was cancelled", { cause });
+}
+
+interface Gathered<T> {
+  readonly items: readonly T[];
+  readonly lacks: readonly MissingServer[];
+}
+
+/** Joins what a list has of each server. */
+function createGather({ slots, own, listsAbsent }: ListingsOptions) {
+  /** What a list has of a server, or had when the server was there. Nothing where it is not known whose list it would be. */
+  const partOf = async <T>(shared: ServerSlot, part: ListPart<T>, caller: CallOf | undefined): Promise<Gathered<T>> => {
+    let slot: ServerSlot | undefined;
+    try {
+      slot = own === undefined || caller === undefined ? shared : await own.listsOf(shared, caller);
+      return { items: await part.allowed(slot, await part.fetch(slot)), lacks: [] };
+    } catch (error) {
+      const failure = error instanceof McpError ? error : new McpError("internal", String(error), { cause: error });
+      const last = listsAbsent && caller !== undefined && slot !== undefined ? part.lastOf(slot) : [];
+      const items = slot === undefined ? [] : await part.allowed(slot, last);
+      return { items, lacks: [missing(shared.name, toFailure(failure))] };
+    }
+  };
+
+  return async <T>(part: ListPart<T>, { server, signal, caller }: CallerListOptions): Promise<Listing<T>> => {
+    const asked = [...slots.values()].filter(({ name }) => server === undefined || name === server);
+    const parts = await Promise.all(asked.map((slot) => partOf(slot, part, caller)));
+    if (signal?.aborted === true) throw cancelled(signal.reason);
+    return toListing(
+      parts.flatMap(({ items }) => items),
+      parts.flatMap(({ lacks }) => lacks),
+    );
+  };
+}
+
+/** Leaves out the tools that nobody may call, and notes them. */
+function createFilter({ access, onDenied }: ListingsOptions) {
+  return async (
     slot: ServerSlot,
     tools: readonly HostTool[],
     withheld: WithheldTool[],
@@ -127,54 +224,6 @@ export function createListings(options: ListingsOptions): CallerListings {
       return false;
     });
   };
-
-  return {
-    async listTools(options = {}) {
-      const list = from<HostTool>(({ tools }) => tools, options);
-      const withheld = new Map<string, WithheldTool[]>([...slots.keys()].map((name) => [name, []]));
-      const listing = await gather(async (slot) => {
-        const { kind } = slot.member.state;
-        const isComing = (kind === "idle" || kind === "connecting") && options.fresh !== true;
-        const tools = (isComing ? kept(slot) : undefined) ?? (await list(slot));
-        return allowed(slot, tools, withheld.get(slot.name) ?? []);
-      }, options);
-      return toToolListing(listing, [...withheld.values()].flat());
-    },
-    listResources(options = {}) {
-      const list = from<HostResource>(({ resources }) => resources, options);
-      return gather(async (slot) => gate.approved(slot.name, "resources", await list(slot)), options);
-    },
-    listResourceTemplates(options = {}) {
-      const list = from<HostResourceTemplate>(({ resourceTemplates }) => resourceTemplates, options);
-      return gather(async (slot) => gate.approved(slot.name, "resourceTemplates", await list(slot)), options);
-    },
-    listPrompts(options = {}) {
-      const list = from<HostPrompt>(({ prompts }) => prompts, options);
-      return gather(async (slot) => gate.approved(slot.name, "prompts", await list(slot)), options);
-    },
-    listInstructions: (options = {}) =>
-      gather(async (slot) => {
-        const { client } = await reach(slot, options.signal);
-        const text = gate.instructions(slot.name, client.server.instructions);
-        return text === undefined ? [] : [{ server: slot.name, text }];
-      }, options),
-  };
-}
-
-function cancelled(cause: unknown): McpError {
-  return new McpError("cancelled", "listing was cancelled", { cause });
-}
-
-async function orMissing<T>(
-  slot: ServerSlot,
-  part: (slot: ServerSlot) => Promise<readonly T[]>,
-): Promise<{ readonly items: readonly T[]; readonly lacks: readonly MissingServer[] }> {
-  try {
-    return { items: await part(slot), lacks: [] };
-  } catch (error) {
-    const failure = error instanceof McpError ? error : new McpError("internal", String(error), { cause: error });
-    return { items: [], lacks: [missing(slot.name, toFailure(failure))] };
-  }
 }
 
 /**

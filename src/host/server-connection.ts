@@ -5,7 +5,7 @@ import type { Clock } from "../std/clock.ts";
 import type { Gate } from "../std/gate.ts";
 import { orAborted } from "../std/lazy-abort.ts";
 import { type ConnectionState, initial, type MemberEvent, type Rules, step } from "./connection-state.ts";
-import { createUpkeep } from "./connection-upkeep.ts";
+import { type ConnectionUpkeep, createUpkeep } from "./connection-upkeep.ts";
 
 interface MemberOptions {
   readonly name: string;
@@ -31,7 +31,7 @@ interface MemberOptions {
 }
 
 /** One server of a host, through all its connections. */
-export interface ServerConnection {
+export interface ServerConnection extends ConnectionUpkeep {
   readonly name: string;
   readonly state: ConnectionState;
   /** The connection; undefined unless there is one. */
@@ -40,12 +40,6 @@ export interface ServerConnection {
   start(): void;
   /** The connection, made if need be. Rejects with the reason when it cannot be had, and when the signal aborts. */
   open(signal?: AbortSignal): Promise<ClientConnection>;
-  /** Counts work as use: a server in use is not let go. */
-  use<T>(work: Promise<T>): Promise<T>;
-  /** Resolves when nothing uses the server. */
-  unused(): Promise<void>;
-  /** A call has failed in a way that a server which is gone would explain: it is asked whether it is there. */
-  doubt(): void;
   /** Connects anew, whatever the state. */
   restart(): void;
   /** Lets go of the connection until somebody has signed in. */

@@ -144,6 +144,8 @@ export function createServerSlot(
         follower.stop();
         for (const cache of Object.values(caches)) cache.forget();
       }
+      // What one caller cannot reach may be gone for all.
+      if (state.kind === "down") origin?.member.doubt();
       context.onState(name, state, before);
     },
   });

@@ -15,6 +15,9 @@ export const metaKeys = {
 /** The `_meta` key of the idempotency key: calls with the same value run once. */
 export const callKey = "plugbay/key";
 
+/** In the answer to `server/discover` and `initialize`: the servers of a host that are away. */
+export const degradedKey = "plugbay/degraded";
+
 /**
  * Keys of `_meta` for use within one process: the position of a change, the position to continue after, dropped tasks,
  * and the progress of a task. Codecs remove them.

@@ -72,7 +72,7 @@ export async function openHost<T extends ToolTypes = ToolTypes>(
 export async function openHostWith<T extends ToolTypes = ToolTypes>(
   source: HostSource,
   options: OpenHostOptions,
-  more: Pick<HostParts, "own" | "views" | "pageSize" | "shape" | "guard"> = {},
+  more: Pick<HostParts, "own" | "views" | "pageSize" | "listsAbsent" | "shape" | "guard"> = {},
 ): Promise<Host<T>> {
   const parts: HostParts = { dial: dialEntry, locate, ...more };
   const {

@@ -57,6 +57,7 @@ export function encodeInitializeResult(dialect: Dialect, server: DiscoverResult)
     capabilities: dialect.serverCapabilities(asJson(server.capabilities)),
     serverInfo: dialect.implementation(asJson(server.serverInfo)),
     ...(server.instructions !== undefined && { instructions: server.instructions }),
+    ...(server._meta !== undefined && dialect.result({ _meta: server._meta })),
   };
 }
 
