@@ -9,7 +9,6 @@ import { RETRY_AFTER_MS, toLimitError } from "../protocol/limit-error.ts";
 import { eraOf } from "../protocol/revision.ts";
 import type { CallOf } from "../protocol/service.ts";
 import type { Task } from "../protocol/task.ts";
-import type { QuestionRun } from "../server/question-runs.ts";
 import type { Clock } from "../std/clock.ts";
 import { type ChangeListeners, createChangeListeners } from "./change-listeners.ts";
 import { type ConnectionUse, capabilitiesFor, createHandlers } from "./connection-handlers.ts";

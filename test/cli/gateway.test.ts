@@ -100,6 +100,40 @@ describe("plugbay gateway", () => {
     await gateway.stop("SIGTERM");
   });
 
+  it("lists calls that wait for an approval, takes the answer, and explains the rules", async () => {
+    const home = createHome();
+    home.write("mcp.json", shop);
+    home.write("options.json", { gateway: { rules: [{ action: "approve", tools: "shop:buy" }] } });
+    const gateway = await startGateway(home, "--options", "options.json", "--log", "off");
+    const at = (path: string) => new URL(path, gateway.url);
+    const post = async (path: string, body: object, type = "application/json") => {
+      const headers = { "content-type": type };
+      const response = await fetch(at(path), { method: "POST", headers, body: JSON.stringify(body) });
+      return { status: response.status, body: await response.json() };
+    };
+    expect(await post("/explain", { server: "shop", name: "buy" })).toMatchObject({
+      status: 200,
+      body: { action: "approve", isListed: true },
+    });
+    await using client = await connect(gateway.url, { revision: "2025-11-25" });
+    const call = client.callTool("shop__buy", { sku: "a1" });
+    const waiting = async () => (await (await fetch(at("/approvals"))).json()).approvals;
+    await expect.poll(async () => (await waiting()).length, { timeout: 30_000 }).toBe(1);
+    const [{ id, name }] = await waiting();
+    expect(name).toBe("buy");
+    const answer = { id, approved: true, by: "boss" };
+    expect(await post("/approvals", answer, "text/plain")).toMatchObject({ status: 400 });
+    expect(await post("/approvals", { ...answer, by: "" })).toMatchObject({ status: 400 });
+    expect(await post("/approvals", answer)).toEqual({ status: 200, body: { id, approved: true } });
+    expect((await call).isError).not.toBe(true);
+    expect(await waiting()).toEqual([]);
+    expect(await post("/approvals", answer)).toMatchObject({
+      status: 400,
+      body: { error: { code: "invalid-params" } },
+    });
+    await gateway.stop("SIGTERM");
+  });
+
   it.each<[what: string, args: string[], stderr: RegExp]>([
     ["a file that is not there", ["nothing.json"], /there is no file .*nothing\.json/],
     ["an address that others reach, without authentication", ["--host", "0.0.0.0"], /everybody who reaches/],

@@ -1,5 +1,4 @@
 import { type Gateway, openGateway } from "../../gateway/open-gateway.ts";
-import { formatUpstreamMetrics } from "../../gateway/upstream-metrics.ts";
 import { createMetrics, type Metrics } from "../../metrics/metrics.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { ownInfo } from "../../protocol/own-info.ts";
@@ -7,6 +6,7 @@ import { createServer, tool } from "../../server/index.ts";
 import type { Routes } from "../../transport/http/routes.ts";
 import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../transport/node/serve-http.ts";
 import type { CommandContext } from "../command.ts";
+import { adminRoutes } from "./admin-routes.ts";
 import { createGatewayLog, type GatewayLog, type LogFormat } from "./gateway-log.ts";
 import { type ReadySettings, toGatewayOptions } from "./gateway-settings.ts";
 import type { GatewaySources } from "./gateway-sources.ts";
@@ -15,7 +15,7 @@ export interface RunGatewayOptions {
   readonly sources: GatewaySources;
   readonly settings: ReadySettings;
   readonly log: LogFormat;
-  /** Where `/status` and `/metrics` are served. Undefined: beside the endpoint. */
+  /** Where the routes for operators are served. Undefined: beside the endpoint. */
   readonly adminPort: number | undefined;
   /** Whether another port will do where the usual one is taken. */
   readonly mayMove: boolean;
@@ -25,7 +25,7 @@ export interface RunGatewayOptions {
 export interface RunningGateway {
   readonly gateway: Gateway;
   readonly serving: HttpServeHandle;
-  /** Where `/status` and `/metrics` are. Undefined where they are not served: callers have to say who they are, and there is no other port. */
+  /** Where the routes for operators are. Undefined where they are not served: callers have to say who they are, and there is no other port. */
   readonly adminUrl: string | undefined;
   /** Answers what is open, then ends everything. */
   close(): Promise<void>;
@@ -130,14 +130,4 @@ function serveAdmin(gateway: Gateway, routes: Routes, port: number): Promise<Htt
     },
   });
   return serveHttp(admin, { port, routes, health: true });
-}
-
-function adminRoutes(gateway: Gateway, metrics: Metrics, held: () => object): Routes {
-  return {
-    "/status": async () => Response.json({ ...gateway.status(), nodes: await gateway.nodes(), held: held() }),
-    "/metrics": async () =>
-      new Response((await metrics.text()) + formatUpstreamMetrics(gateway.status()), {
-        headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
-      }),
-  };
 }
