@@ -74,6 +74,22 @@ describe("plugbay gateway", () => {
     expect((await client.listTools()).map(({ name }) => name)).toContain("shop__buy");
   });
 
+  it("writes on stdio what happens to stderr where it is told to", async () => {
+    const home = createHome();
+    home.write("mcp.json", shop);
+    const child = spawn(process.execPath, [program, "gateway", "--stdio", "--log", "json"], {
+      cwd: home.folder,
+      env: home.env,
+    });
+    const ended = once(child, "exit");
+    const said = textOf(child.stderr);
+    while (!said().includes('"state":"ready"')) await once(child.stderr, "data");
+    const [first = ""] = said().split("\n");
+    expect(JSON.parse(first)).toMatchObject({ kind: "server", server: "shop" });
+    child.stdin.end();
+    expect(await ended).toEqual([0, null]);
+  });
+
   it("takes authentication, routes and a store from a module, and serves the status at a port of its own", async () => {
     const home = createHome();
     home.write("mcp.json", shop);

@@ -28,7 +28,11 @@ export const command: Command = defineCommand({
     "admin-port": { type: "number", meaning: "serve /status and /metrics at this port, for this machine only" },
     user: { type: "flag", meaning: "the servers of your own files, too" },
     stdio: { type: "flag", meaning: "serve on stdin and stdout" },
-    log: { type: "text", choices: ["text", "json", "off"], meaning: "how to say on stderr what happens; text" },
+    log: {
+      type: "text",
+      choices: ["text", "json", "off"],
+      meaning: "how to say on stderr what happens; text, off with --stdio",
+    },
   },
   examples: [
     { line: "plugbay gateway mcp.json", does: "all servers of a file, at http://127.0.0.1:3000/mcp" },
@@ -52,7 +56,8 @@ export const command: Command = defineCommand({
     checkStore(workers, settings);
     if (options.stdio) {
       const { runOnStdio } = await import("../gateway/run-on-stdio.ts");
-      await runOnStdio(sources, settings, context);
+      // A host that starts programs may show what they say on stderr to its user.
+      await runOnStdio({ sources, settings, log: (options.log ?? "off") as LogFormat }, context);
       return undefined;
     }
     const { runGateway } = await import("../gateway/run-gateway.ts");

@@ -1,7 +1,8 @@
 import { type Gateway, openGateway } from "../../gateway/open-gateway.ts";
-import { createMetrics, type Metrics } from "../../metrics/metrics.ts";
+import { createMetrics } from "../../metrics/metrics.ts";
 import { McpError } from "../../protocol/errors.ts";
 import { ownInfo } from "../../protocol/own-info.ts";
+import type { Telemetry } from "../../protocol/telemetry.ts";
 import { createServer, tool } from "../../server/index.ts";
 import type { Routes } from "../../transport/http/routes.ts";
 import { type HttpServeHandle, type ServeHttpOptions, serveHttp } from "../../transport/node/serve-http.ts";
@@ -35,7 +36,7 @@ export interface RunningGateway {
 export async function runGateway(options: RunGatewayOptions, context: CommandContext): Promise<RunningGateway> {
   const { settings } = options;
   const metrics = createMetrics();
-  const gateway = await openFor(options, metrics, context);
+  const gateway = await openLogged(options, [metrics], context);
   try {
     const routes = adminRoutes(gateway, metrics, () => serving.status());
     const isOpen = settings.serve.auth === undefined;
@@ -61,9 +62,10 @@ export async function runGateway(options: RunGatewayOptions, context: CommandCon
   }
 }
 
-async function openFor(
-  { sources, settings, log }: RunGatewayOptions,
-  metrics: Metrics,
+/** Opens a gateway that writes down what happens. */
+export async function openLogged(
+  { sources, settings, log }: Pick<RunGatewayOptions, "sources" | "settings" | "log">,
+  more: readonly Telemetry[],
   context: CommandContext,
 ): Promise<Gateway> {
   const given = toGatewayOptions(settings, context);
@@ -73,7 +75,7 @@ async function openFor(
     now: () => new Date(),
     write: (line) => context.live.write(line),
   });
-  const telemetry = [given.telemetry ?? [], metrics].flat();
+  const telemetry = [given.telemetry ?? [], more].flat();
   const gateway = await openGateway(sources.source, {
     ...given,
     telemetry,

@@ -1,16 +1,13 @@
-import { openGateway } from "../../gateway/open-gateway.ts";
 import { serveStdio } from "../../transport/node/serve-stdio.ts";
 import type { CommandContext } from "../command.ts";
-import { type ReadySettings, toGatewayOptions } from "./gateway-settings.ts";
-import type { GatewaySources } from "./gateway-sources.ts";
+import { openLogged, type RunGatewayOptions } from "./run-gateway.ts";
 
 /** Serves a gateway on stdin and stdout, until the client hangs up or the command is interrupted. */
 export async function runOnStdio(
-  { source }: GatewaySources,
-  settings: ReadySettings,
+  options: Pick<RunGatewayOptions, "sources" | "settings" | "log">,
   context: CommandContext,
 ): Promise<void> {
-  const gateway = await openGateway(source, toGatewayOptions(settings, context));
+  const gateway = await openLogged(options, [], context);
   try {
     const serving = await serveStdio(gateway, { exit: false, signals: false });
     context.signal.addEventListener("abort", () => void serving.close(), { once: true });
@@ -18,6 +15,6 @@ export async function runOnStdio(
     await serving.closed;
   } finally {
     await gateway.close();
-    await settings.store?.close();
+    await options.settings.store?.close();
   }
 }
