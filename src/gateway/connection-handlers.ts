@@ -73,7 +73,7 @@ export function createHandlers(
     capabilities: { ...capabilities, extensions },
     isOpen: canBeAsked(capabilities),
     activity,
-    hears: true,
+    handlesNotifications: true,
     request: undefined,
     async answer(question, _, related) {
       activity.pending++;
@@ -84,7 +84,7 @@ export function createHandlers(
         activity.served++;
       }
     },
-    notified(method, params) {
+    onOtherNotification(method, params) {
       const run = last()?.run;
       if (run === undefined || method === "notifications/cancelled") return;
       void wantedBy(run.call.logLevel, (name, values) => run.notify(name, values))(method, params);
