@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { LazyAbort } from "./lazy-abort.ts";
+import { describe, expect, it, vi } from "vitest";
+import { LazyAbort, orAborted } from "./lazy-abort.ts";
 
 describe("LazyAbort", () => {
   it("aborts its signal with the reason", () => {
@@ -81,5 +81,32 @@ describe("LazyAbort", () => {
     abort.abort("enough");
     stopBefore();
     expect(log).toEqual(["stays"]);
+  });
+});
+
+describe("orAborted", () => {
+  const cancelled = (reason: unknown): Error => new Error(`cancelled: ${reason}`);
+  const never = new Promise<never>(() => {});
+
+  it("rejects everything that waits for one signal, which has one listener for all", async () => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const added = vi.spyOn(signal, "addEventListener");
+    const waits = Array.from({ length: 20 }, () => orAborted(never, signal, cancelled));
+    abort.abort("enough");
+    const ends = await Promise.allSettled(waits);
+    expect(new Set(ends.map((end) => end.status === "rejected" && end.reason.message))).toEqual(
+      new Set(["cancelled: enough"]),
+    );
+    expect(added).toHaveBeenCalledTimes(1);
+  });
+
+  it("leaves no listener behind", async () => {
+    const { signal } = new AbortController();
+    const removed = vi.spyOn(signal, "removeEventListener");
+    expect(await Promise.all([1, 2].map((value) => orAborted(Promise.resolve(value), signal, cancelled)))).toEqual([
+      1, 2,
+    ]);
+    expect(removed).toHaveBeenCalledTimes(1);
   });
 });

@@ -79,12 +79,36 @@ export async function orAborted<T>(
   const aborted = new Promise<never>((_, reject) => {
     const cancel = (): void => reject(toError(signal.reason));
     if (signal.aborted) return cancel();
-    signal.addEventListener("abort", cancel, { once: true });
-    stop = () => signal.removeEventListener("abort", cancel);
+    stop = onAbortOf(signal, cancel);
   });
   try {
     return await Promise.race([work, aborted]);
   } finally {
     stop();
   }
+}
+
+/** What waits for each signal. The platform warns of many listeners on one signal, so that this is one of them. */
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Calls a function when the signal aborts. Returns what ends that. */
+function onAbortOf(signal: AbortSignal, call: () => void): () => void {
+  const calls = waiting.get(signal) ?? listenTo(signal);
+  calls.add(call);
+  return () => {
+    if (!calls.delete(call) || calls.size > 0) return;
+    signal.removeEventListener("abort", callAll);
+    waiting.delete(signal);
+  };
+}
+
+function listenTo(signal: AbortSignal): Set<() => void> {
+  const calls = new Set<() => void>();
+  waiting.set(signal, calls);
+  signal.addEventListener("abort", callAll, { once: true });
+  return calls;
+}
+
+function callAll(this: AbortSignal): void {
+  for (const call of waiting.get(this) ?? []) call();
 }
