@@ -76,8 +76,9 @@ export function createTaskCalls(clock: Clock, handles: Handles, callers: CallerS
       const params = { ...call.params, name };
       const state = earlier?.state;
       if (call.tasks?.wanted === true && (await supportOf(route, line)) === undefined) return refusedTask(name);
+      route.isTask ||= await isListedAsTask(route, line);
       const first = route.isTask ? undefined : await through(line, call, { params, state });
-      if (first !== undefined && !(await mustBeTask(first, route, line, call))) return settle(first);
+      if (first !== undefined && !mustBeTask(first, line, call)) return settle(first);
       route.isTask = true;
       const tasks: TaskTerms = isLegacy(line) ? { ...call.tasks, wanted: true } : able;
       // Who gives up before the task is known would leave it behind: it is cancelled when it is.
@@ -103,6 +104,10 @@ function isLegacy({ connection }: ClientConnection): boolean {
   return eraOf(connection.revision) === "legacy";
 }
 
+function knowsTasks({ client }: ClientConnection): boolean {
+  return client.server.capabilities.extensions?.[tasksExtension] !== undefined;
+}
+
 /** True for a client of 2026-07-28 and a server of 2025-11-25. */
 function isBetweenEras({ peer }: CallOf, line: ClientConnection): boolean {
   return isLegacy(line) && eraOf(peer.revision) === "modern";
@@ -115,17 +120,17 @@ function ableOf(peer: ClientInfo, { connection }: ClientConnection): ClientInfo 
   return { ...peer, revision: connection.revision, capabilities: { ...capabilities, extensions } };
 }
 
-/** Whether a server refuses to run a tool unless it may make a task of it. */
-async function mustBeTask(
-  outcome: Outcome<"tools/call">,
-  route: Route,
-  line: ClientConnection,
-  { tasks }: Call<"tools/call">,
-): Promise<boolean> {
-  if (outcome.kind !== "failed" || tasks?.wanted === true) return false;
-  const { failure } = outcome;
-  if (!isLegacy(line)) return tasks === undefined && wantsTasks(failure);
-  return failure.code === "method-not-found" && (await supportOf(route, line)) === "required";
+/**
+ * Whether a server of 2025-11-25 lists a tool as one that runs only as a task. The list is asked, not the server: some
+ * refuse a plain call with a result that reads like that of a tool which has failed.
+ */
+async function isListedAsTask(route: Route, line: ClientConnection): Promise<boolean> {
+  return isLegacy(line) && knowsTasks(line) && (await supportOf(route, line)) === "required";
+}
+
+/** Whether a server of 2026-07-28 refuses to run a tool unless it may make a task of it. */
+function mustBeTask(outcome: Outcome<"tools/call">, line: ClientConnection, { tasks }: Call<"tools/call">): boolean {
+  return outcome.kind === "failed" && !isLegacy(line) && tasks === undefined && wantsTasks(outcome.failure);
 }
 
 function wantsTasks({ code, data }: Failure): boolean {
