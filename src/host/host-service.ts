@@ -34,6 +34,7 @@ import type { Outward } from "./outward.ts";
 import type { OwnConnections } from "./own-connections.ts";
 import { createResourceCalls } from "./resource-calls.ts";
 import type { Results } from "./results.ts";
+import { createSeenResources, type SeenResources } from "./seen-resources.ts";
 import { createServedPrompts, type ServedPrompts } from "./served-prompts.ts";
 import { createServedTools, type ServedPage } from "./served-tools.ts";
 import { soon } from "./server-changes.ts";
@@ -42,7 +43,7 @@ import { type HandedCall, referenceOf, type SlotSender } from "./slot-sender.ts"
 import type { HostEvent } from "./status.ts";
 import type { TaskMethod } from "./task-calls.ts";
 
-export interface HostServiceOptions extends Omit<ServerProxyOptions, "find" | "findPrompt"> {
+export interface HostServiceOptions extends Omit<ServerProxyOptions, "find" | "findPrompt" | "seen"> {
   readonly listings: CallerListings;
   readonly changes: ChangeFeed;
   readonly info: Implementation;
@@ -68,7 +69,7 @@ type Handlers = { readonly [M in Method]: ((call: Call<M>) => Promise<Outcome<M>
  */
 export function createHostService(given: HostServiceOptions): HostService {
   const { results, tell, view, guard } = given;
-  const options = { ...given, listings: guardListings(given.listings, guard) };
+  const options = { ...given, listings: guardListings(given.listings, guard), seen: createSeenResources() };
   const onCollisions = createCollisionReport(view.name, tell);
   const tools = createServedTools({ ...options, onCollisions });
   const prompts = createServedPrompts({ ...options, onCollisions });
@@ -260,11 +261,13 @@ interface ServerProxyOptions {
   readonly own: OwnConnections | undefined;
   /** Judges what callers may do, if anybody does. */
   readonly guard: CallGuard | undefined;
+  /** Remembers what results have named to callers. */
+  readonly seen: SeenResources;
   tell(event: HostEvent): void;
 }
 
 function createServerProxy(options: ServerProxyOptions): ServerProxy {
-  const { slots, findPrompt, results, handles, outward, callers, own, sender } = options;
+  const { slots, findPrompt, results, handles, outward, callers, own, sender, seen } = options;
   const { inShare, shown } = options.callSender;
   const tools = createGuardedTools(options);
   const by: OwnConnections["run"] = own === undefined ? (slot, call, _, send) => send(slot, call) : own.run;
@@ -272,9 +275,11 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
   const to: ServerProxy["to"] = async <M extends Method>(shared: ServerSlot, call: CallOf<M>, params: Params<M>) => {
     const request = { kind: "request", params: asJson(params) } as const;
     const send = sender.request(params);
-    return tools.pass(subjectOf(shared.name, call.method, params), call, (passed) =>
+    const outcome = await tools.pass(subjectOf(shared.name, call.method, params), call, (passed) =>
       inShare(shared, passed, { isTask: false, send: () => by(shared, passed, request, send) }),
     );
+    if (outcome.kind === "complete") seen.note(call, shared.name, outcome.result);
+    return outcome;
   };
 
   const task = async <M extends TaskMethod>(call: CallOf<M>): Promise<OutcomeOf<M>> => {
@@ -288,6 +293,7 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
     );
     callers.of(slot).remainders.hear(call.params.taskId, outcome);
     if (outcome.kind !== "complete") return outcome;
+    seen.note(call, ref.server, "result" in outcome.result ? (outcome.result.result as object) : outcome.result);
     return { kind: "complete", result: taskResult(ref.server, call, outcome.result) };
   };
 
@@ -327,6 +333,7 @@ function createServerProxy(options: ServerProxyOptions): ServerProxy {
         sendTool(route, passed, passed === call ? handed : sender.handed(passed)),
       );
       if (outcome.kind !== "complete") return outcome;
+      seen.note(call, route.slot.name, outcome.result);
       return { kind: "complete", result: fitted(route.localName, outcome.result, call) };
     },
     async prompt(call) {

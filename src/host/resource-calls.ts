@@ -2,7 +2,7 @@ import type { CachedCallOptions, CallOptions } from "../client/call-options.ts";
 import type { Client } from "../client/client.ts";
 import type { ClientConnection } from "../connect/create-connect.ts";
 import type { Resource, ResourceTemplate } from "../protocol/content.ts";
-import { McpError } from "../protocol/errors.ts";
+import { type ErrorCode, McpError, toFailure } from "../protocol/errors.ts";
 import type { Method, Params, Result } from "../protocol/methods.ts";
 import type { CompleteParams, CompleteResult, GetPromptResult } from "../protocol/prompt.ts";
 import { type Call, type CallOf, type Outcome, type OutcomeOf, signalOf } from "../protocol/service.ts";
@@ -24,14 +24,15 @@ import type { ServerSlot } from "./server-slot.ts";
  * user interface first of all to the first server with a tool that refers to it. What a
  * server that is away had listed stays its own: nobody else takes its place. Where two servers list the same URI, the
  * second has an address that says so. A template is listed once: what the second server has
- * under it can be read by such addresses.
+ * under it can be read by such addresses. A URI that no list has is that of the only server of a view, else of a server whose
+ * results have named it to the caller, else of a server that lists URIs of the same scheme.
  */
 interface ResourceCalls {
   list(call: CallOf<"resources/list">): Promise<ServedPage<Result<"resources/list">>>;
   templates(call: CallOf<"resources/templates/list">): Promise<ServedPage<Result<"resources/templates/list">>>;
   read(call: Call<"resources/read">): Promise<Outcome<"resources/read">>;
   complete(call: Call<"completion/complete">): Promise<Outcome<"completion/complete">>;
-  /** The server that has the resource. Undefined when no server has it. */
+  /** The server that has the resource. Undefined when no server has it, or when it is not known which one. */
   ownerOf(uri: string, caller: CallOf): Promise<ResourceRef | undefined>;
 }
 
@@ -46,6 +47,11 @@ export function createResourceCalls(options: ResourceCallsOptions): ResourceCall
 
   const slotOf = ({ server }: Pick<ResourceRef, "server">, uri: string): ServerSlot =>
     slots.get(server) ?? notFound(uri);
+
+  const readFrom = async (ref: ResourceRef, call: Call<"resources/read">): Promise<Outcome<"resources/read">> => {
+    const { uri } = call.params;
+    return readAs(uri, ref, await pass(slotOf(ref, uri), call, { ...call.params, uri: ref.uri }));
+  };
 
   return {
     async list(call) {
@@ -69,9 +75,14 @@ export function createResourceCalls(options: ResourceCallsOptions): ResourceCall
     },
     async read(call) {
       const { uri } = call.params;
-      const ref = await find(uri, call);
-      const outcome = await pass(slotOf(ref, uri), call, { ...call.params, uri: ref.uri });
-      return readAs(uri, ref, outcome);
+      const refs = await find(uri, call);
+      const [only = notFound(uri), ...others] = refs;
+      if (others.length === 0) return readFrom(only, call);
+      for (const ref of refs) {
+        const outcome = await readFrom(ref, call).catch(failureOf);
+        if (outcome.kind !== "failed" || !lacking.has(outcome.failure.code)) return outcome;
+      }
+      return notFound(uri);
     },
     async complete(call) {
       const { ref } = call.params;
@@ -82,10 +93,23 @@ export function createResourceCalls(options: ResourceCallsOptions): ResourceCall
       return pass(slotOf(owner ?? notFound(uri), uri), call, call.params);
     },
     async ownerOf(uri, caller) {
-      const ref = await find(uri, caller).catch(() => undefined);
-      return ref !== undefined && slots.has(ref.server) ? ref : undefined;
+      const [ref, ...others] = await find(uri, caller).catch(() => []);
+      return ref !== undefined && others.length === 0 && slots.has(ref.server) ? ref : undefined;
     },
   };
+}
+
+/** What servers say of a resource that they do not have. Those of the older revisions have no code for it. */
+const lacking: ReadonlySet<ErrorCode> = new Set([
+  "resource-not-found",
+  "invalid-params",
+  "method-not-found",
+  "unsupported",
+]);
+
+function failureOf(error: unknown): Outcome<"resources/read"> {
+  if (!(error instanceof McpError)) throw error;
+  return { kind: "failed", failure: toFailure(error), cause: error };
 }
 
 /** The contents of a resource by the URI that they were asked for. */

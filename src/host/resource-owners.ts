@@ -3,16 +3,22 @@ import { McpError } from "../protocol/errors.ts";
 import { type CallOf, signalOf } from "../protocol/service.ts";
 import { parseUriTemplate } from "../std/uri-template.ts";
 import { withAbsent } from "./absent-lists.ts";
+import type { CallGuard } from "./call-guard.ts";
 import type { ResourceRef } from "./change-feed.ts";
 import { type HostResource, type HostResourceTemplate, type Listing, withoutPlace } from "./host-tool.ts";
 import type { HostView, ServerSlots } from "./host-view.ts";
 import type { CallerListings } from "./list-cache.ts";
+import type { LockGate } from "./lock-check.ts";
+import type { SeenResources } from "./seen-resources.ts";
 import { isUiUri, readUiAddress, uiAddressOf } from "./ui-resources.ts";
 
 /** Whose the resources of many servers are, where one name space has those of all. */
 export interface ResourceOwners {
-  /** The resource that a URI names here. Rejects with `resource-not-found` for that of nobody. */
-  find(uri: string, caller: CallOf): Promise<ResourceRef>;
+  /**
+   * The resource that a URI names here. Where no list has it, the resources that it may name, the likeliest first. Rejects
+   * with `resource-not-found` for that of nobody.
+   */
+  find(uri: string, caller: CallOf): Promise<readonly ResourceRef[]>;
   /** The resources of a list by the URIs that they have here. */
   placed(listing: Listing<HostResource>, caller: CallOf): Promise<readonly Resource[]>;
   /** The templates of a list, with those of servers that are away. */
@@ -21,10 +27,15 @@ export interface ResourceOwners {
 
 export interface ResourceOwnersOptions {
   readonly slots: ServerSlots;
-  readonly view: Pick<HostView, "hasResource">;
+  readonly view: Pick<HostView, "hasResource" | "only">;
   readonly listings: Pick<CallerListings, "listResources" | "listResourceTemplates">;
   /** Whose the user interfaces of tools are, by URI. */
   uiOwners(caller: CallOf): Promise<ReadonlyMap<string, string>>;
+  /** What results have named to callers. */
+  readonly seen: Pick<SeenResources, "serversOf">;
+  /** Judges what callers may know of, if anybody does. */
+  readonly guard: Pick<CallGuard, "sees"> | undefined;
+  readonly gate: Pick<LockGate, "isLocked">;
 }
 
 /** Something that a server lists. */
@@ -32,10 +43,16 @@ interface Owned {
   readonly server: string;
 }
 
+/** What the servers list, as a caller sees it. */
+interface Lists {
+  readonly resources: Listing<HostResource>;
+  readonly templates: Listing<HostResourceTemplate>;
+}
+
 const scheme = "plugbay-resource:";
 
 export function createResourceOwners(options: ResourceOwnersOptions): ResourceOwners {
-  const { slots, view, listings, uiOwners } = options;
+  const { slots, view, listings, uiOwners, seen, guard, gate } = options;
   const isServer = (name: string): boolean => slots.has(name);
   const resourcesOf = (listing: Listing<HostResource>) => withAbsent(slots, listing, ({ resources }) => resources.last);
   const templatesOf = (listing: Listing<HostResourceTemplate>) =>
@@ -56,10 +73,31 @@ export function createResourceOwners(options: ResourceOwnersOptions): ResourceOw
     return server === undefined ? undefined : { server, uri };
   };
 
-  const findOwner = async (uri: string, caller: CallOf): Promise<ResourceRef> => {
-    if (uri.startsWith(scheme)) return readAddress(uri) ?? notFound(uri);
+  /** The resources that a URI may name at servers that do not list it. A lock allows none that was not approved. */
+  const mayHave = (servers: readonly string[], uri: string, caller: CallOf): readonly ResourceRef[] =>
+    [...new Set(gate.isLocked ? [] : servers)]
+      .filter((server) => slots.has(server))
+      .filter((server) => guard?.sees(caller, { kind: "resource", server, name: uri }) !== false)
+      .map((server) => ({ server, uri }));
+
+  /** The resources that a URI may name which no list has. */
+  const unlisted = (uri: string, caller: CallOf, lists: Lists): readonly ResourceRef[] => {
+    const fitting = mostSpecific(templatesOf(lists.templates).filter(({ uriTemplate }) => fits(uri, uriTemplate)));
+    const unknown = fitting === undefined || hasScheme(fitting.uriTemplate) ? [] : unknownIn(lists.resources);
+    const named = seen.serversOf(caller, uri);
+    if (fitting !== undefined && unknown.length === 0) {
+      const others = named.filter((server) => server !== fitting.server);
+      return [{ server: fitting.server, uri }, ...mayHave(others, uri, caller)];
+    }
+    const alike = unknown.length === 0 ? serversWith(schemeOf(uri), [...lists.resources, ...lists.templates]) : [];
+    const refs = mayHave([...named, ...alike], uri, caller);
+    return refs.length === 0 ? notFound(uri, unknown) : refs;
+  };
+
+  const findOwners = async (uri: string, caller: CallOf): Promise<readonly ResourceRef[]> => {
+    if (uri.startsWith(scheme)) return [readAddress(uri) ?? notFound(uri)];
     const ui = isUiUri(uri) ? await uiRefOf(uri, caller) : undefined;
-    if (ui !== undefined) return ui;
+    if (ui !== undefined) return [ui];
     const options = { signal: signalOf(caller), caller };
     // Both: what is known of a server that goes away later is what was asked for while it was there.
     const [resources, templates] = await Promise.all([
@@ -67,17 +105,20 @@ export function createResourceOwners(options: ResourceOwnersOptions): ResourceOw
       listings.listResourceTemplates(options),
     ]);
     const listed = resourcesOf(resources).find((resource) => resource.uri === uri);
-    if (listed !== undefined) return { server: listed.server, uri };
-    const fitting = mostSpecific(templatesOf(templates).filter(({ uriTemplate }) => fits(uri, uriTemplate)));
-    if (fitting === undefined) return notFound(uri);
-    const unknown = hasScheme(fitting.uriTemplate) ? [] : unknownIn(resources);
-    return unknown.length === 0 ? { server: fitting.server, uri } : notFound(uri, unknown);
+    if (listed !== undefined) return [{ server: listed.server, uri }];
+    // The user interface of a tool that is not in a view is not in it either.
+    return view.only === undefined || isUiUri(uri)
+      ? unlisted(uri, caller, { resources, templates })
+      : mayHave([view.only], uri, caller);
   };
 
   const find: ResourceOwners["find"] = async (uri, caller) => {
-    const ref = await findOwner(uri, caller);
-    const isOfTool = isUiUri(ref.uri) && (await uiOwners(caller)).has(ref.uri);
-    return view.hasResource(ref.uri, isOfTool) ? ref : notFound(uri);
+    const refs: ResourceRef[] = [];
+    for (const ref of await findOwners(uri, caller)) {
+      const isOfTool = isUiUri(ref.uri) && (await uiOwners(caller)).has(ref.uri);
+      if (view.hasResource(ref.uri, isOfTool)) refs.push(ref);
+    }
+    return refs.length === 0 ? notFound(uri) : refs;
   };
 
   const placed: ResourceOwners["placed"] = async (listing, caller) => {
@@ -141,6 +182,26 @@ function specificity(template: string): readonly number[] {
   const text = template.replaceAll(/\{[^}]*\}/g, "");
   return [beginning < 0 ? template.length : beginning, text.length, /\{[+#]/.test(template) ? 0 : 1];
 }
+
+/**
+ * The scheme of a URI that servers may be asked for in turn. URLs of the web are none: they may hold secrets. Nor are user
+ * interfaces, which belong to tools.
+ */
+function schemeOf(uri: string): string | undefined {
+  const [, name = ""] = /^([a-z][a-z\d+.-]*):/i.exec(uri) ?? [];
+  const lower = name.toLowerCase();
+  return ["", "http", "https", "ui"].includes(lower) ? undefined : lower;
+}
+
+/** The servers that list resources or templates of a scheme. */
+function serversWith(scheme: string | undefined, listed: readonly Located[]): readonly string[] {
+  if (scheme === undefined) return [];
+  return listed.flatMap((item) =>
+    schemeOf("uri" in item ? item.uri : item.uriTemplate) === scheme ? item.server : [],
+  );
+}
+
+type Located = Owned & ({ readonly uri: string } | { readonly uriTemplate: string });
 
 /** Whether a template names the scheme of its URIs, and so cannot take those of any server. */
 function hasScheme(template: string): boolean {
