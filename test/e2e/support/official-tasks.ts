@@ -1,4 +1,4 @@
-import { StreamableHTTPClientTransport as TransportV2 } from "@modelcontextprotocol/client";
+import { type Client as ClientV2, StreamableHTTPClientTransport as TransportV2 } from "@modelcontextprotocol/client";
 import {
   createTaskSessionFromClient,
   type RawClientDispatch,
@@ -11,7 +11,7 @@ import {
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, it } from "vitest";
-import { capabilities, sessionFor } from "./official.ts";
+import { capabilities, sessionFor, type ToolResult, textOf } from "./official.ts";
 import { openV1 } from "./official-v1.ts";
 import { openV2 } from "./official-v2.ts";
 
@@ -79,38 +79,13 @@ export function tasksForVersion1(url: string): void {
 
 /** The client of the extension, which speaks both eras. */
 export function tasksForExtension(url: string): void {
-  const eras = [
-    { era: "2025-11-25", mode: "legacy", wire: {} },
-    {
-      era: "2026-07-28",
-      mode: { pin: "2026-07-28" },
-      wire: {
-        rawDispatch: dispatch(url),
-        v2RequestFraming: {
-          protocolVersion: "2026-07-28",
-          clientInfo: { name: "official", version: "2" },
-          clientCapabilities: capabilities,
-        },
-      },
-    },
-  ] as const;
+  describe.each(["2025-11-25", "2026-07-28"] as const)("tasks of the official extension, %s", (era) => {
+    const session = sessionFor(() =>
+      openV2(new TransportV2(new URL(url)), era === "2025-11-25" ? "legacy" : { pin: era }),
+    );
 
-  describe.each(eras)("tasks of the official extension, $era", ({ era, mode, wire }) => {
-    const session = sessionFor(() => openV2(new TransportV2(new URL(url)), mode));
-
-    /** Runs something with the client of the extension, and a user who fills every form. */
-    async function using<T>(use: (tasks: TaskEnabledSession) => Promise<T>): Promise<T> {
-      const { client } = session();
-      const { tools } = await client.listTools();
-      const declared = new Map(tools.map((tool) => [tool.name, toolDeclarationFromMcpTool(tool)]));
-      await using tasks = createTaskSessionFromClient(client, {
-        endpointId: url,
-        tools: { currentTool: (name) => declared.get(name) },
-        onInputRequest: async () => ({ action: "accept", content: { confirm: true, name: "Ada" } }) as never,
-        ...wire,
-      });
-      return await use(tasks);
-    }
+    const using = <T>(use: (tasks: TaskEnabledSession) => Promise<T>): Promise<T> =>
+      usingTasks(session().client, { url, headers: {}, era }, use);
 
     const run = (name: string, args = {}) =>
       using(async (tasks) => {
@@ -172,14 +147,62 @@ export function tasksForExtension(url: string): void {
   });
 }
 
+export type ExtensionEra = "2025-11-25" | "2026-07-28";
+
+/** Where the client of the extension sends what the client of the SDK does not know. */
+interface ExtensionTarget {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly era: ExtensionEra;
+}
+
+/** Runs something with the client of the extension, and a user who fills every form. */
+async function usingTasks<T>(
+  client: ClientV2,
+  { url, headers, era }: ExtensionTarget,
+  use: (tasks: TaskEnabledSession) => Promise<T>,
+): Promise<T> {
+  const { tools } = await client.listTools();
+  const declared = new Map(tools.map((tool) => [tool.name, toolDeclarationFromMcpTool(tool)]));
+  const wire = {
+    rawDispatch: dispatch(url, headers),
+    v2RequestFraming: {
+      protocolVersion: era,
+      clientInfo: { name: "official", version: "2" },
+      clientCapabilities: capabilities,
+    },
+  };
+  await using tasks = createTaskSessionFromClient(client, {
+    endpointId: url,
+    tools: { currentTool: (name) => declared.get(name) },
+    onInputRequest: async () => ({ action: "accept", content: { confirm: true, name: "Ada" } }) as never,
+    ...(era === "2026-07-28" && wire),
+  });
+  return await use(tasks);
+}
+
+/** Calls a tool as a task with the client of the extension, and gives the text of its result. */
+export function textOfTask(
+  client: ClientV2,
+  target: ExtensionTarget,
+  name: string,
+  args: Record<string, unknown>,
+): Promise<string> {
+  return usingTasks(client, target, async (tasks) => {
+    const execution = await tasks.callTool(name, args as never, { task: { preference: "require" } });
+    return textOf(resultFromTaskOutcome((await execution.settle()).outcome) as unknown as ToolResult);
+  });
+}
+
 /** Sends requests of 2026-07-28 that the official client does not know, and gives what is answered. */
-function dispatch(to: string): RawClientDispatch {
+function dispatch(to: string, headers: Readonly<Record<string, string>>): RawClientDispatch {
   let id = 0;
   return async (request, { signal } = {}) => {
     const { method, params } = request as { method: string; params: { name?: string; taskId?: string } };
     const response = await fetch(to, {
       method: "POST",
       headers: {
+        ...headers,
         "content-type": "application/json",
         accept: "application/json, text/event-stream",
         "mcp-protocol-version": "2026-07-28",

@@ -5,7 +5,7 @@ import type { Log } from "./events.ts";
 /** A client of the official SDK in a session, in terms that its versions have in common. */
 export interface Official<C extends OfficialClient = OfficialClient> {
   readonly client: C;
-  /** How the user fills the next form. */
+  /** How the user fills the next form, or what they say of the page that they are sent to. */
   fill: Fill;
   /** What the model says next. */
   sample: (asked: Sampling) => Sample | Promise<Sample>;
@@ -38,7 +38,7 @@ export interface OfficialClient {
   close(): Promise<void>;
 }
 
-export type Fill = (form: ElicitRequest["params"]) => ElicitResult | Promise<ElicitResult>;
+export type Fill = (asked: ElicitRequest["params"]) => ElicitResult | Promise<ElicitResult>;
 
 export interface ToolCall {
   name: string;
@@ -63,8 +63,8 @@ interface Completion {
 
 /** What a client says that it can be asked. */
 export const capabilities = {
-  elicitation: { form: { applyDefaults: true } },
-  sampling: {},
+  elicitation: { form: { applyDefaults: true }, url: {} },
+  sampling: { tools: {} },
   roots: { listChanged: true },
 } satisfies object;
 
@@ -80,9 +80,25 @@ export function sampled(text: string): Sample {
 interface Sampling {
   readonly messages: readonly { readonly content: unknown }[];
   readonly maxTokens: number;
+  readonly tools?: readonly { readonly name: string }[] | undefined;
+  readonly toolChoice?: { readonly mode?: string | undefined } | undefined;
 }
 
-type Sample = { model: string; role: "assistant"; content: { type: "text"; text: string } };
+interface Sample {
+  [member: string]: unknown;
+  model: string;
+  role: "assistant";
+  content: { type: "text"; text: string } | ToolUse;
+  stopReason?: string;
+}
+
+interface ToolUse {
+  [member: string]: unknown;
+  type: "tool_use";
+  id: string;
+  name: string;
+  input: Record<string, unknown>;
+}
 
 /** The roots of a client. */
 export const home = { roots: [{ uri: "file:///home", name: "Home" }] } satisfies object;
