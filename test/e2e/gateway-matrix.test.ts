@@ -224,15 +224,16 @@ describe.each(fronts)("a client of $front", ({ front, open }) => {
   });
 
   it.each(taskBacks)("runs a task by the gateway at %s", async (back) => {
-    expect(await current().runTask(`${back}__job`, { ms: 50 })).toBe("the job is done");
+    const result = await current().startTask(`${back}__job`, { ms: 50 });
+    expect(await result()).toBe("the job is done");
   });
 
   // In 2026-07-28 the server says whether a call becomes a task, so that nobody can want one.
   it("gets the result of a task by the gateway at ours, 2026-07-28", async () => {
-    const { runTask, request, call } = current();
+    const { startTask, request, call } = current();
     const name = "ours__job";
     const asked = request("tools/call", { name, arguments: { ms: 50 }, task: {} });
-    if (front === "v2, 2026-07-28") expect(await runTask(name, { ms: 50 })).toBe("the job is done");
+    if (front === "v2, 2026-07-28") expect(await (await startTask(name, { ms: 50 }))()).toBe("the job is done");
     else await expect(asked).rejects.toMatchObject({ code: -32601 });
     await asked.catch(() => {});
     expect(await call(name, { ms: 50 })).toBe("the job is done");

@@ -1,17 +1,17 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { StreamableHTTPClientTransport as V2Transport } from "@modelcontextprotocol/client";
 import { StreamableHTTPClientTransport as V1Transport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { createHome, program } from "../cli/support/cli.ts";
+import { createHome } from "../cli/support/cli.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { type RoundRobin, startRoundRobin } from "../support/round-robin.ts";
 import { createLog } from "./support/events.ts";
+import { type GatewayNode, startGatewayNode } from "./support/gateway-nodes.ts";
 import { openV1 } from "./support/official-v1.ts";
 import { openV2 } from "./support/official-v2.ts";
 import { script } from "./support/places.ts";
-import { textOf } from "./support/run.ts";
 import { type Serving, serve } from "./support/serving.ts";
 
 // Gateways that share one Redis, and something in front that gives each request to the next of them.
@@ -19,31 +19,8 @@ import { type Serving, serve } from "./support/serving.ts";
 const home = createHome();
 const stateKey = "3cEDg27oIL_V-ILeoe_VehUlnEJoLp6vI9k6eSlNG8E";
 
-interface GatewayNode {
-  readonly child: ChildProcess;
-  readonly port: number;
-  kill(): Promise<unknown>;
-}
-
-const children: ChildProcess[] = [];
-
-async function startGateway(redis: TestRedis, ...args: readonly string[]): Promise<GatewayNode> {
-  const options = ["--json", "--log", "off", "--port", "0", "--store", redis.url, ...args];
-  const child = spawn(process.execPath, [program, "gateway", "mcp.json", ...options], {
-    cwd: home.folder,
-    env: { ...home.env, PLUGBAY_STATE_KEYS: stateKey },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  children.push(child);
-  const said = textOf(child.stdout);
-  while (!said().includes("\n}\n")) await once(child.stdout, "data");
-  const exited = once(child, "exit");
-  const kill = (): Promise<unknown> => {
-    child.kill("SIGKILL");
-    return exited;
-  };
-  return { child, port: Number(new URL(JSON.parse(said()).url).port), kill };
-}
+const startGateway = (redis: TestRedis, ...args: readonly string[]): Promise<GatewayNode> =>
+  startGatewayNode({ home, args: ["--store", redis.url, ...args], env: { PLUGBAY_STATE_KEYS: stateKey } });
 
 /** The processes that a process has started. */
 function childrenOf({ pid }: ChildProcess): readonly number[] {
@@ -83,7 +60,6 @@ async function openAll(): Promise<void> {
 }
 
 async function closeAll(): Promise<void> {
-  for (const child of children) child.kill("SIGKILL");
   await front[Symbol.asyncDispose]();
   await redis[Symbol.asyncDispose]();
 }

@@ -2,7 +2,7 @@ import { SdkHttpError, StreamableHTTPClientTransport as V2Transport } from "@mod
 import { StreamableHTTPClientTransport as V1Transport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { z } from "zod";
 import { type Official, type ToolResult, textOf } from "./official.ts";
-import { type ExtensionEra, textOfTask } from "./official-tasks.ts";
+import { type ExtensionEra, startTask } from "./official-tasks.ts";
 import { openV1 } from "./official-v1.ts";
 import { openV2 } from "./official-v2.ts";
 
@@ -13,11 +13,11 @@ export interface Front extends Official {
   /** Hears of changes of the list of tools. Resolves with what ends that. */
   listen(): Promise<() => Promise<unknown>>;
   /** What a call has to carry for its log messages to be heard. */
-  readonly logging: object;
+  readonly logging: Record<string, unknown>;
   /** Calls a method that the protocol does not define. */
   request(method: string, params: Record<string, unknown>): Promise<unknown>;
-  /** Calls a tool as a task, and gives the text of its result. */
-  runTask(name: string, args: Record<string, unknown>): Promise<string>;
+  /** Calls a tool as a task. Resolves once there is a task, with what waits for the text of its result. */
+  startTask(name: string, args: Record<string, unknown>): Promise<() => Promise<string>>;
 }
 
 /** Where a gateway is, and the headers that say who calls. */
@@ -44,13 +44,17 @@ async function openFirst({ url, headers }: FrontAddress): Promise<Front> {
   return Object.assign(session, {
     ...(await inSession(session)),
     request: (method: string, params: Record<string, unknown>) => client.request({ method, params }, z.looseObject({})),
-    async runTask(name: string, args: Record<string, unknown>) {
+    async startTask(name: string, args: Record<string, unknown>) {
       const stream = client.experimental.tasks.callToolStream({ name, arguments: args }, undefined, { task: {} });
-      for await (const message of stream) {
-        if (message.type === "error") throw message.error;
-        if (message.type === "result") return textOf(message.result as ToolResult);
-      }
-      throw new Error("the task has ended without a result");
+      const { value: first } = await stream.next();
+      if (first?.type === "error") throw first.error;
+      return async () => {
+        for await (const message of stream) {
+          if (message.type === "error") throw message.error;
+          if (message.type === "result") return textOf(message.result as ToolResult);
+        }
+        throw new Error("the task has ended without a result");
+      };
     },
   });
 }
@@ -99,7 +103,7 @@ function ofVersion2(
   { client }: Version2,
   address: FrontAddress,
   era: ExtensionEra,
-): Pick<Front, "request" | "runTask"> {
+): Pick<Front, "request" | "startTask"> {
   return {
     request: async (method, params) => {
       try {
@@ -108,7 +112,7 @@ function ofVersion2(
         throw errorOfBody(error);
       }
     },
-    runTask: (name, args) => textOfTask(client, { ...address, era }, name, args),
+    startTask: (name, args) => startTask(client, { ...address, era }, name, args),
   };
 }
 

@@ -84,8 +84,10 @@ export function tasksForExtension(url: string): void {
       openV2(new TransportV2(new URL(url)), era === "2025-11-25" ? "legacy" : { pin: era }),
     );
 
-    const using = <T>(use: (tasks: TaskEnabledSession) => Promise<T>): Promise<T> =>
-      usingTasks(session().client, { url, headers: {}, era }, use);
+    async function using<T>(use: (tasks: TaskEnabledSession) => Promise<T>): Promise<T> {
+      await using tasks = await openTasks(session().client, { url, headers: {}, era });
+      return await use(tasks);
+    }
 
     const run = (name: string, args = {}) =>
       using(async (tasks) => {
@@ -156,12 +158,8 @@ interface ExtensionTarget {
   readonly era: ExtensionEra;
 }
 
-/** Runs something with the client of the extension, and a user who fills every form. */
-async function usingTasks<T>(
-  client: ClientV2,
-  { url, headers, era }: ExtensionTarget,
-  use: (tasks: TaskEnabledSession) => Promise<T>,
-): Promise<T> {
+/** The client of the extension, and a user who fills every form. */
+async function openTasks(client: ClientV2, { url, headers, era }: ExtensionTarget): Promise<TaskEnabledSession> {
   const { tools } = await client.listTools();
   const declared = new Map(tools.map((tool) => [tool.name, toolDeclarationFromMcpTool(tool)]));
   const wire = {
@@ -172,26 +170,27 @@ async function usingTasks<T>(
       clientCapabilities: capabilities,
     },
   };
-  await using tasks = createTaskSessionFromClient(client, {
+  return createTaskSessionFromClient(client, {
     endpointId: url,
     tools: { currentTool: (name) => declared.get(name) },
     onInputRequest: async () => ({ action: "accept", content: { confirm: true, name: "Ada" } }) as never,
     ...(era === "2026-07-28" && wire),
   });
-  return await use(tasks);
 }
 
-/** Calls a tool as a task with the client of the extension, and gives the text of its result. */
-export function textOfTask(
+/** Calls a tool as a task with the client of the extension. Resolves once there is a task, with what waits for its text. */
+export async function startTask(
   client: ClientV2,
   target: ExtensionTarget,
   name: string,
   args: Record<string, unknown>,
-): Promise<string> {
-  return usingTasks(client, target, async (tasks) => {
-    const execution = await tasks.callTool(name, args as never, { task: { preference: "require" } });
+): Promise<() => Promise<string>> {
+  const tasks = await openTasks(client, target);
+  const execution = await tasks.callTool(name, args as never, { task: { preference: "require" } });
+  return async () => {
+    await using _ = tasks;
     return textOf(resultFromTaskOutcome((await execution.settle()).outcome) as unknown as ToolResult);
-  });
+  };
 }
 
 /** Sends requests of 2026-07-28 that the official client does not know, and gives what is answered. */

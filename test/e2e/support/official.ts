@@ -43,11 +43,14 @@ export type Fill = (asked: ElicitRequest["params"]) => ElicitResult | Promise<El
 export interface ToolCall {
   name: string;
   arguments?: Record<string, unknown>;
+  _meta?: Record<string, unknown>;
 }
 
 export interface CallOptions {
   signal?: AbortSignal;
   onprogress?: (progress: object) => void;
+  timeout?: number;
+  resetTimeoutOnProgress?: boolean;
 }
 
 export interface ToolResult {
