@@ -21,7 +21,7 @@ const config: KnipConfig = {
     "test/support/redis-child.ts",
     "test/auth/support/refresh-child.ts",
     "test/conformance/suite.mjs",
-    "test/frameworks/install.mjs",
+    "test/support/install-locked.mjs",
     "src/**/*.test-d.ts",
   ],
   project: ["src/**/*.ts", "scripts/**", "examples/**", "test/**"],

@@ -167,7 +167,7 @@ describe("docs/frameworks.md", () => {
 
 /** Installs what the test needs. False when there is no network to do so. */
 async function install(name: string, folder: string): Promise<boolean> {
-  const { code, stderr } = await run(script("test/frameworks/install.mjs", name, folder));
+  const { code, stderr } = await run(script("test/support/install-locked.mjs", `test/frameworks/${name}`, folder));
   if (code !== 0 && code !== UNAVAILABLE) throw new Error(stderr);
   return code === 0;
 }
