@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { commandMask, commandText, toProgram } from "./program.ts";
 import { type StartReason, startProblem } from "./start-problem.ts";
 
@@ -28,6 +28,19 @@ describe("commandMask", () => {
     const text = "value of a flag, 8080808080, a plain value, an inherited value";
     expect(commandMask(command)(text)).toBe("***, 8080808080, ***, ***");
     vi.unstubAllEnvs();
+  });
+
+  it("leaves folders and names of users readable, and hides secrets that are inherited", () => {
+    vi.stubEnv("PWD", "/home/ada/shop");
+    vi.stubEnv("npm_config_local_prefix", "/home/ada/shop-prefix");
+    vi.stubEnv("npm_config__authToken", "hunter2hunter2");
+    vi.stubEnv("SHOP_SETTING", "blue-and-green");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const inheritEnv = ["PWD", "HOME", "PATH", "npm_config_local_prefix", "npm_config__authToken", "SHOP_SETTING"];
+    const told = commandMask({ command: "run", inheritEnv })(
+      "/home/ada/shop/none.mjs /home/ada/shop-prefix hunter2hunter2 blue-and-green",
+    );
+    expect(told).toBe("/home/ada/shop/none.mjs /home/ada/shop-prefix *** ***");
   });
 });
 

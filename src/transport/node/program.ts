@@ -1,6 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { access, realpath, stat } from "node:fs/promises";
 import { dirname, join, posix, win32 } from "node:path";
+import { isSecretName } from "../../std/secret-names.ts";
 import { createMask, type Mask, maskArgs, maskText, secretsInArgs } from "../../std/secrets.ts";
 import type { ChildEnv, Command } from "../command.ts";
 
@@ -10,15 +11,27 @@ export function commandText(command: Command): string {
   return text.length > maxTextChars ? `${text.slice(0, maxTextChars)}...` : text;
 }
 
-/** Masks the secrets among a program's arguments, and all of its variables, in messages about it. */
+/**
+ * Hides what a program was given from what is told of it: secrets among its arguments, and every variable but those that
+ * only say where and as whom it runs. Paths stay readable in messages.
+ */
 export function commandMask(command: Command): Mask {
   return createMask(secretsOf(command));
 }
 
 function secretsOf({ args = [], env = {}, inheritEnv = [] }: Command): readonly string[] {
-  const inherited = inheritEnv.flatMap((name) => process.env[name] ?? []);
+  const inherited = inheritEnv.flatMap((name) => (isAmbient(name) ? [] : (process.env[name] ?? [])));
   return [...secretsInArgs(args), ...Object.values(env), ...inherited];
 }
+
+/** Whether a variable of ours says where and as whom a program runs. What shells and npm set beside it is no secret, either. */
+function isAmbient(name: string): boolean {
+  const known = [...safeOnPosix, ...safeOnWindows, ...ofShells];
+  if (known.includes(process.platform === "win32" ? name.toUpperCase() : name)) return true;
+  return /^npm_/i.test(name) && !isSecretName(name);
+}
+
+const ofShells = ["PWD", "OLDPWD", "INIT_CWD", "HOSTNAME", "SHLVL", "NODE", "NODE_PATH", "_"];
 
 const maxTextChars = 200;
 
