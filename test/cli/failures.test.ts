@@ -1,3 +1,5 @@
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -5,49 +7,149 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commandRows } from "../../src/cli/commands.ts";
 import { root } from "../e2e/support/places.ts";
 import { quietPort } from "../support/quiet-port.ts";
-import { createHome, type Home, json, plugbay } from "./support/cli.ts";
+import { createHome, type Ended, type Home, json, plugbay, shopFile } from "./support/cli.ts";
+import { type Category, categories, everyCommand, type Run } from "./support/every-command.ts";
 import { installSuite } from "./support/suite.ts";
 
-// How every command with a target fails: what it says, and its exit code.
+// How every command ends: what it says, and its exit code.
 
-/** Commands with what they need besides the target. */
+/** Commands with a target, with what they need besides it. */
 const commands: readonly (readonly [name: string, ...args: readonly string[]])[] = [
   ["tools"],
   ["call", "buy"],
-  ["resources"],
   ["read", "stock://all"],
-  ["prompts"],
   ["prompt", "upsell"],
   ["complete", "upsell", "sku=A"],
-  ["skills"],
-  ["conform"],
-  ["ping"],
-  ["watch"],
-  ["tasks"],
-  ["shell"],
-  ["types"],
   ["bench", "buy", "sku=A"],
   ["record", "-o", "failed.ndjson"],
+  ...["resources", "prompts", "skills", "conform", "ping", "watch", "tasks", "shell", "types"].map((name): [string] => [
+    name,
+  ]),
 ];
 
 let home: Home;
-let closed = "";
-let guarded = "";
+let brokenHome: Home;
 const site = createServer((_, response) => {
   response.writeHead(401, { "www-authenticate": "Bearer" }).end();
 });
+await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
+const guarded = `http://127.0.0.1:${(site.address() as AddressInfo).port}/mcp`;
+const closed = `http://127.0.0.1:${await quietPort()}/mcp`;
+const rows = Object.entries(everyCommand).map(([name, row]) => ({ name, cases: row({ closed, guarded }) }));
 
-beforeAll(async () => {
+beforeAll(() => {
   home = createHome();
-  installSuite(home);
-  home.write("mcp.json", '{ "mcpServers": { "shop": { "command": }');
-  await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
-  guarded = `http://127.0.0.1:${(site.address() as AddressInfo).port}/mcp`;
-  closed = `http://127.0.0.1:${await quietPort()}/mcp`;
+  brokenHome = createHome();
+  for (const one of [home, brokenHome]) {
+    installSuite(one);
+    writeFiles(one);
+  }
+  const dead = join(root, "test", "fixtures", "children", "dies-at-once.mjs");
+  const servers = {
+    shop: { command: process.execPath, args: [shopFile] },
+    far: { url: closed },
+    dead: { command: process.execPath, args: [dead] },
+    guarded: { url: guarded },
+  };
+  home.write("mcp.json", { mcpServers: servers });
+  home.write("spare.json", { mcpServers: servers });
+  for (const [name, server] of Object.entries(servers)) home.write(`${name}.json`, { mcpServers: { [name]: server } });
+  brokenHome.write("mcp.json", '{ "mcpServers": { "shop": { "command": }');
 });
 afterAll(() => {
   site.close();
   site.closeAllConnections();
+});
+
+/** What commands read besides configuration files. */
+function writeFiles(one: Home): void {
+  one.write("calls.yaml", "tests:\n  - call: articles\n");
+  one.write("empty.lock", { lockVersion: 2, servers: {} });
+  one.write("throws.mjs", 'throw new Error("no shelf");\n');
+  one.write("project/package.json", {
+    name: "demo",
+    version: "1.0.0",
+    description: "Greets",
+    type: "module",
+    bin: "./main.js",
+  });
+  one.write("project/main.js", "");
+  const params = { ref: { type: "ref/prompt", name: "upsell" }, argument: { name: "sku", value: "B" } };
+  const recorded = [
+    { recording: 1, of: "shop", startedAt: "2026-01-01T00:00:00.000Z", isRedacted: true },
+    { at: 1, from: "client", message: { jsonrpc: "2.0", id: 1, method: "completion/complete", params } },
+    {
+      at: 2,
+      from: "server",
+      message: { jsonrpc: "2.0", id: 1, result: { completion: { values: ["B1"], total: 1, hasMore: false } } },
+    },
+  ];
+  one.write("list.ndjson", `${recorded.map((line) => JSON.stringify(line)).join("\n")}\n`);
+}
+
+/** Runs a line of the table to its end, or until it has said what it is interrupted at. */
+function runCase({ line, input, until }: Run, category: Category): Promise<Ended> {
+  let child: ChildProcess | undefined;
+  let isOver = false;
+  return plugbay(category === "a broken configuration file" ? brokenHome : home, line, {
+    ...(input !== undefined && { input }),
+    onStart: (started) => {
+      child = started;
+    },
+    onOutput: ({ stdout, stderr }) => {
+      if (isOver || until?.test(stdout + stderr) !== true) return;
+      isOver = true;
+      child?.kill("SIGINT");
+    },
+  });
+}
+
+describe("every command", () => {
+  it("has a row that says how it ends in every case", () => {
+    expect(Object.keys(everyCommand).toSorted()).toEqual(commandRows.map(({ name }) => name).toSorted());
+    for (const { name, cases } of rows)
+      expect({ name, cases: Object.keys(cases) }).toEqual({ name, cases: [...categories] });
+  });
+
+  it("that is tested elsewhere is tested there", () => {
+    for (const { cases } of rows) {
+      for (const one of Object.values(cases)) {
+        if (!("file" in one)) continue;
+        expect(readFileSync(join(import.meta.dirname, one.file), "utf8")).toContain(`"${one.test}"`);
+      }
+    }
+  });
+
+  it("with a target can be unreachable, crash and need a sign-in", async () => {
+    const loaded = await Promise.all(commandRows.map(async (row) => (await row.load()).command));
+    const reaching = loaded.filter(({ target, hasOwnConnection }) => target !== undefined && hasOwnConnection !== true);
+    for (const { name } of reaching) {
+      const left = categories.filter(
+        (category) => "notApplicable" in (everyCommand[name]?.({ closed, guarded })[category] ?? {}),
+      );
+      expect({ name, left }).toEqual({ name, left: [] });
+    }
+  });
+
+  it.each(commandRows.map(({ name }) => name))("%s refuses an option that there is not, with 2", async (name) => {
+    const where = name === "call" ? ["--no-such-option", "--timeout", "soon"] : ["--no-such-option"];
+    expect(await plugbay(home, [name, ...where])).toMatchObject({ code: 2, stdout: "" });
+  });
+});
+
+describe.each(rows)("$name", ({ name, cases }) => {
+  const runs = Object.entries(cases).flatMap(([category, one]) => ("line" in one ? [{ category, one }] : []));
+  it.each(runs)("$category", async ({ category, one }) => {
+    for (const line of one.before ?? []) expect(await plugbay(home, line)).toMatchObject({ code: 0 });
+    const { code, stdout, stderr } = await runCase(one, category as Category);
+    expect({ name, code, said: stdout + stderr }).toEqual({
+      name,
+      code: one.code,
+      said: expect.stringMatching(one.says),
+    });
+    // A failure is no result.
+    if (one.code >= 2) expect(stderr).not.toContain("bug of plugbay");
+  });
 });
 
 describe.each(commands)("%s", (name, ...args) => {
@@ -57,122 +159,24 @@ describe.each(commands)("%s", (name, ...args) => {
     expect(stderr).toContain(`plugbay ${name} needs a target`);
   });
 
-  it("with an option that there is not is a usage error that names the one that was meant", async () => {
-    // The options of a tool are known when there is a tool.
-    const where = name === "call" ? ["--timeout", "soon"] : ["--timeuot", "3s"];
-    const { code, stderr } = await plugbay(home, [name, closed, ...args, ...where]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("--timeout");
-  });
-
-  it("of an unreachable server ends with 3", async () => {
-    const ended = await plugbay(home, [name, closed, ...args, "--json"]);
-    expect(ended).toMatchObject({ code: 3, stderr: "" });
-    expect(json(ended)).toMatchObject({
-      error: { code: "connection-closed", message: expect.stringContaining("refused") },
-    });
-  });
-
-  it("of a program that dies ends with 3, and has its last words", async () => {
-    const dead = join(root, "test", "fixtures", "children", "dies-at-once.mjs");
-    const { code, stderr } = await plugbay(home, [name, ...args, "--", process.execPath, dead]);
-    expect(code).toBe(3);
-    expect(stderr).toContain("exited with code 4");
-    expect(stderr).toContain("no key");
-  });
-
   it("of a program that there is not ends with 3", async () => {
     const { code, stderr } = await plugbay(home, [name, ...args, "--", "no-such-program"]);
     expect(code).toBe(3);
     expect(stderr).toContain("no-such-program");
   });
 
-  it("of a server that wants a sign-in ends with 4, and says how", async () => {
-    const ended = await plugbay(home, [name, guarded, ...args, "--json"]);
-    expect(ended.code).toBe(4);
-    const hint = expect.stringContaining(`plugbay login ${guarded}`);
-    expect(json(ended)).toMatchObject({ error: { code: "unauthorized", hint } });
-  });
-
-  it("with a broken configuration file ends with 2, and says where", async () => {
-    const { code, stderr } = await plugbay(home, [name, "shop", ...args]);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/mcp\.json:1:\d+/);
-  });
-});
-
-describe("commands that name their server in another way", () => {
-  const inFile = (url: string): string => {
-    const name = `servers-${url.replaceAll(/\W+/g, "-")}.json`;
-    return home.write(name, { mcpServers: { far: { url } } });
-  };
-  const lines: Readonly<Record<string, (url: string) => readonly string[]>> = {
-    diff: (url) => ["diff", url, url],
-    test: (url) => ["test", "calls.yaml", "--target", url],
-    replay: (url) => ["replay", "recorded.ndjson", "--against", url],
-    lock: (url) => ["lock", "--config", inFile(url)],
-    approve: (url) => ["approve", "far", "--config", inFile(url)],
-  };
-  const names = Object.keys(lines);
-  const lineOf = (name: string, url: string): readonly string[] => [...(lines[name]?.(url) ?? []), "--json"];
-
-  beforeAll(() => {
-    home.write("calls.yaml", "tests:\n  - call: buy\n");
-    const request = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-    const recorded = [
-      { recording: 1, of: "shop", startedAt: "2026-01-01T00:00:00.000Z", isRedacted: true },
-      { at: 1, from: "client", message: request },
-      { at: 2, from: "server", message: { jsonrpc: "2.0", id: 1, result: { tools: [] } } },
-    ];
-    home.write("recorded.ndjson", `${recorded.map((line) => JSON.stringify(line)).join("\n")}\n`);
-  });
-
-  it.each(names)("%s ends with 3 when it is unreachable", async (name) => {
-    const ended = await plugbay(home, lineOf(name, closed));
-    expect(ended).toMatchObject({ code: 3, stderr: "" });
-    expect(json(ended)).toMatchObject({ error: { message: expect.stringContaining("refused") } });
-  });
-
-  it.each(names)("%s ends with 4 when it wants a sign-in", async (name) => {
-    const ended = await plugbay(home, lineOf(name, guarded));
-    expect(ended.code).toBe(4);
-    expect(json(ended)).toMatchObject({ error: { code: "unauthorized" } });
-  });
-
   it.each([
-    ["diff", "shop", "shop"],
-    ["test", "calls.yaml", "--target", "shop"],
-    ["replay", "recorded.ndjson", "--against", "shop"],
-    ["lock", "--config", "mcp.json"],
-    ["approve", "shop", "--config", "mcp.json"],
-    ["check", "--config", "mcp.json"],
-    ["list"],
-    ["config"],
-    ["install", "shop", "--for", "cursor"],
-    ["remove", "shop"],
-    ["doctor", "shop"],
-    ["login", "shop"],
-  ])("%s with a broken configuration file ends with 2", async (...line) => {
-    const { code, stdout, stderr } = await plugbay(home, [...line, "--json"]);
-    expect(code).toBe(2);
-    expect(stdout + stderr).toMatch(/mcp\.json:1:\d+|plugbay\.lock/);
-  });
-});
-
-describe("every command", () => {
-  it("with a target is tested here, unless it has no server to fail", async () => {
-    const loaded = await Promise.all(commandRows.map(async (row) => (await row.load()).command));
-    const having = loaded.filter(({ target }) => target !== undefined).map(({ name }) => name);
-    // `doctor` and `login` have tests of their own; the others look at what is kept here only.
-    const others = ["diff", "doctor", "login", "logout", "whoami"];
-    expect(having.filter((name) => !others.includes(name)).toSorted()).toEqual(
-      commands.map(([name]) => name).toSorted(),
-    );
-  });
-
-  it.each(commandRows.map(({ name }) => name))("%s refuses an option that there is not, with 2", async (name) => {
-    const where = name === "call" ? ["--no-such-option", "--timeout", "soon"] : ["--no-such-option"];
-    expect(await plugbay(home, [name, ...where])).toMatchObject({ code: 2, stdout: "" });
+    ["an unreachable server", 3, closed, { code: "connection-closed", message: expect.stringContaining("refused") }],
+    [
+      "a server that needs a sign-in",
+      4,
+      guarded,
+      { code: "unauthorized", hint: expect.stringContaining(`plugbay login ${guarded}`) },
+    ],
+  ])("of %s ends with %i, and says so in JSON", async (_, code, url, error) => {
+    const ended = await plugbay(home, [name, url, ...args, "--json"]);
+    expect(ended).toMatchObject({ code, stderr: "" });
+    expect(json(ended)).toMatchObject({ error });
   });
 });
 

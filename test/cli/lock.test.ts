@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { root } from "../e2e/support/places.ts";
+import { quietPort } from "../support/quiet-port.ts";
 import { createHome, type Home, json, plugbay } from "./support/cli.ts";
+import { serveShop } from "./support/served-shop.ts";
 
 // Approving servers, and comparing them with what was approved.
 
@@ -64,5 +67,46 @@ describe("lock, check, approve", () => {
       code: 3,
       stderr: expect.stringContaining("no-such-program"),
     });
+  });
+});
+
+describe("check of an approved server", () => {
+  const atPort = async (answer: RequestListener): Promise<void> => {
+    const site = createServer(answer);
+    await new Promise<void>((resolve) => site.listen(port, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      site.close();
+      site.closeAllConnections();
+    });
+  };
+  let port = 0;
+  /** Approves a server at a URL, and ends it. */
+  const approveUrl = async (): Promise<void> => {
+    port = await quietPort();
+    const served = await serveShop(port);
+    home.write("mcp.json", { mcpServers: { far: { url: served.url } } });
+    expect(await plugbay(home, ["lock"])).toMatchObject({ code: 0 });
+    await served.close();
+  };
+
+  it("that is gone ends with 3", async () => {
+    await approveUrl();
+    expect(await plugbay(home, ["check"])).toMatchObject({ code: 3, stderr: expect.stringContaining("refused") });
+  });
+
+  it("that needs a sign-in ends with 4", async () => {
+    await approveUrl();
+    await atPort((_, response) => response.writeHead(401, { "www-authenticate": "Bearer" }).end());
+    expect(await plugbay(home, ["check"])).toMatchObject({ code: 4 });
+  });
+
+  it("that crashes ends with 3", async () => {
+    home.write("switch.mjs", `await import(${JSON.stringify(server)});\n`);
+    home.write("mcp.json", {
+      mcpServers: { pid: { command: process.execPath, args: [join(home.folder, "switch.mjs")] } },
+    });
+    expect(await plugbay(home, ["lock"])).toMatchObject({ code: 0 });
+    home.write("switch.mjs", 'console.error("out of ink");\nprocess.exit(7);\n');
+    expect(await plugbay(home, ["check"])).toMatchObject({ code: 3, stderr: expect.stringContaining("out of ink") });
   });
 });

@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { connect } from "../e2e/support/built.ts";
 import { createHome, type Home, plugbay, program, shopFile } from "./support/cli.ts";
@@ -98,10 +99,12 @@ describe("serve", () => {
     expect(await plugbay(createHome(), args)).toMatchObject({ code: 2, stdout: "" });
   });
 
-  it("ends with 3 for a file that crashes", async () => {
+  it("ends with 2 for a file that throws, and says where once", async () => {
     const home = createHome();
     home.write("server.mjs", "throw new Error('broken here')");
     const ended = await plugbay(home, ["serve", "server.mjs", "--http", "0"]);
-    expect(ended).toMatchObject({ code: 3, stderr: expect.stringContaining("broken here") });
+    expect(ended.code).toBe(2);
+    expect(ended.stderr.match(/broken here/g)).toHaveLength(1);
+    expect(ended.stderr).toContain(`${join(home.folder, "server.mjs")}:1:7`);
   });
 });

@@ -86,6 +86,17 @@ describe("login, whoami, logout", () => {
     expect(issuer.heard()).toContain("/token/revocation");
   });
 
+  it("signs out here when the issuer is unreachable, and says so", async () => {
+    await login();
+    await issuer[Symbol.asyncDispose]();
+    const { code, stderr } = await plugbay(home, ["logout", server.url]);
+    expect({ code, stderr }).toEqual({
+      code: 3,
+      stderr: expect.stringMatching(/^error: signed out of .* here, but the authorization server was not told: /),
+    });
+    expect(await plugbay(home, ["whoami", server.url])).toMatchObject({ code: 4 });
+  });
+
   it("asks nobody in another command when the sign-in is over", async () => {
     await login();
     for (const token of [...server.taken]) server.block(token);

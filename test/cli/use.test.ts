@@ -65,9 +65,11 @@ await serveStdio(shop);
 
   it("that are files without a server say so", async () => {
     const file = home.write("nothing.mjs", "export const nothing = 1;");
-    const { code, stderr } = await plugbay(home, ["tools", file]);
-    expect(code).toBe(3);
-    expect(stderr).toContain("exports no server");
+    const { code, stderr } = await plugbay(home, ["tools", file], { env: { PWD: home.folder } });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `error: ${file} exports no server, and does not serve on stdio; export one: export const server = createServer({ … }) (invalid-definition)\n`,
+    });
   });
 
   it("can be a command line as one word", async () => {

@@ -30,7 +30,8 @@ export const command: Command = defineCommand({
   description:
     "Lists the servers of all configuration files that are found: those of this folder, and those of the user, in the\n" +
     "dialect of every editor. Nothing is started. With --connect every server that is on is connected to, and its state\n" +
-    "is ready, needs-auth or down; the exit code is 3 when one is down. A file that cannot be read gives exit code 2.",
+    "is ready, needs-auth or down; the exit code is 3 when one is down, else 4 when one needs a sign-in. A file that cannot\n" +
+    "be read gives exit code 2.",
   options: {
     connect: { type: "flag", meaning: "connect to each, and say how it is" },
     config: targetOptions.config,
@@ -58,7 +59,9 @@ export const command: Command = defineCommand({
 
 function exitCodeFor(servers: readonly ListedServer[], broken: readonly string[]): ExitCode {
   if (broken.length > 0) return 2;
-  return servers.some(({ state }) => state === "down") ? 3 : 0;
+  const has = (wanted: ListedServer["state"]): boolean => servers.some(({ state }) => state === wanted);
+  if (has("down")) return 3;
+  return has("needs-auth") ? 4 : 0;
 }
 
 function toListed({ name, status, app, place, fields, problems }: ServerExplanation): ListedServer {

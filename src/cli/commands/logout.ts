@@ -1,5 +1,6 @@
 import { createCredentials } from "../../auth/client/credentials.ts";
 import { canonicalUrl } from "../../auth/client/discovery.ts";
+import { McpError } from "../../protocol/errors.ts";
 import { type Command, defineCommand } from "../command.ts";
 import { createOAuth } from "../sign-in/create-oauth.ts";
 import { placeOfSignIn, tokensIn } from "../sign-in/tokens.ts";
@@ -32,9 +33,19 @@ export const command: Command = defineCommand({
     const kept = await createCredentials(tokens).place(canonicalUrl(url));
     const nobody = { open: () => Promise.reject(new Error("signing out needs no page")) };
     const auth = createOAuth({ tokens, redirect: nobody, settings, issuer: settings && kept?.issuer, signal });
-    await auth.signOut(url);
-    await stopBackgroundsAt(url, env);
+    await auth
+      .signOut(url)
+      .catch((error: unknown) => throwUntold(error, url))
+      .finally(() => stopBackgroundsAt(url, env));
     context.print({ signedOut: true, server: url.href }, () => `signed out of ${url.href}`);
     return undefined;
   },
 });
+
+/** Everything is deleted here by then: what failed is telling the authorization server. */
+function throwUntold(error: unknown, url: URL): never {
+  if (!(error instanceof McpError)) throw error;
+  const { code, message, data } = error;
+  const told = `signed out of ${url.href} here, but the authorization server was not told: ${message}`;
+  throw new McpError(code, told, { cause: error, ...(data !== undefined && { data }) });
+}

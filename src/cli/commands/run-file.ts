@@ -33,10 +33,15 @@ export const command: Command = defineCommand({
   },
 });
 
-/** What went wrong, and the first places of the stack: the file is the user's own. */
+/** What went wrong, and the first places of the stack before those of Node: the file is the user's own. */
 function whereOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message).split("\n").slice(0, 6).join("\n") : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const lines = (error.stack ?? error.message).split("\n");
+  const end = lines.findIndex((line) => /^ {4}at .*\(?node:internal\//.test(line));
+  return lines.slice(0, end === -1 ? maxLines : Math.min(end, maxLines)).join("\n");
 }
+
+const maxLines = 8;
 
 /** The default export if it is a server or a host, else the first one that is. */
 function serviceIn(exported: Readonly<Record<string, unknown>>): Service | undefined {
@@ -57,8 +62,8 @@ function isServing(): boolean {
 function whenServing(path: string, signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve, reject) => {
     const end = (): void => {
-      const hint = "export it: export const server = createServer({ … })";
-      reject(new UsageError(`${path} exports no server, and does not serve on stdio`, hint));
+      const message = `${path} exports no server, and does not serve on stdio`;
+      reject(new McpError("invalid-definition", `${message}; export one: export const server = createServer({ … })`));
     };
     process.once("beforeExit", end);
     signal.addEventListener("abort", () => resolve(undefined), { once: true });

@@ -7,7 +7,7 @@ import type { Service } from "../../protocol/service.ts";
 import { systemClock } from "../../std/clock.ts";
 import { type FileWatcher, watchFiles } from "../../std/node/watch-files.ts";
 import type { CommandContext } from "../command.ts";
-import { fileCommand } from "../target/file-target.ts";
+import { fileCommand, fileError } from "../target/file-target.ts";
 import { oneLine, printable } from "../terminal/printable.ts";
 import { UsageError } from "../usage-error.ts";
 import { createReloadingService, type ReloadingService } from "./reloading-service.ts";
@@ -78,11 +78,22 @@ async function openFirst(
   return undefined;
 }
 
-function openVersion(path: string, { env, signal, live }: CommandContext): Promise<ClientConnection> {
-  const stderr = (text: string): void => {
+/** What the file writes to stderr is shown once it serves: the error of a file that does not has its last words. */
+async function openVersion(path: string, { env, signal, live }: CommandContext): Promise<ClientConnection> {
+  const show = (text: string): void => {
     for (const line of printable(text).trimEnd().split("\n")) live.write(line);
   };
-  return dial({ ...fileCommand(path, env), stderr }, { signal });
+  const early: string[] = [];
+  let write = (text: string): void => void early.push(text);
+  const stderr = (text: string): void => write(text);
+  try {
+    const opened = await dial({ ...fileCommand(path, env), stderr }, { signal });
+    write = show;
+    if (early.length > 0) show(early.join(""));
+    return opened;
+  } catch (error) {
+    throw fileError(error);
+  }
 }
 
 async function tryVersion(path: string, context: CommandContext): Promise<ClientConnection | undefined> {

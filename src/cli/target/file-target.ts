@@ -1,5 +1,7 @@
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { isObject } from "../../json/json.ts";
+import { McpError } from "../../protocol/errors.ts";
 import type { Command } from "../../transport/command.ts";
 import { UsageError } from "../usage-error.ts";
 
@@ -13,6 +15,19 @@ export function fileCommand(path: string, env: NodeJS.ProcessEnv): Command {
   // It is the user's own program: it sees what it would see when the user started it.
   return { command: process.execPath, args, inheritEnv: Object.keys(env) };
 }
+
+/**
+ * The error of a file that could not be connected to. A file that throws, or exports no server, is a definition that is
+ * wrong, in the words of `run-file`; everything else stays the error that it is.
+ */
+export function fileError(error: unknown): unknown {
+  if (!(error instanceof McpError) || !isObject(error.data) || error.data.exitCode !== 2) return error;
+  const [, message] = toldByRunFile.exec(String(error.data.stderr)) ?? [];
+  return message === undefined ? error : new McpError("invalid-definition", message);
+}
+
+/** How the frame tells of the error that `run-file` throws. */
+const toldByRunFile = /^error: (.*) \(invalid-definition\)$/ms;
 
 /** What Node needs to run a file: nothing for JavaScript. Throws where it cannot run TypeScript. */
 export function nodeFlags(path: string): readonly string[] {

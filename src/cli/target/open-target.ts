@@ -23,7 +23,10 @@ export async function openTarget(
   const isWarm = wantsWarm(options, context, how);
   const found = await findTarget(typed, context, how.files);
   const ready = { ...found, entry: withOptions(found.entry, options, context) };
-  const client = await (isWarm ? connectWarm(ready, context) : connectTo(ready, context, how));
+  const connecting = isWarm ? connectWarm(ready, context) : connectTo(ready, context, how);
+  const client = await connecting.catch(async (error: unknown) => {
+    throw found.isFile === true ? (await import("./file-target.ts")).fileError(error) : error;
+  });
   const { name, tool, server } = found;
   return { client, name, ...defined({ tool, server }) };
 }

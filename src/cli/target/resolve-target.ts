@@ -13,7 +13,7 @@ export async function resolveTarget({ text, command }: TypedTarget, context: Res
   if (isUrl(text)) return { entry: { url: text }, name: maskUrl(text) };
   const path = resolve(context.cwd, text);
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  if (isFile && sourceFile.test(text)) return { entry: fileCommand(path, context.env), name: text };
+  if (isFile && sourceFile.test(text)) return { entry: fileCommand(path, context.env), name: text, isFile };
   if (looksLikePath(text) && !isFile && sourceFile.test(text) && !/\s/.test(text))
     throw new UsageError(`there is no file ${path}`);
   if (/\s/.test(text)) return ofCommand(wordsOf(text));

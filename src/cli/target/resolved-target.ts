@@ -10,6 +10,8 @@ export interface ResolvedTarget {
   readonly name: string;
   /** The tool of `server:tool`. */
   readonly tool?: string;
+  /** True for a file that exports a server. */
+  readonly isFile?: true;
   /** Where it comes from a configuration file: all that the file says. */
   readonly server?: ServerEntry;
 }

@@ -9,9 +9,9 @@ export interface ServedShop {
   close(): Promise<void>;
 }
 
-export async function serveShop(): Promise<ServedShop> {
+export async function serveShop(port = 0): Promise<ServedShop> {
   const path: string = "../../fixtures/children/shop-server.mjs";
   const { shop }: { shop: Server } = await import(path);
-  const { url, close } = await serveHttp(shop, { port: 0, drainMs: 0 });
+  const { url, close } = await serveHttp(shop, { port, drainMs: 0 });
   return { url, change: () => shop.resourceUpdated("stock://all"), close };
 }
