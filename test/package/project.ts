@@ -20,6 +20,12 @@ export type Compiler = keyof typeof compilers;
 export interface Workspace extends AsyncDisposable {
   /** The path of the packed package. */
   readonly tarball: string;
+  /** The `node_modules` with the packed package and its dependencies. */
+  readonly modules: string;
+  /** The program of the packed package. */
+  readonly program: string;
+  /** Packs another package, and puts what is packed beside the first one. */
+  add(folder: string): Promise<void>;
   /** A project as `npm init -y` and `tsc --init` of a compiler leave it, with these options changed. */
   createProject(options: ProjectOptions): Promise<Project>;
 }
@@ -42,18 +48,17 @@ export interface Project {
 export async function createWorkspace(...companions: readonly string[]): Promise<Workspace> {
   const root = mkdtempSync(join(tmpdir(), "plugbay-project-"));
   const modules = join(root, "node_modules");
-  mkdirSync(join(modules, "plugbay"), { recursive: true });
-  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const { stdout } = await run(npm, ["pack", "--json", "--ignore-scripts", "--pack-destination", root]);
-  const [{ filename }] = JSON.parse(stdout) as readonly [{ readonly filename: string }];
-  const tarball = join(root, filename);
-  await run("tar", ["-xzf", tarball, "-C", join(modules, "plugbay"), "--strip-components=1"]);
+  mkdirSync(modules);
+  const tarball = await unpack(".", modules);
   const { dependencies } = JSON.parse(readFileSync(join(modules, "plugbay", "package.json"), "utf8"));
   for (const name of [...Object.keys(dependencies), ...companions]) install(modules, name);
 
   let count = 0;
   return {
     tarball,
+    modules,
+    add: (folder) => unpack(folder, modules),
+    program: join(modules, "plugbay", "dist", "node", "plugbay.js"),
     async createProject({ compiler, files, hasNodeTypes, compilerOptions }) {
       const folder = join(root, `project-${++count}`);
       mkdirSync(folder);
@@ -82,6 +87,17 @@ export async function createWorkspace(...companions: readonly string[]): Promise
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+/** Packs the package of a folder, and unpacks it as an installed one. The path of the tarball. */
+async function unpack(folder: string, modules: string): Promise<string> {
+  const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+  const { stdout } = await run(npm, ["pack", folder, "--json", "--ignore-scripts", "--pack-destination", dirname(modules)]);
+  const [{ filename, name }] = JSON.parse(stdout) as readonly [{ readonly filename: string; readonly name: string }];
+  const tarball = join(dirname(modules), filename);
+  mkdirSync(join(modules, name));
+  await run("tar", ["-xzf", tarball, "-C", join(modules, name), "--strip-components=1"]);
+  return tarball;
 }
 
 /** What newer compilers start a project with, and declarations of other packages are checked as well. */

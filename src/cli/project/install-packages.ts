@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { realpathSync } from "node:fs";
-import { mkdir, symlink } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { CommandContext } from "../command.ts";
@@ -22,10 +22,23 @@ export async function installPackages(folder: string, context: CommandContext): 
   context.live.clear();
   if (isInstalled && canImport(folder)) return "installed";
   context.signal.throwIfAborted();
-  const modules = join(folder, "node_modules");
-  await mkdir(modules, { recursive: true });
-  await symlink(ownFolder(), join(modules, "plugbay"), "junction");
+  await linkOwn(join(folder, "node_modules"));
   return "linked";
+}
+
+/** Links the package and its program into `node_modules`, where npm would install them. */
+async function linkOwn(modules: string): Promise<void> {
+  const own = ownFolder();
+  const bin = join(modules, ".bin");
+  await mkdir(bin, { recursive: true });
+  await symlink(own, join(modules, "plugbay"), "junction");
+  const program = "plugbay/dist/node/plugbay.js";
+  // A file that is started by node, as only npm makes programs of packages executable.
+  if (process.platform === "win32") await writeFile(join(bin, "plugbay.cmd"), `@node "%~dp0\\..\\${program}" %*\r\n`);
+  else {
+    const script = `#!/bin/sh\nexec node "$(dirname "$0")/../${program}" "$@"\n`;
+    await writeFile(join(bin, "plugbay"), script, { mode: 0o755 });
+  }
 }
 
 /** Whether a file in the folder could import the package. */
