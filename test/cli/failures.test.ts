@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { commandRows } from "../../src/cli/commands.ts";
 import { root } from "../e2e/support/places.ts";
 import { quietPort } from "../support/quiet-port.ts";
-import { createHome, type Ended, type Home, json, plugbay, shopFile } from "./support/cli.ts";
+import { createHome, type Ended, type Home, json, plugbay, shop, shopFile } from "./support/cli.ts";
 import { type Category, categories, everyCommand, type Run } from "./support/every-command.ts";
 import { installSuite } from "./support/suite.ts";
 
@@ -227,5 +227,32 @@ describe("hints", () => {
     ]);
     expect(stderr).toContain("plugbay resources --");
     expect(stderr).not.toContain("hunter2");
+  });
+});
+
+describe("files of the user that are broken or cannot be used", () => {
+  const user: Home = createHome();
+  user.write("project/package.json", "{ broken");
+  user.write("folder/file.txt", "");
+  user.write("user/.state/plugbay/undo.json", "{ broken");
+  const out = join("none", "there");
+
+  it.each<[what: string, line: readonly string[], says: string]>([
+    ["install of a project", ["install", "project", "--for", "cursor"], "package.json is not a JSON object"],
+    [
+      "add to a folder",
+      ["add", "docs", "https://example.com/mcp", "--file", "folder"],
+      "folder cannot be read: it is a folder",
+    ],
+    ["undo", ["undo"], "undo.json is broken"],
+    ["call with arguments", ["call", "buy", "--args", "folder", ...shop], "folder cannot be read: it is a folder"],
+    ["test", ["test", "folder"], "folder cannot be read: it is a folder"],
+    ["types into a folder that there is not", ["types", "--out", out, ...shop], out],
+    ["lock into a folder that there is not", ["diff", out, "--update", ...shop], out],
+    ["tee into a folder that there is not", ["tee", out, ...shop], out],
+  ])("%s: ends with 2, and is not called a bug of plugbay", async (_, line, says) => {
+    const { code, stderr } = await plugbay(user, line);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(says) });
+    expect(stderr).not.toContain("bug of plugbay");
   });
 });

@@ -1,8 +1,9 @@
 import { type Command, defineCommand } from "../command.ts";
-import { printChange, readText, writeChange } from "../editing/change-file.ts";
+import { printChange, writeChange } from "../editing/change-file.ts";
 import { dryRunOption } from "../editing/edited-file.ts";
 import { digestOf, forgetChange, lastChange } from "../editing/undo-record.ts";
 import { UsageError } from "../usage-error.ts";
+import { readTextIfAny } from "../values/read-text.ts";
 
 export const command: Command = defineCommand({
   name: "undo",
@@ -21,7 +22,7 @@ export const command: Command = defineCommand({
     if (last === undefined)
       throw new UsageError("there is no change to undo", "plugbay add and plugbay install make changes");
     const { path, afterDigest } = last;
-    const now = await readText(path);
+    const now = await readTextIfAny(path);
     if (digestOf(now) !== afterDigest) {
       throw new UsageError(
         `${path} was changed since then, and is left alone`,

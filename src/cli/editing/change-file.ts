@@ -1,4 +1,4 @@
-import { mkdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { mkdir, realpath, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { editConfig } from "../../config/edit-config.ts";
 import type { ConfigEdit } from "../../config/server-entry.ts";
@@ -7,6 +7,7 @@ import { isSecretName } from "../../std/secret-names.ts";
 import { hidden, maskText } from "../../std/secrets.ts";
 import type { CommandContext } from "../command.ts";
 import { oneLine } from "../terminal/printable.ts";
+import { readTextIfAny } from "../values/read-text.ts";
 import type { EditedFile } from "./edited-file.ts";
 import type { FileChange } from "./file-change.ts";
 import { diffLines } from "./line-diff.ts";
@@ -19,7 +20,7 @@ export async function changeServer(
   context: CommandContext,
   isDryRun: boolean,
 ): Promise<FileChange> {
-  const before = await readText(path);
+  const before = await readTextIfAny(path);
   const after = await editConfig(before ?? "", edit, { path, dialect });
   const change = { path, before, after };
   if (!isDryRun && before !== after) {
@@ -27,16 +28,6 @@ export async function changeServer(
     await writeChange(change);
   }
   return change;
-}
-
-/** The text of a file, or undefined where there is none. */
-export async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }
 
 /** Writes a file so that it is never half written. Links stay links, and modes stay. */

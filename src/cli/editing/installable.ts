@@ -1,14 +1,15 @@
 import { realpathSync, statSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { readServer } from "../../config/read-server.ts";
 import type { Draft } from "../../config/server-draft.ts";
 import { isObject, type JsonObject } from "../../json/json.ts";
+import { parseJson } from "../../json/parse.ts";
 import type { CommandContext } from "../command.ts";
 import { readAllConfigs, serverNames } from "../target/config-files.ts";
 import { nodeFlags } from "../target/file-target.ts";
 import { refuseTakenOver } from "../target/named-target.ts";
 import { UsageError } from "../usage-error.ts";
+import { readTextIfAny } from "../values/read-text.ts";
 
 /** A server that can be written into a configuration file. */
 export interface Installable {
@@ -32,19 +33,21 @@ export async function findInstallable(text: string, context: CommandContext): Pr
 
 /** The program of a project: `bin` of its `package.json`. */
 async function installableProject(folder: string): Promise<Installable | undefined> {
-  const text = await readFile(join(folder, "package.json"), "utf8").catch(() => undefined);
+  const path = join(folder, "package.json");
+  const text = await readTextIfAny(path);
   if (text === undefined) return undefined;
-  const manifest: unknown = JSON.parse(text);
-  if (!isObject(manifest)) throw new UsageError(`${join(folder, "package.json")} is not an object`);
+  const parsed = parseJson(text);
+  if (!parsed.ok || !isObject(parsed.value)) throw new UsageError(`${path} is not a JSON object`, "mend it");
+  const manifest = parsed.value;
   const { bin, name } = manifest;
-  const [own, path] = isObject(bin) ? (Object.entries(bin)[0] ?? []) : [undefined, bin];
-  if (typeof path !== "string") {
+  const [own, program] = isObject(bin) ? (Object.entries(bin)[0] ?? []) : [undefined, bin];
+  if (typeof program !== "string") {
     throw new UsageError(
       `the package.json of ${folder} has no bin`,
       "name the file: plugbay install ./server.js --for …",
     );
   }
-  const file = resolve(folder, path);
+  const file = resolve(folder, program);
   const args = [...nodeFlags(file), file];
   const shown = own ?? (typeof name === "string" ? name : basename(folder));
   return { name: shown.replace(/^.*\//, ""), entry: { command: process.execPath, args } };

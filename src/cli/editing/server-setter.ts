@@ -7,7 +7,7 @@ import { writeServer } from "../../config/write-server.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { CommandContext } from "../command.ts";
 import { UsageError } from "../usage-error.ts";
-import { readText } from "./change-file.ts";
+import { readTextIfAny } from "../values/read-text.ts";
 import type { EditedFile } from "./edited-file.ts";
 
 interface ServerToSet {
@@ -24,7 +24,7 @@ export async function serverSetter(
   { name, entry, replace }: ServerToSet,
   context: CommandContext,
 ): Promise<ConfigEdit> {
-  const text = await readText(path);
+  const text = await readTextIfAny(path);
   const found = text === undefined || text.trim() === "" ? undefined : await parseConfig(text, { path, dialect });
   if (!replace && found?.servers.some((server) => server.name === name && server.folder === undefined)) {
     throw new UsageError(

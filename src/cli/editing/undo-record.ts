@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stateFolder } from "../../auth/node/file-tokens.ts";
 import { isObject } from "../../json/json.ts";
+import { parseJson } from "../../json/parse.ts";
+import { UsageError } from "../usage-error.ts";
+import { readTextIfAny } from "../values/read-text.ts";
 import type { FileChange } from "./file-change.ts";
 
 /** The last change, as it is kept: the text before, and a digest of the text after. */
@@ -22,12 +25,14 @@ export async function rememberChange({ path, before, after }: FileChange, env: N
   await writeFile(recordPath(env), JSON.stringify(record), { mode: 0o600, flag: "wx" });
 }
 
-/** The last change, or undefined when there is none to undo. */
+/** The last change, or undefined when there is none to undo. Rejects where the record of it cannot be understood. */
 export async function lastChange(env: NodeJS.ProcessEnv): Promise<UndoRecord | undefined> {
-  const text = await readFile(recordPath(env), "utf8").catch(() => undefined);
+  const path = recordPath(env);
+  const text = await readTextIfAny(path);
   if (text === undefined) return undefined;
-  const record: unknown = JSON.parse(text);
-  return isRecord(record) ? record : undefined;
+  const parsed = parseJson(text);
+  if (parsed.ok && isRecord(parsed.value)) return parsed.value;
+  throw new UsageError(`${path} is broken: it does not say what the last change was`, `delete it: rm ${path}`);
 }
 
 /** Forgets the last change. */

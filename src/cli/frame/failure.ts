@@ -31,6 +31,8 @@ export async function toldFailure(error: unknown, context: FailureContext): Prom
     // What waits outside of the protocol ends with an error of the platform.
     if (context.interrupted) return { told: { code: "cancelled", message: "ended before it was done" }, exitCode: 130 };
     const message = error instanceof Error ? error.message : String(error);
+    // A file that the user named cannot be read or written: the message of the system has its path.
+    if (isFileError(error)) return { told: { code: "usage", message }, exitCode: 2 };
     return { told: { code: "internal", message, hint: reportBug }, exitCode: 1 };
   }
   const { code, message, data } = error;
@@ -38,6 +40,10 @@ export async function toldFailure(error: unknown, context: FailureContext): Prom
   const told = { code, message, ...(data !== undefined && { data }), ...(hint !== undefined && { hint }) };
   const isInterrupt = code === "cancelled" && context.interrupted;
   return { told, exitCode: isInterrupt ? 130 : exitCodeOf(error) };
+}
+
+function isFileError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && "path" in error && "code" in error;
 }
 
 interface Told {

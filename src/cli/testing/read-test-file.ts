@@ -1,11 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { formatOf } from "../../config/parse-config.ts";
 import { parseJsonTree } from "../../config/parse-json.ts";
 import { parseYamlTree } from "../../config/parse-yaml.ts";
 import { invalidConfig, locator } from "../../config/problem.ts";
 import { type ConfigNode, limits, type ObjectNode } from "../../config/tree.ts";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
-import { UsageError } from "../usage-error.ts";
+import { readText } from "../values/read-text.ts";
 
 /** What `plugbay test` reads. */
 export interface TestFile {
@@ -50,6 +49,8 @@ export interface Expectation {
 /** Reads a test file: YAML, or JSON with comments. Throws `invalid-config`, whose message begins with the place. */
 export async function readTestFile(path: string): Promise<TestFile> {
   const text = await readText(path);
+  if (text.length > limits.maxTextLength)
+    throw invalidConfig({ path }, `the file is longer than ${limits.maxTextLength} characters`);
   const parse = formatOf(path, text) === "json" ? parseJsonTree : parseYamlTree;
   const root = objectOf(await parse(text, locator(path, text)), "the file");
   checkNames(root, ["target", "snapshot", "tests"]);
@@ -65,18 +66,6 @@ export async function readTestFile(path: string): Promise<TestFile> {
     snapshot: snapshot?.kind === "flag" ? (snapshot.value ? `${path}.snapshot` : undefined) : textIn(root, "snapshot"),
     tests: cases,
   };
-}
-
-async function readText(path: string): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  if (text.length > limits.maxTextLength)
-    throw invalidConfig({ path }, `the file is longer than ${limits.maxTextLength} characters`);
-  return text;
 }
 
 const kinds = ["call", "read", "prompt"] as const;

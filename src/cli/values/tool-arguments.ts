@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isObject, type Json, type JsonObject } from "../../json/json.ts";
 import { parseJson } from "../../json/parse.ts";
 import type { CommandContext, OptionSpec, OptionSpecs } from "../command.ts";
 import { UsageError } from "../usage-error.ts";
+import { readText } from "./read-text.ts";
 import { fieldsOf, formatType } from "./signature.ts";
 
 /** Arguments of a tool as they were typed. */
@@ -101,14 +101,6 @@ async function readArgumentFile(
   stdin.setEncoding("utf8");
   for await (const chunk of stdin) text += chunk;
   return readObject(text, "stdin");
-}
-
-async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : ""}`);
-  }
 }
 
 function readObject(text: string, what: string): JsonObject {
