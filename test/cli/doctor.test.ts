@@ -1,11 +1,18 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
+import {
+  createServer,
+  request as forward,
+  type Server as HttpServer,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../e2e/support/places.ts";
+import { nodeWithSqlite } from "../store/node22.ts";
 import { quietPort } from "../support/quiet-port.ts";
 import { createHome, type Home, json, plugbay, shop } from "./support/cli.ts";
 import { type ServedShop, serveShop } from "./support/served-shop.ts";
@@ -20,7 +27,10 @@ beforeAll(async () => {
   served = await serveShop();
 });
 afterAll(async () => {
-  for (const site of sites) site.close();
+  for (const one of sites) {
+    one.close();
+    if ("closeAllConnections" in one) (one as HttpServer).closeAllConnections();
+  }
   await served.close();
 });
 
@@ -34,8 +44,9 @@ interface Diagnosis {
 async function diagnose(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  node: string = process.execPath,
 ): Promise<Diagnosis & { readonly code: number | null }> {
-  const ended = await plugbay(home, ["doctor", "--json", ...args], { env });
+  const ended = await plugbay(home, ["doctor", "--json", ...args], { env, node });
   return { ...(json(ended) as Diagnosis), code: ended.code };
 }
 
@@ -47,6 +58,34 @@ async function listen(server: Server): Promise<number> {
 
 async function site(answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listen(createServer(answer))}/mcp`;
+}
+
+/** A server of the oldest transport: a stream that names the endpoint, and the answers to what is posted there. */
+function sseSite(): Promise<string> {
+  const results: Readonly<Record<string, object>> = {
+    initialize: {
+      protocolVersion: "2024-11-05",
+      capabilities: { tools: {} },
+      serverInfo: { name: "oldest", version: "1.0.0" },
+    },
+    "tools/list": { tools: [{ name: "look", description: "Looks", inputSchema: { type: "object" } }] },
+    ping: {},
+  };
+  let stream: ServerResponse | undefined;
+  return site(async (request, response) => {
+    if (request.method === "GET" && request.url === "/mcp") {
+      stream = response.writeHead(200, { "content-type": "text/event-stream" });
+      return response.write("event: endpoint\ndata: /messages\n\n");
+    }
+    if (request.url !== "/messages") return response.writeHead(405).end();
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const { id, method } = JSON.parse(text);
+    response.writeHead(202).end("Accepted");
+    if (id === undefined) return undefined;
+    const answer = { jsonrpc: "2.0", id, result: results[method] ?? {} };
+    return stream?.write(`event: message\ndata: ${JSON.stringify(answer)}\n\n`);
+  });
 }
 
 const always =
@@ -96,6 +135,16 @@ describe("doctor of a URL", () => {
     expect(cause?.message).toContain("HTTP_PROXY is set, and is not used");
   });
 
+  it.each(["127.0.0.1", "*", ".0.0.1", "other.example, 127.0.0.1"])(
+    "knows that NO_PROXY excludes %s",
+    async (excluded) => {
+      const env = { HTTP_PROXY: "http://127.0.0.1:9", NO_PROXY: excluded };
+      const { code, steps } = await diagnose([served.url], env);
+      expect(code).toBe(0);
+      expect(steps.map(({ name }) => name)).not.toContain("proxy");
+    },
+  );
+
   it("names a certificate that is self-signed", async () => {
     const port = await listen(createTlsServer(selfSigned(), always(200, {})));
     const { code, cause } = await diagnose([`https://127.0.0.1:${port}/mcp`]);
@@ -141,16 +190,18 @@ describe("doctor of a URL", () => {
     expect(cause).toMatchObject({ name: "path", message: expect.stringContaining("web page") });
   });
 
-  it("names a server that speaks only HTTP+SSE", async () => {
-    const url = await site((request, response) => {
-      if (request.method !== "GET") return response.writeHead(405).end();
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      return response.write("event: endpoint\ndata: /messages\n\n");
-    });
-    const { steps } = await diagnose([url, "--connect-timeout", "1s", "--timeout", "1s"]);
-    expect(steps).toContainEqual(
-      expect.objectContaining({ name: "http", message: expect.stringContaining("only HTTP+SSE") }),
-    );
+  it("names a server that speaks only HTTP+SSE, and goes on with it", async () => {
+    const { code, isSound, steps } = await diagnose([await sseSite()]);
+    expect({ code, isSound }).toEqual({ code: 0, isSound: true });
+    expect(steps.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      "dns ok",
+      "tcp ok",
+      "http warning",
+      "protocol warning",
+      "list ok",
+      "call ok",
+    ]);
+    expect(steps[2]?.message).toContain("only HTTP+SSE");
   });
 
   it("names a Host header that is refused", async () => {
@@ -170,6 +221,68 @@ describe("doctor of a URL", () => {
   it("names a redirect to another origin", async () => {
     const { cause } = await diagnose([await site(always(302, { location: "https://sso.example.com/" }))]);
     expect(cause).toMatchObject({ name: "http", message: expect.stringContaining("https://sso.example.com") });
+  });
+});
+
+const proxying = nodeWithSqlite();
+
+// Node uses proxies of the environment since 22.21 and 24.5.
+describe.skipIf(proxying === undefined)("doctor of a URL behind a proxy", () => {
+  const used = { NODE_USE_ENV_PROXY: "1" };
+  const diagnoseBy = (url: string, env: Readonly<Record<string, string>>) =>
+    diagnose([url], { ...used, ...env }, proxying);
+
+  /** A proxy that passes requests on when they have a password, and what it was asked for. */
+  const startProxy = async (): Promise<{ readonly port: number; readonly asked: string[] }> => {
+    const asked: string[] = [];
+    const proxy = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      if (request.headers["proxy-authorization"] === undefined) return response.writeHead(407).end();
+      const { method = "", headers } = request;
+      const onward = forward(request.url ?? "", { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      return request.pipe(onward);
+    });
+    proxy.on("connect", (_, socket) => socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"));
+    return { port: await listen(proxy), asked };
+  };
+
+  it("goes through the proxy to the call", async () => {
+    const { port, asked } = await startProxy();
+    const { code, steps } = await diagnoseBy(served.url, { HTTP_PROXY: `http://ada:pass@127.0.0.1:${port}` });
+    expect(code).toBe(0);
+    expect(steps[0]).toMatchObject({ name: "proxy", status: "ok" });
+    expect(asked.length).toBeGreaterThan(1);
+    expect(asked.every((url) => url.startsWith(served.url))).toBe(true);
+  });
+
+  it.each(["http", "https"])("names a proxy that wants a password, for %s:", async (scheme) => {
+    const { port } = await startProxy();
+    const url = served.url.replace("http:", `${scheme}:`);
+    const { code, cause } = await diagnoseBy(url, { [`${scheme.toUpperCase()}_PROXY`]: `http://127.0.0.1:${port}` });
+    expect(code).toBe(3);
+    expect(cause).toMatchObject({ name: "proxy", message: "the proxy wants a password (407)" });
+  });
+
+  it.each(["http", "https"])("names a proxy that is closed, for %s:", async (scheme) => {
+    const name = `${scheme.toUpperCase()}_PROXY`;
+    const closed = `127.0.0.1:${await quietPort()}`;
+    const { code, cause } = await diagnoseBy(served.url.replace("http:", `${scheme}:`), { [name]: `http://${closed}` });
+    expect(code).toBe(3);
+    expect(cause).toMatchObject({
+      name: "proxy",
+      message: expect.stringMatching(`the proxy ${closed} of ${name} cannot be reached: the connection was refused`),
+    });
+  });
+
+  it("goes past the proxy where NO_PROXY says so", async () => {
+    const { port, asked } = await startProxy();
+    const env = { HTTP_PROXY: `http://127.0.0.1:${port}`, NO_PROXY: "127.0.0.1" };
+    const { code, steps } = await diagnoseBy(served.url, env);
+    expect({ code, asked }).toEqual({ code: 0, asked: [] });
+    expect(steps.map(({ name }) => name)).not.toContain("proxy");
   });
 });
 
@@ -238,8 +351,9 @@ describe("doctor of a program", () => {
   });
 
   it("names a schema that cannot be used, and ends with 1", async () => {
-    const { code, isSound, findings } = await diagnose(withFault("schema"));
+    const { code, isSound, cause, findings } = await diagnose(withFault("schema"));
     expect({ code, isSound }).toEqual({ code: 1, isSound: false });
+    expect(cause).toMatchObject({ name: "schema", message: expect.stringContaining("look") });
     expect(findings).toContainEqual(expect.objectContaining({ rule: "schema", level: "error" }));
   });
 

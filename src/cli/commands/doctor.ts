@@ -51,15 +51,22 @@ export const command: Command = defineCommand({
     }
     const findings = ladder.hasFailed || context.signal.aborted ? [] : await checkRest(context, ladder, loginLine);
     const failed = ladder.steps.find(({ status }) => status === "failed");
-    const isSound = failed === undefined && findings.every(({ level }) => level !== "error");
-    context.print({ isSound, ...(failed && { cause: failed }), steps: ladder.steps, findings }, () =>
+    const cause = failed ?? causeIn(findings);
+    const isSound = cause === undefined;
+    context.print({ isSound, ...(cause && { cause }), steps: ladder.steps, findings }, () =>
       [...findings.map((finding) => formatFinding(finding, context)), isSound ? "nothing is broken" : ""]
         .filter((line) => line !== "")
         .join("\n"),
     );
-    return failed?.exitCode ?? (isSound ? undefined : 1);
+    return cause?.exitCode;
   },
 });
+
+/** A finding that nobody can use the server with, as the cause. */
+function causeIn(findings: readonly Finding[]): Step | undefined {
+  const broken = findings.find(({ level }) => level === "error");
+  return broken && { name: broken.rule, status: "failed", message: `${broken.about}: ${broken.message}`, exitCode: 1 };
+}
 
 interface UrlOptions extends Pick<CommandContext, "signal" | "env"> {
   readonly timeoutMs: number;

@@ -25,6 +25,7 @@ export async function checkHttp(url: URL, ladder: Ladder, options: HttpOptions):
       headers: { ...asked(options).headers, ...options.headers },
     });
   } catch (error) {
+    if (codeOf(error) === "ERR_PROXY_TUNNEL") return judgeTunnel(error, ladder);
     return ladder.fail(
       "http",
       `the server gave no answer to a request (${codeOf(error)})`,
@@ -38,6 +39,21 @@ export async function checkHttp(url: URL, ladder: Ladder, options: HttpOptions):
     ladder.warn("clock", `your clock is ${formatSkew(skew)} that of the server`, "set the clock: tokens depend on it");
   if (!ladder.hasFailed && options.origin !== undefined)
     await checkCors(url, ladder, { ...options, origin: options.origin });
+}
+
+/** A proxy that makes no tunnel to a server of https says why in a status. */
+function judgeTunnel(error: unknown, ladder: Ladder): undefined {
+  const said = error instanceof Error ? oneLine(error.message) : "";
+  if (/\b407\b/.test(said)) return failByPassword(ladder);
+  ladder.fail("proxy", `the proxy makes no connection to the server: ${said}`, "ask whoever runs the proxy");
+}
+
+function failByPassword(ladder: Ladder): undefined {
+  ladder.fail(
+    "proxy",
+    "the proxy wants a password (407)",
+    "put user and password into its URL: http://user:password@host",
+  );
 }
 
 const body = JSON.stringify({
@@ -74,8 +90,7 @@ const byStatus: Readonly<
   403: judgeForbidden,
   404: judgeWrongPath,
   405: judgeWrongPath,
-  407: (_url, _answer, ladder) =>
-    ladder.fail("proxy", "the proxy wants a password (407)", "put user and password into its URL"),
+  407: (_url, _answer, ladder) => failByPassword(ladder),
   421: judgeForbidden,
   429: (_url, _answer, ladder) => ladder.fail("http", "the server is busy (429)", "retry later", 1),
   503: (_url, _answer, ladder) => ladder.fail("http", "the server is busy (503)", "retry later", 1),

@@ -29,16 +29,20 @@ interface Proxy {
   readonly value: string;
 }
 
-/** The variable that names a proxy for the URL, unless `NO_PROXY` excludes its host. */
+/** The variable that names a proxy for the URL, unless `NO_PROXY` excludes its host: as Node reads them. */
 function proxyFor(url: URL, env: NodeJS.ProcessEnv): Proxy | undefined {
   const scheme = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
-  const names = [scheme, scheme.toLowerCase(), "ALL_PROXY", "all_proxy"];
-  const name = names.find((one) => (env[one] ?? "") !== "");
-  const excluded = (env.NO_PROXY ?? env.no_proxy ?? "").split(/[,\s]+/).filter((one) => one !== "");
-  const isExcluded = excluded.some(
-    (one) => one === "*" || url.hostname === one || url.hostname.endsWith(one.startsWith(".") ? one : `.${one}`),
-  );
+  const name = [scheme.toLowerCase(), scheme].find((one) => (env[one] ?? "") !== "");
+  const excluded = (env.no_proxy ?? env.NO_PROXY ?? "").split(/[,\s]+/).filter((one) => one !== "");
+  const isExcluded = excluded.some((one) => excludes(one, url));
   return name === undefined || isExcluded ? undefined : { name, value: env[name] ?? "" };
+}
+
+/** Whether an entry of `NO_PROXY` is for a URL: `*`, a host, `.example.com` or `*.example.com` for its subdomains, each with a port or without. */
+function excludes(entry: string, { host, hostname }: URL): boolean {
+  if (entry === "*" || entry === hostname || entry === host) return true;
+  const suffix = entry.replace(/^\*(?=\.)/, "");
+  return suffix.startsWith(".") && (hostname.endsWith(suffix) || host.endsWith(suffix));
 }
 
 /** Only newer Node can use the proxies of the environment, and only when it is asked to. */
@@ -47,17 +51,17 @@ function proxyIsUsed(env: NodeJS.ProcessEnv): boolean {
 }
 
 function canUseProxy(): boolean {
-  return Number.parseInt(process.versions.node, 10) >= 24;
+  return process.allowedNodeEnvironmentFlags.has("--use-env-proxy");
 }
 
 function howToUse(): string {
-  return canUseProxy() ? "set NODE_USE_ENV_PROXY=1 to use it" : `Node ${process.version} uses no proxy; Node 24 does`;
+  if (canUseProxy()) return "set NODE_USE_ENV_PROXY=1 to use it";
+  return `Node ${process.version} uses no proxy; Node 22.21 and 24.5 do, with NODE_USE_ENV_PROXY=1`;
 }
 
 async function checkProxy({ name, value }: Proxy, ladder: Ladder, options: NetworkOptions): Promise<undefined> {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url === undefined)
-    return ladder.fail("proxy", `${name} is not a URL`, `set it like ${name}=http://proxy.example.com:3128`);
+  // Node does not start with one that is not a URL.
+  const url = new URL(value);
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   const problem = await tcpProblem({ address: url.hostname, port }, options);
   if (problem === undefined) ladder.ok("proxy", `${url.host} of ${name} answers`);

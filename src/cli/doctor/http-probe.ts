@@ -1,10 +1,11 @@
-import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
-import { request as httpsRequest } from "node:https";
+import * as http from "node:http";
+import * as https from "node:https";
+import { envProxy } from "../../transport/node/http-send.ts";
 
 /** What a server answered to one request. */
 export interface Probe {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: http.IncomingHttpHeaders;
   /** The beginning of the body: of a stream, what came at once. */
   readonly body: string;
 }
@@ -21,16 +22,18 @@ export interface ProbeOptions {
 
 const maxBody = 65_536;
 
-/** Sends one request and reads the beginning of the answer. Rejects with the error of the system when there is none. */
+/**
+ * Sends one request, by the proxy that clients use, and reads the beginning of the answer. Rejects with the error of the system when there is none.
+ */
 export function probe(url: URL, options: ProbeOptions): Promise<Probe> {
   const { method = "POST", headers = {}, body, timeoutMs, signal, anyCertificate = false } = options;
-  const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+  const { request, Agent } = url.protocol === "https:" ? https : http;
   return new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
-    const outgoing = send(url, {
+    const outgoing = request(url, {
       method,
       headers: { ...headers, ...length },
-      agent: false,
+      agent: new Agent(envProxy),
       signal,
       ...(anyCertificate && { rejectUnauthorized: false }),
     });

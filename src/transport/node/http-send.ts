@@ -33,10 +33,10 @@ interface Platform {
 
 function senderOf({ Agent, request }: Platform, guard: AddressGuard | undefined): HttpSend {
   // A proxy would resolve names by itself, out of sight of the guard.
-  const way = guard === undefined ? proxy : { lookup: guardedLookup(guard.allows, addressRefusal) };
+  const way = guard === undefined ? envProxy : { lookup: guardedLookup(guard.allows, addressRefusal) };
   // A connection that is not in use keeps no process alive.
   const agent = new Agent({ keepAlive: true, ...way });
-  const toHeaders = guard !== undefined || proxy === undefined ? fieldsOf : tableOf;
+  const toHeaders = guard !== undefined || envProxy === undefined ? fieldsOf : tableOf;
   const sweep = sweepIdle(agent);
   const places = new WeakMap<URL, Place>();
 
@@ -87,8 +87,11 @@ class Sending implements Ending {
   }
 }
 
-/** Since Node 24 an agent can use the proxies of the environment. Only for those who ask for it. */
-const proxy: AgentOptions | undefined =
+/**
+ * Options of an agent that uses the proxies of the environment, where `NODE_USE_ENV_PROXY` asks for it. Node can do it since
+ * 22.21 and 24.5; older ones ignore the option.
+ */
+export const envProxy: AgentOptions | undefined =
   process.env.NODE_USE_ENV_PROXY === "1" ? ({ proxyEnv: process.env } as AgentOptions) : undefined;
 
 interface Place {

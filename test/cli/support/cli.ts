@@ -56,6 +56,8 @@ export interface Ended {
 export interface RunOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Another Node than the one that runs the tests. */
+  readonly node?: string;
   /** Another program than the one that was built. */
   readonly program?: string;
   /** Is given the process, to send it a signal. */
@@ -66,8 +68,8 @@ export interface RunOptions {
 
 /** Runs `plugbay` to its end, without a terminal. */
 export function plugbay(home: Home, args: readonly string[], options: RunOptions = {}): Promise<Ended> {
-  const { input = "", env = {}, onStart, onOutput, program: file = program } = options;
-  const child = spawn(process.execPath, [file, ...args], { cwd: home.folder, env: { ...home.env, ...env } });
+  const { input = "", env = {}, node = process.execPath, onStart, onOutput, program: file = program } = options;
+  const child = spawn(node, [file, ...args], { cwd: home.folder, env: { ...home.env, ...env } });
   running.add(child);
   onStart?.(child);
   const written = { stdout: "", stderr: "" };
