@@ -238,6 +238,7 @@ describe("tee", () => {
       { message: { b: 1 } },
       { text: "no message" },
       { message: { password: "[REDACTED]" } },
+      { text: "last line without an end" },
     ]);
   });
 

@@ -38,6 +38,32 @@ describe("plugbay", () => {
     expect(stdout).toContain("130");
   });
 
+  it("--help --json is JSON for a program, of all commands and of each", async () => {
+    const all = json(await plugbay(home, ["--help", "--json"]));
+    const named = commandRows.filter(({ hidden }) => hidden === undefined);
+    expect(all).toMatchObject({
+      commands: named.map(({ name, summary }) => ({ name, summary })),
+      exitCodes: expect.arrayContaining([{ code: 130, meaning: "interrupted" }]),
+    });
+    const call = json(await plugbay(home, ["call", "--help", "--json"]));
+    expect(call).toMatchObject({
+      name: "call",
+      target: "one",
+      usage: expect.arrayContaining([expect.stringContaining("plugbay call <target>")]),
+      options: expect.arrayContaining([expect.objectContaining({ name: "--args", type: "text" })]),
+    });
+  });
+
+  it("help is --help, of all commands or of one", async () => {
+    expect(await plugbay(home, ["help"])).toEqual(await plugbay(home, ["--help"]));
+    expect(await plugbay(home, ["help", "call"])).toEqual(await plugbay(home, ["call", "--help"]));
+  });
+
+  it("finds the command after an option that only the command has", async () => {
+    const { code, stderr } = await plugbay(home, ["--port", "seven", "gateway"]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("--port") });
+  });
+
   it("says which command was meant", async () => {
     const { code, stdout, stderr } = await plugbay(home, ["toosl"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -97,6 +97,15 @@ describe("login, whoami, logout", () => {
     expect(await plugbay(home, ["whoami", server.url])).toMatchObject({ code: 4 });
   });
 
+  it("ends with 4 where the token lacks a scope, and says how to sign in again", async () => {
+    await login("--scope", "mcp:read");
+    expect(await plugbay(home, ["call", server.url, "read"])).toMatchObject({ code: 0 });
+    const ended = await plugbay(home, ["call", server.url, "write", "--json"]);
+    expect(ended.code).toBe(4);
+    const hint = `sign in with: plugbay login ${server.url}`;
+    expect(json(ended)).toMatchObject({ error: { code: "unauthorized", hint } });
+  });
+
   it("asks nobody in another command when the sign-in is over", async () => {
     await login();
     for (const token of [...server.taken]) server.block(token);

@@ -42,8 +42,8 @@ export const command: Command = defineCommand({
     const inheritEnv = Object.keys(env);
     const child = spawnProcess({ command: program, args: programArgs, cwd, inheritEnv, stderr: "inherit" });
     signal.addEventListener("abort", () => void child.stop(), { once: true });
-    const output = pass(child.stdout, stdout, tap("server", recorder));
-    const input = pass(stdin, child.stdin, tap("client", recorder)).then(() => {
+    const output = pass(child.stdout, stdout, createTap("server", recorder));
+    const input = pass(stdin, child.stdin, createTap("client", recorder)).then(() => {
       child.stdin.end();
       // One that does not end with its stdin would be left behind.
       setTimeout(() => void child.stop(), graceMs).unref();
@@ -64,16 +64,18 @@ export const command: Command = defineCommand({
 const graceMs = 10_000;
 
 /** Passes bytes on at the pace of the slower side. Resolves when there are no more, or nobody takes them. */
-async function pass(from: Readable, to: Writable, look: (chunk: Uint8Array) => void): Promise<void> {
+async function pass(from: Readable, to: Writable, tap: Tap): Promise<void> {
   to.on("error", () => {});
   try {
     for await (const chunk of from) {
-      look(chunk);
+      tap.look(chunk);
       if (!to.writable) return;
       if (!to.write(chunk)) await drained(to);
     }
   } catch {
     // It was closed under us: there is nothing more to pass.
+  } finally {
+    tap.end();
   }
 }
 
@@ -87,12 +89,22 @@ function drained(to: Writable): Promise<void> {
   });
 }
 
-function tap(from: Sender, recorder: Recorder): (chunk: Uint8Array) => void {
+/** Records what passes. */
+interface Tap {
+  look(chunk: Uint8Array): void;
+  /** Records a last line that has no line end: the other side may take it for a message. */
+  end(): void;
+}
+
+function createTap(from: Sender, recorder: Recorder): Tap {
   const splitter = createLineSplitter();
-  return (chunk) => {
+  const look = (chunk: Uint8Array): void => {
     for (const line of splitter.push(chunk)) {
       if (typeof line === "string") recorder.line(from, line);
       else recorder.line(from, line.kind === "too-long" ? `${line.head}… (too long)` : "(not UTF-8)");
     }
   };
+  return { look, end: () => look(lineFeed) };
 }
+
+const lineFeed = new Uint8Array([10]);

@@ -1,3 +1,4 @@
+import { ownInfo } from "../../protocol/own-info.ts";
 import type { Command, CommandRow, OptionSpecs } from "../command.ts";
 import { commandGroups, commandRows } from "../commands.ts";
 import { targetOptions } from "../target/target-options.ts";
@@ -23,6 +24,44 @@ export function formatOwnHelp(style: Style): string {
   ].join("\n\n");
 }
 
+/** The same for a program: the value of `plugbay --help --json`. */
+export function ownHelp(): object {
+  const commands = commandRows.filter((row) => row.hidden === undefined);
+  return {
+    name: "plugbay",
+    version: ownInfo.version,
+    commands: commands.map(({ name, group, summary }) => ({ name, group, summary })),
+    targets: targets.map(([form, meaning]) => ({ form, meaning })),
+    options: toOptionList(ownOptions),
+    examples: examples.map(([line, does]) => ({ line, does })),
+    exitCodes: exitCodes.map(([code, meaning]) => ({ code: Number(code), meaning })),
+  };
+}
+
+/** The same for a program: the value of `plugbay <command> --help --json`. */
+export function commandHelp({ group, summary }: Pick<CommandRow, "group" | "summary">, command: Command): object {
+  const { name, usage, description, target, options, examples: lines } = command;
+  return {
+    name,
+    group,
+    summary,
+    usage: usage.map((line) => usageLine(name, line)),
+    description: description.replaceAll("\n", " "),
+    ...(target !== undefined && { target, targetOptions: toOptionList(targetOptions) }),
+    options: toOptionList(options),
+    commonOptions: toOptionList(commonOptions),
+    examples: lines,
+  };
+}
+
+function toOptionList(specs: OptionSpecs): readonly object[] {
+  return Object.entries(specs).map(([name, spec]) => ({ name: `--${name}`, ...spec }));
+}
+
+function usageLine(name: string, line: string): string {
+  return `plugbay ${name}${line === "" ? "" : ` ${line}`}`;
+}
+
 /** The help of one command. */
 export function formatCommandHelp(row: Pick<CommandRow, "summary">, command: Command, style: Style): string {
   const { name, usage, description, options, examples: lines, target } = command;
@@ -33,7 +72,7 @@ export function formatCommandHelp(row: Pick<CommandRow, "summary">, command: Com
     section(
       style,
       "Usage",
-      usage.map((line) => `  plugbay ${name}${line === "" ? "" : ` ${line}`}`),
+      usage.map((line) => `  ${usageLine(name, line)}`),
     ),
     description,
     ...(target === undefined ? [] : [section(style, "Target", table(targets))]),

@@ -16,6 +16,8 @@ export async function runCommandLine(argv: readonly string[], around: Surroundin
   const line = splitLine(argv);
   try {
     const { name = defaultOf(argv), own } = findCommand(line.own);
+    // As in many other programs: `plugbay help call` is `plugbay call --help`.
+    if (name === "help") return await runCommandLine([...own, "--help"], around);
     if (name === undefined) return await showOwn(line, around);
     const row = commandRows.find((known) => known.name === name);
     if (row === undefined) throw unknownCommand(name);
@@ -32,7 +34,11 @@ function defaultOf(argv: readonly string[]): string | undefined {
 
 /** The command of a line, wherever its options stand, and the line without it. */
 function findCommand(own: readonly string[]): { readonly name: string | undefined; readonly own: readonly string[] } {
-  const [name] = readOptions(own, { ...ownOptions, ...targetOptions }, { lenient: true }).args;
+  const { args } = readOptions(own, { ...ownOptions, ...targetOptions }, { lenient: true });
+  // Before the command, the value of an option that only the command knows looks like a word.
+  const isAfterOption = own[0]?.startsWith("-") === true;
+  const known = isAfterOption ? args.find((word) => commandRows.some((row) => row.name === word)) : undefined;
+  const name = known ?? args[0];
   return { name, own: name === undefined ? own : own.toSpliced(own.indexOf(name), 1) };
 }
 
@@ -47,8 +53,9 @@ async function showOwn(line: TypedLine, around: Surroundings): Promise<ExitCode>
     around.stdout.write(options.json ? `${JSON.stringify({ version: ownInfo.version })}\n` : `${ownInfo.version}\n`);
     return 0;
   }
-  const { formatOwnHelp } = await import("./help.ts");
-  around.stdout.write(`${formatOwnHelp(styleOf(around.stdout, around, line))}\n`);
+  const { formatOwnHelp, ownHelp } = await import("./help.ts");
+  const text = options.json ? asJson(ownHelp()) : formatOwnHelp(styleOf(around.stdout, around, line));
+  around.stdout.write(`${text}\n`);
   return 0;
 }
 
@@ -92,14 +99,22 @@ async function runWords(words: readonly string[], given: OpenedTarget, around: S
   }
 }
 
+function asJson(value: object): string {
+  return JSON.stringify(value, undefined, 2);
+}
+
 interface Where {
   readonly line: TypedLine;
   readonly around: Surroundings;
 }
 
 async function showHelp(row: CommandRow, command: Command, { line, around }: Where): Promise<ExitCode> {
-  const { formatCommandHelp } = await import("./help.ts");
-  around.stdout.write(`${formatCommandHelp(row, command, styleOf(around.stdout, around, line))}\n`);
+  const { commandHelp, formatCommandHelp } = await import("./help.ts");
+  const isJson = line.own.includes("--json");
+  const text = isJson
+    ? asJson(commandHelp(row, command))
+    : formatCommandHelp(row, command, styleOf(around.stdout, around, line));
+  around.stdout.write(`${text}\n`);
   return 0;
 }
 
@@ -136,7 +151,7 @@ async function tell(
   const { told, exitCode } = await toldFailure(error, { command, target, interrupted: interrupt.signal.aborted });
   if (exitCode === 130 && endsByInterrupt === true) return 0;
   if (line.own.includes("--json")) {
-    stdout.write(`${JSON.stringify({ error: told }, undefined, 2)}\n`);
+    stdout.write(`${asJson({ error: told })}\n`);
     return exitCode;
   }
   const isTerminal = stderr.isTTY === true;
