@@ -1,5 +1,6 @@
 // Writes the screens of docs/cli.md: runs `plugbay` in a terminal (tmux), types, and copies what is to be seen between the marks
-// `<!-- screen: name -->` and `<!-- end -->`. Needs tmux and a build: `node scripts/cli-screens.mjs`.
+// `<!-- screen: name -->` and `<!-- end -->`. Needs tmux and a build: `node scripts/cli-screens.mjs`. With `--check` nothing is
+// written: it ends with 1 where the page has another screen.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +38,8 @@ const screens = {
 };
 
 try {
-  let text = readFileSync(page, "utf8");
+  const before = readFileSync(page, "utf8");
+  let text = before;
   for (const [name, steps] of Object.entries(screens)) {
     // A terminal that is going must not be taken for the next one.
     socket = `plugbay-screens-${process.pid}-${name}`;
@@ -46,9 +48,27 @@ try {
     if (!marks.test(text)) throw new Error(`docs/cli.md has no place for the screen ${name}`);
     text = text.replace(marks, (_, begin, end) => `${begin}\`\`\`text\n${screen}\n\`\`\`\n${end}`);
   }
-  writeFileSync(page, text);
+  if (!process.argv.includes("--check")) writeFileSync(page, text);
+  else if (withoutTimes(text) !== withoutTimes(before)) {
+    console.error(
+      `docs/cli.md has other screens than plugbay; run node scripts/cli-screens.mjs\n${differences(before, text)}`,
+    );
+    process.exitCode = 1;
+  }
 } finally {
   rmSync(home, { recursive: true, force: true });
+}
+
+/** A page whose screens do not depend on how far a progress bar is. */
+function withoutTimes(text) {
+  return text.replaceAll(/▕[^▏]*▏ +\d+ % +\d+\.\d s/g, "▕▏ % s");
+}
+
+/** The lines that only one of the pages has. */
+function differences(before, after) {
+  const [old, now] = [before, after].map((text) => withoutTimes(text).split("\n"));
+  const only = (lines, others, mark) => lines.filter((line) => !others.includes(line)).map((line) => `${mark} ${line}`);
+  return [...only(old, now, "-"), ...only(now, old, "+")].join("\n");
 }
 
 /** Runs the steps in a terminal of their own, and returns what is to be seen in the end. */

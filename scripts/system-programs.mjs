@@ -12,6 +12,7 @@ const programs = {
   nginx: { names: ["nginx"], debian: "nginx-light" },
   python: { names: ["python3"], debian: "python3-minimal" },
   redis: { names: ["redis-server", "valkey-server"], debian: "redis-server" },
+  tmux: { names: ["tmux"], debian: "tmux" },
   zsh: { names: ["zsh"], debian: "zsh" },
 };
 

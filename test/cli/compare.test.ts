@@ -250,7 +250,7 @@ describe("tee", () => {
     expect((await plugbay(home, ["replay", path, ...shop])).code).toBe(0);
   });
 
-  it("gives the server its whole environment, and ends as it does", async () => {
+  it("gives the server its whole environment, and ends with 1 where it failed", async () => {
     const line = 'process.stdout.write(process.env.SOME_VARIABLE ?? ""); process.exit(3)';
     const run = (): Promise<Ended> =>
       plugbay(home, ["tee", "env.ndjson", "--", process.execPath, "-e", line], { env: { SOME_VARIABLE: "seen" } });

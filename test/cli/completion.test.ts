@@ -2,7 +2,7 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { find } from "../../scripts/system-programs.mjs";
-import { createHome, type Home, program, shopFile } from "./support/cli.ts";
+import { createHome, type Home, json, plugbay, program, shopFile } from "./support/cli.ts";
 import { keys, programInTerminal, python, type Step } from "./support/terminal.ts";
 
 // The scripts of `plugbay completion`, in the shells that they are for: somebody types the beginning of a word and Tab.
@@ -38,6 +38,30 @@ const shells = [
     "plugbay completion fish | source",
   ],
 ] as const;
+
+describe("completion words", () => {
+  const wordsAfter = async (...words: readonly string[]): Promise<unknown> =>
+    json(await plugbay(home, ["completion", "words", "--json", "--", ...words]));
+
+  it.each([
+    [
+      ["config", ""],
+      ["show", "explain", "convert"],
+    ],
+    [["config", "explain", ""], ["shop"]],
+    [
+      ["warm", "st"],
+      ["status", "stop"],
+    ],
+    [["warm", "stop", ""], ["shop"]],
+    [["remove", "s"], ["shop"]],
+    [["call", "--timeout", "3s", ""], ["shop"]],
+    [["call", "shop", ""], []],
+    [["completion", "b"], ["bash"]],
+  ])("%j may go on with %j", async (typed, words) => {
+    expect(await wordsAfter(...typed)).toEqual({ words });
+  });
+});
 
 describe.skipIf(python === undefined)("completion", () => {
   for (const [name, args, load] of shells) {

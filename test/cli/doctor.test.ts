@@ -357,6 +357,13 @@ describe("doctor of a program", () => {
     expect(findings).toContainEqual(expect.objectContaining({ rule: "schema", level: "error" }));
   });
 
+  it("says how to see the error of a tool that it called", async () => {
+    const { code, steps } = await diagnose(withFault("refuses"));
+    expect(code).toBe(0);
+    const hint = `see it with: plugbay call look -- ${process.execPath} ${faulty}`;
+    expect(steps.at(-1)).toMatchObject({ name: "call", status: "warning", hint });
+  });
+
   it("names invisible characters", async () => {
     const { code, findings } = await diagnose(withFault("invisible"));
     expect(code).toBe(0);

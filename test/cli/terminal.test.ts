@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
+import { find } from "../../scripts/system-programs.mjs";
+import { script } from "../e2e/support/places.ts";
+import { run } from "../e2e/support/run.ts";
 import { until } from "../fixtures/children/processes.ts";
 import { createHome, type Home, shop, shopFile } from "./support/cli.ts";
 import { inTerminal, keys, python } from "./support/terminal.ts";
@@ -137,5 +140,12 @@ describe.skipIf(python === undefined)("a terminal", () => {
     expect(session).toMatchObject({ failed: null, left: [], code: 0 });
     const history = readFileSync(`${home.folder}/user/.state/plugbay/shell-history`, "utf8");
     expect(history.split("\n").slice(0, 3)).toEqual(["restock", "deliver", "buy sku=Z9"]);
+  });
+});
+
+describe.skipIf(find("tmux") === undefined)("the screens of docs/cli.md", () => {
+  it("are what plugbay shows", { timeout: 180_000 }, async () => {
+    const { code, stderr } = await run(script("scripts/cli-screens.mjs", "--check"));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   });
 });

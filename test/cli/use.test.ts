@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../e2e/support/places.ts";
 import { until } from "../fixtures/children/processes.ts";
 import { createHome, type Home, json, plugbay, shop, shopFile } from "./support/cli.ts";
 import { type ServedShop, serveShop } from "./support/served-shop.ts";
@@ -271,6 +272,15 @@ describe("ping, watch, tasks", () => {
     });
   });
 
+  it("pings as often as it is told, and refuses other numbers", async () => {
+    const { pingMs } = json(await plugbay(home, ["ping", "shop", "-n", "3", "--json"])) as {
+      pingMs: readonly number[];
+    };
+    expect(pingMs).toHaveLength(3);
+    for (const count of ["0", "1.5"])
+      expect(await plugbay(home, ["ping", "shop", "-n", count])).toMatchObject({ code: 2 });
+  });
+
   it("watches a resource until it has changed so often", async () => {
     let isChanged = false;
     const { code, stdout } = await plugbay(home, ["watch", served.url, "stock://all", "--count", "1", "--read"], {
@@ -317,6 +327,12 @@ describe("ping, watch, tasks", () => {
 });
 
 describe("shell", () => {
+  it("lists skills, too", async () => {
+    const skilled = ["--", process.execPath, join(root, "test", "fixtures", "children", "skills-server.mjs")];
+    const { code, stdout } = await plugbay(home, ["shell", ...skilled], { input: "skills\n" });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("refunds") });
+  });
+
   it("runs lines over one connection", async () => {
     const input = "restock\nrestock\n# a comment\nread stock://all\ncall buy sku='a b'\nexit\nnot run\n";
     const { code, stdout, stderr } = await plugbay(home, ["shell", "shop"], { input });

@@ -51,11 +51,28 @@ async function completeWords(words: readonly string[], context: CommandContext):
   const asked = valueOption(typed.at(-1), specs);
   if (asked?.choices !== undefined) return fitting(asked.choices);
   if (last.startsWith("-")) return fitting(Object.keys(specs).map((option) => `--${option}`));
-  if (name === "completion") return fitting(Object.keys(scripts));
+  const plain = plainWords(typed, specs);
+  if (plain.length === 0 && firstWords[name] !== undefined) return fitting(firstWords[name]);
   const takesName = one.target !== undefined || ["check", "lock", "approve"].includes(name);
-  const isFirst = typed.every((word, at) => word.startsWith("-") || valueOption(typed[at - 1], specs) !== undefined);
-  return takesName && isFirst && asked === undefined ? fitting(await names(context)) : [];
+  const before = plain.join(" ");
+  const isPlace = takesName ? before === "" : beforeName[name] === before;
+  return isPlace && asked === undefined ? fitting(await names(context)) : [];
 }
+
+/** The words that are neither options nor values of options. */
+function plainWords(typed: readonly string[], specs: OptionSpecs): readonly string[] {
+  return typed.filter((word, at) => !word.startsWith("-") && valueOption(typed[at - 1], specs) === undefined);
+}
+
+/** What the first word of a command may be, where that is no target. */
+const firstWords: Readonly<Record<string, readonly string[]>> = {
+  completion: ["bash", "zsh", "fish"],
+  config: ["show", "explain", "convert"],
+  warm: ["status", "stop"],
+};
+
+/** After which word of these commands the name of a server stands. */
+const beforeName: Readonly<Record<string, string>> = { config: "explain", warm: "stop", remove: "", install: "" };
 
 /** The option that takes the next word as its value. */
 function valueOption(word: string | undefined, specs: OptionSpecs): OptionSpec | undefined {

@@ -91,7 +91,12 @@ async function checkRest(context: CommandContext, ladder: Ladder, loginLine: str
       dropped.push({ level: "error", rule: "schema", about: "list", message });
   };
   const open = async () => (await context.openTarget({ connect: { onWarning, maxTotalMs: 60_000 } })).client;
-  const surface = await checkProtocol(ladder, { signal: context.signal, loginLine, open });
+  const surface = await checkProtocol(ladder, {
+    signal: context.signal,
+    loginLine,
+    callLine: (tool) => context.lineFor("call", tool),
+    open,
+  });
   return [...dropped, ...(surface === undefined ? [] : lintSurface(surface))];
 }
 

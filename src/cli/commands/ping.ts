@@ -1,5 +1,6 @@
 import { type Command, defineCommand } from "../command.ts";
 import { oneLine } from "../terminal/printable.ts";
+import { UsageError } from "../usage-error.ts";
 import { formatTable } from "../values/table.ts";
 
 export const command: Command = defineCommand({
@@ -15,10 +16,12 @@ export const command: Command = defineCommand({
   ],
   async run(context) {
     const { signal } = context;
+    const { count = 1 } = context.options;
+    if (!Number.isInteger(count) || count < 1 || count > maxCount)
+      throw new UsageError(`--count takes a number from 1 to ${maxCount}, not ${count}`);
     const start = performance.now();
     const { client } = await context.openTarget();
     const connectMs = since(start);
-    const count = Math.min(maxCount, Math.max(1, Math.floor(context.options.count ?? 1)));
     const pingMs: number[] = [];
     for (let asked = 0; asked < count; asked++) {
       const before = performance.now();

@@ -10,7 +10,19 @@ import { oneLine } from "../terminal/printable.ts";
 import { formatTable } from "../values/table.ts";
 
 /** Commands that can be used in a shell: those about one server that is connected. */
-const usable = ["tools", "call", "resources", "read", "prompts", "prompt", "complete", "watch", "tasks", "ping"];
+const usable = [
+  "tools",
+  "call",
+  "resources",
+  "read",
+  "prompts",
+  "prompt",
+  "skills",
+  "complete",
+  "watch",
+  "tasks",
+  "ping",
+];
 
 export const command: Command = defineCommand({
   name: "shell",

@@ -11,6 +11,8 @@ import type { Ladder } from "./step.ts";
 export interface ProtocolOptions {
   readonly signal: AbortSignal;
   readonly loginLine: string;
+  /** A line that calls a tool of the target, as it may be shown. */
+  callLine(tool: string): Promise<string>;
   open(): Promise<Client>;
 }
 
@@ -36,7 +38,7 @@ export async function checkProtocol(ladder: Ladder, options: ProtocolOptions): P
   if (surface === undefined) return undefined;
   const { tools, prompts = [], resources = [] } = surface;
   ladder.ok("list", `${tools.length} tools, ${prompts.length} prompts, ${resources.length} resources`);
-  await attempt("call", () => callHarmlessly(client, surface, ladder, signal));
+  await attempt("call", () => callHarmlessly(client, surface, ladder, options));
   return surface;
 }
 
@@ -45,7 +47,7 @@ async function callHarmlessly(
   client: Client,
   { tools }: ServerSurface,
   ladder: Ladder,
-  signal: AbortSignal,
+  { signal, callLine }: ProtocolOptions,
 ): Promise<undefined> {
   const tool = tools.find(
     ({ annotations, inputSchema, execution }) =>
@@ -60,7 +62,8 @@ async function callHarmlessly(
     return ladder.ok("call", `a ping took ${took()}; no tool says that it only reads and needs nothing`);
   }
   const { isError } = await client.callTool(tool.name, {}, { signal });
-  if (isError === true) ladder.warn("call", `${oneLine(tool.name)} reports an error`, `see it with: plugbay call`);
+  if (isError === true)
+    ladder.warn("call", `${oneLine(tool.name)} reports an error`, `see it with: ${await callLine(tool.name)}`);
   else ladder.ok("call", `${oneLine(tool.name)} answered in ${took()}`);
 }
 
