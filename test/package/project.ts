@@ -57,7 +57,7 @@ export async function createWorkspace(...companions: readonly string[]): Promise
   return {
     tarball,
     modules,
-    add: (folder) => unpack(folder, modules),
+    add: async (folder) => void (await unpack(folder, modules)),
     program: join(modules, "plugbay", "dist", "node", "plugbay.js"),
     async createProject({ compiler, files, hasNodeTypes, compilerOptions }) {
       const folder = join(root, `project-${++count}`);
@@ -92,7 +92,14 @@ export async function createWorkspace(...companions: readonly string[]): Promise
 /** Packs the package of a folder, and unpacks it as an installed one. The path of the tarball. */
 async function unpack(folder: string, modules: string): Promise<string> {
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-  const { stdout } = await run(npm, ["pack", folder, "--json", "--ignore-scripts", "--pack-destination", dirname(modules)]);
+  const { stdout } = await run(npm, [
+    "pack",
+    folder,
+    "--json",
+    "--ignore-scripts",
+    "--pack-destination",
+    dirname(modules),
+  ]);
   const [{ filename, name }] = JSON.parse(stdout) as readonly [{ readonly filename: string; readonly name: string }];
   const tarball = join(dirname(modules), filename);
   mkdirSync(join(modules, name));
