@@ -8,14 +8,15 @@ import type { ErrorCode } from "../../src/protocol/errors.ts";
 import { root } from "../e2e/support/places.ts";
 import { createHome, json, plugbay, shopFile } from "./support/cli.ts";
 
-// The exit code of every error code, as the page about the command line has it.
+// The exit code of every error code, as the page about errors has it.
 
-const page = readFileSync(join(root, "docs", "cli.md"), "utf8");
+const page = readFileSync(join(root, "docs", "errors.md"), "utf8");
 
 /** The rows of the table of error codes: the codes with what is said of them, and the exit code. */
-const rows = [...page.matchAll(/^\| (`.*`.*) \| (\d+)( after Ctrl-C, else (\d))? \|$/gm)].map(
-  ([, codes = "", code, , orElse]) => ({ codes, code: Number(orElse ?? code) }),
-);
+const rows = [...page.matchAll(/^\| (`.*`.*) \| (\d+) \|$/gm)].map(([, codes = "", code]) => ({
+  codes,
+  code: Number(code),
+}));
 const documented = rows.flatMap(({ codes, code }) =>
   [...codes.matchAll(/`([a-z-]+)`( (?:of|while|whose) (?:[^,|`]|`insufficient_scope`)*)?/g)].map(
     ([, name = "", when = ""]) => ({
@@ -26,7 +27,7 @@ const documented = rows.flatMap(({ codes, code }) =>
   ),
 );
 
-describe("the table of error codes in docs/cli.md", () => {
+describe("the table of exit codes in docs/errors.md", () => {
   const plain = documented.filter(({ name, when }) => when === "" && name in exitCodes);
 
   it("has every error code once, with its exit code", () => {
