@@ -1,12 +1,15 @@
 import { checkAmount, checkList, checkName, checkPut, checkTtl } from "./check.ts";
 import type { ExpiringMap } from "./expiring-map.ts";
 import type { MemoryParts } from "./memory-streams.ts";
-import type { NamedValue, StoredValue, StoreValues, WriteConditions } from "./store.ts";
+import type { NamedValue, StoreValues, WriteConditions } from "./store.ts";
+import { createTextPool, type PooledText, type TextPool } from "./text-pool.ts";
 
 /** Called before a value is added. Drops some, or throws, where there are too many. */
 export type MakeRoom = (values: ExpiringMap<unknown>, drop: (name: string) => void) => void;
 
-interface Stored extends StoredValue {
+interface Stored {
+  readonly text: PooledText;
+  readonly version: string;
   readonly group: string | undefined;
 }
 
@@ -14,7 +17,11 @@ const LIST_MAX = 100;
 
 export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRoom?: MakeRoom): StoreValues {
   const groups = memoryGroups();
-  const values = expiry.newMap<Stored>((name, { group }) => groups.leave(group, name));
+  const texts = createTextPool();
+  const values = expiry.newMap<Stored>((name, { group, text }) => {
+    groups.leave(group, name);
+    texts.release(text);
+  });
   let lastVersion = 0;
 
   const isMet = (name: string, { version, fence }: WriteConditions): boolean =>
@@ -22,8 +29,10 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRo
 
   const remove = (name: string): boolean => {
     const value = values.delete(name);
-    groups.leave(value?.group, name);
-    return value !== undefined;
+    if (value === undefined) return false;
+    groups.leave(value.group, name);
+    texts.release(value.text);
+    return true;
   };
 
   return {
@@ -31,7 +40,7 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRo
       ensureOpen();
       checkName(name);
       const value = values.get(name);
-      return value && { text: value.text, version: value.version };
+      return value && { text: texts.read(value.text), version: value.version };
     },
     put(name, text, options = {}) {
       ensureOpen();
@@ -42,9 +51,8 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRo
       if (before?.group !== options.group) groups.leave(before?.group, name);
       lastVersion++;
       const version = String(lastVersion);
-      // Reading a character makes a text one piece. JSON is put together of many, which take twice the memory.
-      text.charCodeAt(0);
-      values.set(name, { text, version, group: options.group }, expiry.after(options.ttlMs));
+      values.set(name, { text: texts.keep(text), version, group: options.group }, expiry.after(options.ttlMs));
+      if (before !== undefined) texts.release(before.text);
       groups.join(options.group, name);
       return version;
     },
@@ -65,7 +73,7 @@ export function memoryValues({ expiry, leases, ensureOpen }: MemoryParts, makeRo
     list(group, options = {}) {
       ensureOpen();
       checkList(group, options);
-      return listed(groups.names(group, options.after), values, options.limit ?? LIST_MAX);
+      return listed(groups.names(group, options.after), { values, texts }, options.limit ?? LIST_MAX);
     },
     add: memoryNumbers({ expiry, leases, ensureOpen }),
   };
@@ -111,12 +119,17 @@ function memoryGroups(): Groups {
   };
 }
 
-function listed(names: readonly string[], values: ExpiringMap<Stored>, limit: number): readonly NamedValue[] {
+interface Kept {
+  readonly values: ExpiringMap<Stored>;
+  readonly texts: TextPool;
+}
+
+function listed(names: readonly string[], { values, texts }: Kept, limit: number): readonly NamedValue[] {
   const found: NamedValue[] = [];
   for (const name of names) {
     if (found.length === limit) break;
     const value = values.get(name);
-    if (value !== undefined) found.push({ name, text: value.text, version: value.version });
+    if (value !== undefined) found.push({ name, text: texts.read(value.text), version: value.version });
   }
   return found;
 }

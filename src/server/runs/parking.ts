@@ -1,3 +1,5 @@
+import { asJson } from "../../json/json.ts";
+import { weightOf } from "../../json/weight.ts";
 import { accountOf } from "../../protocol/account.ts";
 import { type Amounts, isShare, type Share, type Shares } from "../../protocol/shares.ts";
 import type { Awaitable } from "../../std/awaitable.ts";
@@ -74,7 +76,8 @@ function createSpace({ deadlines, askTimeoutMs, shares, leave }: ParkingOptions)
     park(name, run) {
       const expire = (): void => abandonRun(name, "no answer came in time");
       const deadline = deadlines.start({ idleMs: 0, totalMs: askTimeoutMs }, expire);
-      const taken = shares.take(accountOf(run.execution.call), { parkedCalls: 1 });
+      const { call } = run.execution;
+      const taken = shares.take(accountOf(call), { parkedCalls: 1, heldBytes: weightOf(asJson(call.params)) });
       const share = isShare(taken) ? taken : undefined;
       parked.set(name, { ...run, deadline, share });
       const makeRoom = (): Amounts => {

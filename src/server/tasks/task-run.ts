@@ -255,6 +255,8 @@ export class TaskRun {
       this.#abort.abort(new McpError("cancelled", reason));
       this.#execution?.abandon(reason);
     }
+    // A table that this run was in may keep it for long: then it does not keep what the handler returned.
+    this.#execution = undefined;
     this.#options.ended(end === "final");
     this.#left = this.#leave(end);
   }
