@@ -28,7 +28,8 @@ function protect(answer: unknown, options: Partial<IntrospectionOptions> = {}) {
   const wait = (ms: number): void => {
     now += ms;
   };
-  return { auth, asked, requests, wait, send: async (token = "opaque") => auth(withToken(token)) };
+  const send = async (token = "opaque", remote = "203.0.113.1") => auth({ ...withToken(token), remote });
+  return { auth, asked, requests, wait, send };
 }
 
 const refused = (description: string) => ({ ok: false, status: 401, error: "invalid_token", description });
@@ -96,27 +97,51 @@ describe("introspection", () => {
     const { asked, requests, send } = protect(answer, { maxInFlight: 2, cacheTtlMs: 0 });
     const open = [send("a"), send("b"), send("a"), send("b")];
     await eventually(() => expect(requests).toHaveLength(2));
+    const later = [send("c"), send("d")];
     const data = { reason: "limit-reached", limit: "maxInFlight", max: 2, scope: "process", retryAfterMs: 1_000 };
-    await expect(send("c")).rejects.toMatchObject({ code: "limit-reached", data });
+    await expect(send("e")).rejects.toMatchObject({ code: "limit-reached", data });
     for (const resolve of waiting) resolve(good);
     expect((await Promise.all(open)).map(({ ok }) => ok)).toEqual([true, true, true, true]);
-    const later = send("c");
-    await eventually(() => expect(requests).toHaveLength(3));
-    waiting.at(-1)?.(good);
-    expect((await later).ok).toBe(true);
+    await eventually(() => expect(requests).toHaveLength(4));
+    for (const resolve of waiting.slice(2)) resolve(good);
+    expect((await Promise.all(later)).map(({ ok }) => ok)).toEqual([true, true]);
     expect(asked.filter((url) => url === metadata)).toHaveLength(1);
+  });
+
+  it("asks for another address in turn while one has sent more tokens than there are places (H14)", async () => {
+    const waiting: ((answer: unknown) => void)[] = [];
+    let isQuick = false;
+    const answer = (): unknown => (isQuick ? good : new Promise((resolve) => waiting.push(resolve)));
+    const { requests, send } = protect(answer, { cacheTtlMs: 0 });
+    const refusals: string[] = [];
+    const refuse = ({ code }: { readonly code: string }): void => void refusals.push(code);
+    const made = Array.from({ length: 256 }, (_, at) => send(`made-up-${at}`).then(() => {}, refuse));
+    await eventually(() => expect(requests).toHaveLength(64));
+    const other = send("mine", "198.51.100.1");
+    // The other one takes the place of one that waits.
+    await eventually(() => expect(refusals).toHaveLength(129));
+    expect(new Set(refusals)).toEqual(new Set(["limit-reached"]));
+    for (const resolve of waiting.splice(0, 2)) resolve({ active: false });
+    await eventually(() => expect(requests).toHaveLength(66));
+    expect(requests.slice(64).some(({ body }) => String(body).includes("token=mine"))).toBe(true);
+    isQuick = true;
+    for (const resolve of waiting) resolve(good);
+    expect((await other).ok).toBe(true);
+    await Promise.all(made);
   });
 
   it("has 64 introspections in flight unless told otherwise, and gives back the places of those that failed", async () => {
     const waiting: ((answer: unknown) => void)[] = [];
     const { requests, send } = protect(() => new Promise((resolve) => waiting.push(resolve)));
-    const open = Array.from({ length: 65 }, (_, at) => send(`token ${at}`.replace(" ", "")).catch((error) => error));
+    const open = Array.from({ length: 129 }, (_, at) => send(`token ${at}`.replace(" ", "")).catch((error) => error));
     await eventually(() => expect(requests).toHaveLength(64));
     expect(await Promise.any(open)).toMatchObject({ code: "limit-reached" });
     for (const resolve of waiting) resolve("no object");
+    await eventually(() => expect(requests).toHaveLength(128));
+    for (const resolve of waiting.slice(64)) resolve("no object");
     expect((await Promise.all(open)).map(({ code }) => code).toSorted()[0]).toBe("http-error");
     const again = send("token0");
-    await eventually(() => expect(requests).toHaveLength(65));
+    await eventually(() => expect(requests).toHaveLength(129));
     waiting.at(-1)?.(good);
     expect((await again).ok).toBe(true);
     expect(() => protect(good, { maxInFlight: -1 })).toThrow(/maxInFlight must be 0 or more/);

@@ -13,12 +13,15 @@ import { McpError } from "../../protocol/errors.ts";
 import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
 import { isRequestBound } from "../../std/clock.ts";
 import { defined } from "../../std/defined.ts";
+import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import { networkOf } from "../../std/network-of.ts";
 import { nameOf } from "../client/dpop.ts";
 import { clientAuthOf } from "../client/token-request.ts";
 import type { Hop, SafeFetch } from "../safe-fetch.ts";
 import { together } from "./authorization.ts";
 import { type CheckedAuth, type ClaimsSchema, scopesOf } from "./claims.ts";
 import { createRecent } from "./dpop.ts";
+import { createFairGate } from "./fair-gate.ts";
 import { defaultPrincipal } from "./jwt.ts";
 import { fetchFor, fetchIssuer, urlIn } from "./keys.ts";
 import { limitReached } from "./limits.ts";
@@ -39,8 +42,9 @@ export interface IntrospectionOptions<S extends ClaimsSchema = undefined> extend
   /** How long an answer may be used again, so that a revoked token still works. Default 30 s; 0 is off. */
   readonly cacheTtlMs?: number | undefined;
   /**
-   * How many questions about tokens may be open at a time; those about one token are one question. Further requests get 503
-   * with `Retry-After`. Default 64; 0 is off. Not counted on platforms that end what a request began together with it.
+   * How many questions about tokens may be open at a time; those about one token are one question. As many more wait, and
+   * addresses have their turns one after the other. Further requests of the address with most of them get 503 with
+   * `Retry-After`. Default 64; 0 is off. Not counted on platforms that end what a request began together with it.
    */
   readonly maxInFlight?: number | undefined;
   /** How far clocks may differ. Default 60 s. */
@@ -103,6 +107,11 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
   // A separate cache, so that invalid tokens do not displace valid ones.
   const refused = createRecent<IntrospectionResponse>({ max: MAX_REFUSED, now });
   const inFlight = new Map<string, Promise<IntrospectionResponse>>();
+  // Somebody who sends made-up tokens takes no place that another address wants.
+  const gate =
+    maxInFlight > 0
+      ? createFairGate({ maxRunning: maxInFlight, maxWaiting: maxInFlight, full: () => tooMany(maxInFlight) })
+      : undefined;
 
   const askAnew = async (name: string, token: string): Promise<IntrospectionResponse> => {
     const response = await ask(token);
@@ -110,8 +119,8 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
     return response;
   };
 
-  /** Concurrent requests with the same token share one introspection. */
-  const askOnce = async (token: string): Promise<IntrospectionResponse> => {
+  /** Those who come with the same token while the answer is on its way wait for it, too. */
+  const askOnce = async (token: string, remote: string): Promise<IntrospectionResponse> => {
     const name = await nameOf(token);
     const known = taken.get(name) ?? refused.get(name);
     if (known !== undefined) return known;
@@ -119,13 +128,14 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
     if (isRequestBound) return askAnew(name, token);
     const asking = inFlight.get(name);
     if (asking !== undefined) return asking;
-    if (maxInFlight > 0 && inFlight.size >= maxInFlight) throw tooMany(maxInFlight);
-    const asked = askAnew(name, token).finally(() => inFlight.delete(name));
+    const ask = (): Promise<IntrospectionResponse> => askAnew(name, token);
+    const asked = (gate?.run(networkOf(remote), ask) ?? ask()).finally(() => inFlight.delete(name));
     inFlight.set(name, asked);
     return asked;
   };
 
-  const verify = async (token: string): Promise<Verified> => judge(await askOnce(token), options, now() / 1_000);
+  const verify = async (token: string, { remote = "" }: HttpRequestInfo): Promise<Verified> =>
+    judge(await askOnce(token, remote), options, now() / 1_000);
   const issuers = issuer !== undefined && { authorization_servers: [issuer] };
   const metadata = { ...issuers, ...defined(options.metadata ?? {}) };
   const tellsMore = issuer !== undefined || options.metadata !== undefined;
