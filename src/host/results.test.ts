@@ -83,6 +83,26 @@ describe("results over a budget", () => {
     expect(results.read(uris[2] ?? "")).toBeDefined();
   });
 
+  it("of one caller push out only its own, or those of whoever has more", () => {
+    const results = createResults({ maxChars: 10, maxKeptChars: 100 }, createManualClock());
+    const keep = (principal: string | undefined, letter: string): string =>
+      cutOf(results.fit("t", text(20, letter), { principal })).uri;
+    const isKept = (uri: string, principal?: string): boolean => {
+      try {
+        return results.read(uri, principal) !== undefined;
+      } catch {
+        return false;
+      }
+    };
+    const anns = keep("ann", "a");
+    const own = cutOf(results.fit("t", text(20, "o"))).uri;
+    const eves = Array.from({ length: 50 }, () => keep("eve", "e"));
+    expect([isKept(anns, "ann"), isKept(own)]).toEqual([true, true]);
+    expect(eves.map((uri) => isKept(uri, "eve")).lastIndexOf(false)).toBe(46);
+    const bobs = keep("bob", "b");
+    expect([isKept(anns, "ann"), isKept(bobs, "bob"), isKept(eves[47] ?? "", "eve")]).toEqual([true, true, false]);
+  });
+
   it.each(["file:///x", "http://a/b"])("%s is none of theirs", (uri) => {
     expect(createResults({}, createManualClock()).read(uri)).toBeUndefined();
   });

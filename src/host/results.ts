@@ -1,6 +1,8 @@
 import type { Json } from "../json/json.ts";
+import { createLedger } from "../protocol/budget.ts";
 import type { Content, ResourceContents, ResourceLink } from "../protocol/content.ts";
 import { McpError } from "../protocol/errors.ts";
+import { createShares, type Share } from "../protocol/shares.ts";
 import type { CallToolResult } from "../protocol/tool.ts";
 import type { Clock } from "../std/clock.ts";
 
@@ -14,7 +16,7 @@ export interface ResultLimits {
   readonly pageChars?: number | undefined;
   /** How long pages can be read. Default 10 min. */
   readonly keepMs?: number | undefined;
-  /** Of all pages together; the oldest results go first. Default 64 Mi. */
+  /** Of all pages together; the oldest results of the caller with most of them go first. Default 64 Mi. */
   readonly maxKeptChars?: number | undefined;
 }
 
@@ -43,10 +45,13 @@ export const cutKey = "plugbay/cut";
 
 interface Kept {
   readonly pages: readonly ResourceContents[];
-  readonly chars: number;
+  readonly share: Share;
   readonly until: number;
   readonly principal: string | undefined;
 }
+
+/** The account of the host itself, and of callers that nobody knows. */
+const NOBODY = "";
 
 export function createResults(budget: ResultLimits, clock: Clock): Results {
   const {
@@ -56,21 +61,27 @@ export function createResults(budget: ResultLimits, clock: Clock): Results {
     keepMs = 600_000,
     maxKeptChars = 64 * 1024 * 1024,
   } = budget;
+  const ledger = createLedger({ process: { maxHeldBytes: maxKeptChars } }, undefined, "resultLimits");
+  const shares = createShares(ledger, clock);
   const kept = new Map<string, Kept>();
-  let keptChars = 0;
 
-  const drop = (id: string, { chars }: Kept): void => {
+  const drop = (id: string): void => {
+    kept.get(id)?.share.release();
     kept.delete(id);
-    keptChars -= chars;
   };
 
-  const keep = (id: string, result: Kept): void => {
-    kept.set(id, result);
-    keptChars += result.chars;
-    for (const [oldest, old] of kept) {
-      if (oldest === id || (old.until > clock.now() && keptChars <= maxKeptChars)) break;
-      drop(oldest, old);
+  /** Who has most of them makes room first: no caller pushes out what another one keeps that has less. */
+  const keep = (id: string, pages: readonly ResourceContents[], chars: number, principal: string | undefined): void => {
+    for (const [oldest, { until }] of kept) {
+      if (until > clock.now()) break;
+      drop(oldest);
     }
+    const share = shares.hold(principal ?? NOBODY, { heldBytes: chars });
+    share.yields(() => {
+      kept.delete(id);
+      return {};
+    });
+    kept.set(id, { pages, share, until: clock.now() + keepMs, principal });
   };
 
   return {
@@ -80,7 +91,7 @@ export function createResults(budget: ResultLimits, clock: Clock): Results {
       const id = crypto.randomUUID();
       const pages = [...toPages(`${scheme}///${id}`, result, pageChars)];
       const chars = pages.reduce((sum, page) => sum + ("text" in page ? page.text.length : page.blob.length), 0);
-      keep(id, { pages, chars, until: clock.now() + keepMs, principal: caller?.principal });
+      keep(id, pages, chars, caller?.principal);
       const uri = `${scheme}///${id}/1`;
       const link: ResourceLink = { type: "resource_link", uri, name: `${tool}, page 1 of ${pages.length}` };
       const note = `[cut: ${chars} characters on ${pages.length} pages. Read the resource ${uri} and on, up to /${pages.length}.]`;
@@ -94,7 +105,7 @@ export function createResults(budget: ResultLimits, clock: Clock): Results {
       if (!uri.startsWith(scheme)) return undefined;
       const [, id = "", page = ""] = /^plugbay-result:\/\/\/([0-9a-f-]{36})\/([1-9]\d{0,6})$/.exec(uri) ?? [];
       const found = kept.get(id);
-      if (found !== undefined && found.until <= clock.now()) drop(id, found);
+      if (found !== undefined && found.until <= clock.now()) drop(id);
       const isTheirs = kept.get(id)?.principal === principal;
       const contents = isTheirs ? kept.get(id)?.pages[Number(page) - 1] : undefined;
       if (contents !== undefined) return { contents: [contents] };
