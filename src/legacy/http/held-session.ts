@@ -8,7 +8,7 @@ import type { ChangeNotification } from "../session/change-hub.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";
-import type { KeptSession, StoredSession } from "./session-store.ts";
+import { type Kept, type KeptSession, sessionBytes, subscriptionBytes } from "./session-store.ts";
 
 /** What all sessions that a process holds have in common. */
 export interface HolderRules {
@@ -29,8 +29,10 @@ export class HeldSession implements ChangesReader {
   readonly replay: SessionReplay;
   /** Whose shares it takes: one session, until its end, and what it subscribes to. */
   readonly share: Account;
+  #recordBytes = 0;
   #subscriptions = 0;
   #subscribedBytes = 0;
+  readonly opened: number;
   seen: number;
   readonly #holder: HolderRules;
   readonly #auth: Auth | undefined;
@@ -46,7 +48,8 @@ export class HeldSession implements ChangesReader {
     this.#auth = auth;
     this.#holder = holder;
     this.replay = new SessionReplay(id, holder.rules, share);
-    this.seen = holder.rules.clock.now();
+    this.opened = holder.rules.clock.now();
+    this.seen = this.opened;
   }
 
   get logLevel(): LogLevel | undefined {
@@ -79,10 +82,18 @@ export class HeldSession implements ChangesReader {
     return typeof position === "number" ? this.#holder.deliver(this.id, position, text) : undefined;
   }
 
+  /** Counts what is kept of it until it ends, or says that there is no room. */
+  takeRecord(session: KeptSession): Shortage | undefined {
+    const bytes = sessionBytes(session);
+    const short = this.share.take("heldBytes", bytes);
+    if (short === undefined) this.#recordBytes += bytes;
+    return short;
+  }
+
   /** Counts a subscription, or says which bound was reached. */
   takeSubscription(uri: string): Shortage | undefined {
     const { share } = this;
-    const bytes = uri.length + SUBSCRIPTION_BYTES;
+    const bytes = subscriptionBytes(uri);
     const short = share.take("subscriptions") ?? share.take("heldBytes", bytes);
     if (short?.limit === "maxHeldBytes") share.give("subscriptions");
     if (short !== undefined) return short;
@@ -92,7 +103,7 @@ export class HeldSession implements ChangesReader {
   }
 
   giveSubscription(uri: string): void {
-    this.#giveSubscriptions(1, uri.length + SUBSCRIPTION_BYTES);
+    this.#giveSubscriptions(1, subscriptionBytes(uri));
   }
 
   #giveSubscriptions(count: number, bytes: number): void {
@@ -106,6 +117,7 @@ export class HeldSession implements ChangesReader {
   end(): Promise<void> | undefined {
     if (this.#ended) return undefined;
     this.share.give("sessions");
+    this.share.give("heldBytes", this.#recordBytes);
     this.#giveSubscriptions(this.#subscriptions, this.#subscribedBytes);
     this.#ended = true;
     this.#end?.();
@@ -135,9 +147,6 @@ export class HeldSession implements ChangesReader {
     this.#waiting = undefined;
   }
 }
-
-/** What a subscription takes besides its URI. */
-const SUBSCRIPTION_BYTES = 1_024;
 
 function subjectOf({ method, params }: ChangeNotification): string {
   const what = params.uri ?? params.elicitationId;

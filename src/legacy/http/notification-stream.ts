@@ -183,7 +183,7 @@ export class NotificationStream implements SinkUser, HeartbeatListener, ChangesR
 
   #createChanges(): SessionChanges {
     const { id, rules, record } = this.#home;
-    return new SessionChanges({ session: id, rules, auth: this.#auth, record }, this);
+    return new SessionChanges({ session: id, rules, auth: this.#auth, record, share: this.#home.share }, this);
   }
 
   get logLevel(): LogLevel | undefined {

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../../json/json.ts";
 import { encodeMessage } from "../../jsonrpc/message.ts";
-import type { Shortage } from "../../protocol/budget.ts";
+import type { Account, Shortage } from "../../protocol/budget.ts";
 import type { ServerCodec } from "../../protocol/codec/codec.ts";
 import type { Failure } from "../../protocol/errors.ts";
-import { RETRY_AFTER_MS, toLimitFailure } from "../../protocol/limit-error.ts";
+import { type LimitReached, RETRY_AFTER_MS, toLimitFailure } from "../../protocol/limit-error.ts";
 import type { LogLevel } from "../../protocol/logging.ts";
 import type { Auth, ClientInfo, ServerCapabilities } from "../../protocol/peer.ts";
 import { isLegacy, newestLegacy } from "../../protocol/revision.ts";
@@ -22,7 +22,7 @@ import type { ChangeListener, ChangeNotification, SharedListening } from "../ses
 import { createFollowing, type Following } from "../session/follow-task.ts";
 import { isLoud } from "../session/session-messages.ts";
 import type { SessionRules } from "./session-rules.ts";
-import type { KeptSession, Waits } from "./session-store.ts";
+import { type KeptSession, subscriptionBytes, type Waits } from "./session-store.ts";
 
 interface SessionChangesOptions {
   readonly session: string;
@@ -30,6 +30,8 @@ interface SessionChangesOptions {
   /** The caller that the session listens for. */
   readonly auth: Auth | undefined;
   readonly record: KeptSession;
+  /** Whose share takes what it listens for, where no single process has counted it: the store says what that is. */
+  readonly share?: Account | undefined;
 }
 
 /** The recipient of the changes of a session. */
@@ -54,6 +56,9 @@ export class SessionChanges implements ChangeListener {
   /** What the client was told in the handshake; it hears of nothing else. */
   readonly #capabilities: ServerCapabilities;
   readonly #reader: ChangesReader;
+  readonly #share: Account | undefined;
+  /** What is taken of the share now. */
+  #counted = { subscriptions: 0, heldBytes: 0 };
   #calls: readonly SharedListening[] = none;
   #isListening = false;
   /** Counts who wants to listen: the last one does. */
@@ -63,7 +68,7 @@ export class SessionChanges implements ChangeListener {
   /** Pages of which nothing more is said. */
   #completed: Set<unknown> | undefined;
 
-  constructor({ session, rules, auth, record }: SessionChangesOptions, reader: ChangesReader) {
+  constructor({ session, rules, auth, record, share }: SessionChangesOptions, reader: ChangesReader) {
     const { revision } = record.peer;
     this.#codec = legacyServer(isLegacy(revision) ? revision : newestLegacy);
     this.#session = session;
@@ -72,6 +77,7 @@ export class SessionChanges implements ChangeListener {
     this.#client = listenerOf(rules.service, record.peer, session);
     this.#capabilities = record.capabilities;
     this.#reader = reader;
+    this.#share = share;
   }
 
   /** False when it has to listen anew: something ended it. */
@@ -105,6 +111,7 @@ export class SessionChanges implements ChangeListener {
     const asked = { ...allLists, resourceSubscriptions: uris, elicitationIds: wanted.pages, [messages]: true };
     const filter = honoured(asked, this.#capabilities);
     this.#isListening = true;
+    this.#count(uris);
     // Changes that are counted have to be heard in their order.
     const begun = this.#listen(alone ? partsOf(filter) : [filter], after?.());
     if (begun.length === 0) return undefined;
@@ -117,6 +124,7 @@ export class SessionChanges implements ChangeListener {
     this.#isListening = false;
     for (const call of this.#calls) call.stop();
     this.#calls = none;
+    this.#count([]);
   }
 
   /** Pauses. Returns a function that says whether it should continue. */
@@ -159,6 +167,16 @@ export class SessionChanges implements ChangeListener {
     for (const call of this.#calls) if (!calls.includes(call)) call.stop();
     this.#calls = calls;
     return begun;
+  }
+
+  #count(uris: readonly string[]): void {
+    const counted = {
+      subscriptions: uris.length,
+      heldBytes: uris.reduce((sum, uri) => sum + subscriptionBytes(uri), 0),
+    };
+    for (const kind of ["subscriptions", "heldBytes"] as const)
+      this.#share?.add(kind, counted[kind] - this.#counted[kind]);
+    this.#counted = counted;
   }
 
   /** What was told before is not told again. Of progress, that is as far as it was when this began to follow. */
@@ -227,6 +245,8 @@ interface SessionFeedOptions {
   readonly rules: SessionRules;
   /** Counts what it subscribes to, in the process that opened the session. */
   readonly held: HeldSubscriptions | undefined;
+  /** Whose share of the store it takes, where other processes have the store, too. */
+  readonly owner?: string | undefined;
   /** On whose behalf it subscribes. */
   auth(): Auth | undefined;
   /** Hears that what is kept has changed. Resolves to why the session does not hear of that, as far as this process knows. */
@@ -240,6 +260,7 @@ export function createSessionFeed({
   client,
   rules,
   held,
+  owner,
   auth,
   changed,
 }: SessionFeedOptions): Feed {
@@ -264,16 +285,26 @@ export function createSessionFeed({
     }
   };
 
-  /** Why there is no room for one more. */
+  /** Why there is no room for one more in the session, or in this process. */
   const excess = async (uri: string): Promise<Failure | undefined> => {
     const max = rules.ledger.max("connection", "subscriptions");
     const uris = await sessions.uris(session);
-    if (uris.length < max || uris.includes(uri)) return undefined;
-    return toLimitFailure({ limit: "maxSubscriptions", max, scope: "connection", retryAfterMs: RETRY_AFTER_MS });
+    if (uris.includes(uri)) return undefined;
+    if (uris.length >= max)
+      return toLimitFailure({ limit: "maxSubscriptions", max, scope: "connection", retryAfterMs: RETRY_AFTER_MS });
+    const short = rules.ledger.process.shortage("subscriptions");
+    return short && toLimitFailure(short);
   };
 
-  const attemptAndKeep = async (uri: string, by?: Auth): Promise<Failure | undefined> =>
-    (await excess(uri)) ?? (await attempt(uri, by)) ?? (await keep(sessions.subscribe(session, uri)));
+  const attemptAndKeep = async (uri: string, by?: Auth): Promise<Failure | undefined> => {
+    const refused = (await excess(uri)) ?? (await attempt(uri, by));
+    if (refused !== undefined) return refused;
+    let short: LimitReached | undefined;
+    const subscribing = promised(() => sessions.subscribe(session, uri, owner)).then((written) => {
+      if (typeof written === "object") short = written;
+    });
+    return (await keep(subscribing)) ?? (short && toLimitFailure(short));
+  };
 
   /** In the only process, where one that fails is taken back. */
   const subscribeAlone = async (uri: string, holder: HeldSubscriptions, by?: Auth): Promise<Failure | undefined> => {
@@ -281,7 +312,7 @@ export function createSessionFeed({
     if (refused !== undefined) return refused;
     const short = holder.takeSubscription(uri);
     if (short !== undefined) return (await sessions.uris(session)).includes(uri) ? undefined : toLimitFailure(short);
-    const isNew = await sessions.subscribe(session, uri);
+    const isNew = (await sessions.subscribe(session, uri)) === true;
     if (!isNew) holder.giveSubscription(uri);
     const failure = await changed();
     if (failure !== undefined && isNew) await unsubscribe(uri);
@@ -292,7 +323,7 @@ export function createSessionFeed({
     rules.alone && held !== undefined ? subscribeAlone(uri, held, by) : attemptAndKeep(uri, by);
 
   const unsubscribe = async (uri: string): Promise<Failure | undefined> => {
-    const removing = promised(() => sessions.unsubscribe(session, uri));
+    const removing = promised(() => sessions.unsubscribe(session, uri, owner));
     const failure = await keep(removing);
     if (rules.alone && (await removing.catch(() => false))) held?.giveSubscription(uri);
     return failure;

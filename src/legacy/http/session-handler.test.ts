@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { callOf, type FakeEndpoint, messagesOf, serveFake } from "../../../test/support/fake-endpoint.ts";
-import { createFakeReply, fakeHead } from "../../../test/support/fake-reply.ts";
+import { createFakeReply, type FakeReply, fakeHead } from "../../../test/support/fake-reply.ts";
 import { createHttpService } from "../../../test/support/http-service.ts";
 import { eventually } from "../../../test/support/patience.ts";
 import { gate, hello, notification, request } from "../../../test/support/served.ts";
@@ -314,6 +314,39 @@ describe("bounds", () => {
     expect(post(initialize()).sent?.status).toBe(429);
     await clock.advanceAsync(15_001);
     await open();
+  });
+
+  it("sessions count with all that is kept of their clients, until they end (S9)", async () => {
+    const { post, request: send, endpoint, settled } = serve({ budgets: { principal: { maxHeldBytes: 5_000_000 } } });
+    const clientInfo = { name: "x".repeat(1_000_000), version: "1" };
+    const large = () => post(request(0, "initialize", { ...hello("2025-11-25"), clientInfo }));
+    const replies = [large(), large(), large()];
+    await Promise.all(replies.map(({ begun }) => begun));
+    await settled();
+    expect(replies.map(({ sent }) => sent?.status)).toEqual([200, 200, 429]);
+    expect(messagesOf(replies[2] as FakeReply)).toMatchObject([
+      { id: 0, error: { data: limitReached("maxHeldBytes", 5_000_000) } },
+    ]);
+    expect(endpoint.status().held).toMatchObject({ sessions: 2 });
+    expect(endpoint.status().held.heldBytes).toBeGreaterThan(4_000_000);
+    for (const reply of replies.slice(0, 2))
+      send("DELETE", "", { "mcp-session-id": reply.sent?.headers["mcp-session-id"] ?? "" });
+    expect(endpoint.status().held).toMatchObject({ sessions: 0, heldBytes: 0 });
+  });
+
+  it("a session ends a minute after it was opened unless its client says that it is ready (S9)", async () => {
+    const { open, post, clock, endpoint } = serve({ keepAliveMs: 0 });
+    const silent = post(initialize());
+    await silent.begun;
+    const session = { "mcp-session-id": silent.sent?.headers["mcp-session-id"] ?? "" };
+    const ready = await open();
+    await clock.advanceAsync(59_999);
+    expect([post(request(1, "ping"), session).sent?.status, endpoint.status().held.sessions]).toEqual([200, 2]);
+    await clock.advanceAsync(1);
+    expect(endpoint.status().held.sessions).toBe(1);
+    expect([post(request(2, "ping"), session).sent?.status, post(request(2, "ping"), ready).sent?.status]).toEqual([
+      404, 200,
+    ]);
   });
 
   it("sessions that are about to open count", async () => {

@@ -16,17 +16,20 @@ import {
 import type { LegacyHandler, SessionHandlerOptions } from "../../transport/http/legacy-handlers.ts";
 import { limitAnswer } from "../../transport/http/limit-answer.ts";
 import { createChangeHub } from "../session/change-hub.ts";
-import { type ClusterEvent, createNode, createSingleProcessNode, type Node } from "./cluster.ts";
+import { type ClusterEvent, createLoneNode, createNode, type Node } from "./cluster.ts";
+import { createGreetings, type Greetings } from "./greetings.ts";
 import { HeldSession, type HolderRules } from "./held-session.ts";
 import { unavailable } from "./post-response.ts";
 import { HttpSession, type SessionHost } from "./session.ts";
-import { POLL_INTERVAL_MS, type SessionRules } from "./session-rules.ts";
+import { LOOK_MS, type SessionRules } from "./session-rules.ts";
+import type { SessionMax } from "./session-shares.ts";
 import {
   createSessionId,
   createSessionStore,
   createSessionWaits,
+  GREETING_MS,
   isSessionId,
-  type StoredSession,
+  type Kept,
 } from "./session-store.ts";
 
 /**
@@ -85,6 +88,8 @@ class SessionHandler implements LegacyHandler {
   readonly #sessions = new Map<string, HeldSession>();
   /** Requests that wait for the store. */
   readonly #entering = new Set<Promise<void>>();
+  /** Those whose clients have not said yet that they are ready; absent where requests look after them, and where they live for ever. */
+  readonly #greetings: Greetings<HeldSession> | undefined;
   #stopSweeping: (() => void) | undefined;
   #swept: number;
 
@@ -96,6 +101,11 @@ class SessionHandler implements LegacyHandler {
     // What nobody else has ends when this process finds that its time is over.
     const storeTtl = alone ? 0 : ttlMs;
     const longest = alone ? LONE_REST_MS : REST_MS;
+    if (ttlMs > 0 && clock.requestBound !== true) {
+      // A store that others have, too, lets go of a session by its own time.
+      const greetingMs = GREETING_MS + (alone ? 0 : LOOK_MS);
+      this.#greetings = createGreetings(clock, greetingMs, (held) => void this.#look(held, clock.now()));
+    }
     const rest =
       clock.requestBound === true
         ? noHeartbeat
@@ -107,11 +117,7 @@ class SessionHandler implements LegacyHandler {
       node: this.#createNode(store, alone),
       hub: createChangeHub(service),
       sessionTtlMs: storeTtl,
-      sessions: createSessionStore(
-        store,
-        storeTtl,
-        alone ? Number.POSITIVE_INFINITY : options.ledger.max("principal", "sessions"),
-      ),
+      sessions: createSessionStore(store, storeTtl, alone ? undefined : sharedMax(options)),
       waits: createSessionWaits(store, storeTtl),
       looks: createHeartbeat(clock, alone ? 0 : POLL_INTERVAL_MS),
     };
@@ -174,6 +180,7 @@ class SessionHandler implements LegacyHandler {
     await Promise.all([...this.#active.values()].map((session) => session.drain()));
     this.#host.rest.stop();
     looks.stop();
+    this.#greetings?.stop();
     await node.leave();
     if (!alone) return;
     await Promise.all([...this.#sessions.values()].map((held) => held.end()));
@@ -274,6 +281,7 @@ class SessionHandler implements LegacyHandler {
   #hold(held: HeldSession): void {
     this.#sessions.set(held.id, held);
     held.seen = this.#options.clock.now();
+    this.#greetings?.add(held);
     this.#sweepLater();
   }
 
@@ -298,15 +306,20 @@ class SessionHandler implements LegacyHandler {
   }
 
   #release(id: string): void {
-    void this.#sessions.get(id)?.end();
-    this.#sessions.delete(id);
+    const held = this.#held.get(id);
+    if (held === undefined) return;
+    void held.end();
+    this.#held.delete(id);
+    this.#greetings?.delete(held);
   }
 
-  /** True when nothing was heard of its client for too long, in the only process that could. */
-  #isOver({ id, seen }: HeldSession, now: number): boolean {
+  /** True when nothing was heard of its client for too long, or not that it is ready, in the only process that could. */
+  #isOver({ id, kept, opened, seen }: HeldSession, now: number): boolean {
     const { sessionTtlMs } = this.#options;
-    if (now - seen < sessionTtlMs || sessionTtlMs <= 0 || !this.#rules.alone) return false;
-    return this.#active.get(id)?.busy !== true;
+    if (sessionTtlMs <= 0 || !this.#rules.alone) return false;
+    const isReady = kept?.session.ready === true;
+    if (now - seen < sessionTtlMs && (isReady || now - opened < GREETING_MS)) return false;
+    return this.#here.get(id)?.busy !== true;
   }
 
   #sweepLater(): void {
@@ -355,6 +368,15 @@ class SessionHandler implements LegacyHandler {
       // The next look tries again.
     }
   }
+}
+
+/** What the sessions of a principal may hold in a store that others have, too. */
+function sharedMax({ ledger }: SessionHandlerOptions): SessionMax {
+  return {
+    sessions: ledger.max("principal", "sessions"),
+    subscriptions: ledger.max("principal", "subscriptions"),
+    heldBytes: ledger.max("principal", "heldBytes"),
+  };
 }
 
 /** Of sessions that rest when somebody looks. */

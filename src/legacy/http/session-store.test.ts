@@ -98,7 +98,8 @@ describe("sessions in a store", () => {
 
   it("of one owner are limited over all processes, until they end (S9)", async () => {
     const { store, clock } = create();
-    const [one, two] = [createSessionStore(store, 1_000, 2), createSessionStore(store, 1_000, 2)];
+    const max = { sessions: 2, subscriptions: 10, heldBytes: 10_000 };
+    const [one, two] = [createSessionStore(store, 1_000, max), createSessionStore(store, 1_000, max)];
     const of = (owner: string) => ({ ...session, owner });
     await one.open("a", of("ann"));
     await two.open("b", of("ann"));
@@ -112,6 +113,32 @@ describe("sessions in a store", () => {
     expect(await two.open("f", of("ann"))).toHaveProperty("session");
     clock.advance(1_000);
     expect(await one.open("g", of("ann"))).toHaveProperty("session");
+  });
+
+  it("hold so many bytes and subscriptions of one owner over all processes, until they end (S9, S10)", async () => {
+    const { store } = create();
+    const max = { sessions: 10, subscriptions: 2, heldBytes: 100_000 };
+    const [one, two] = [createSessionStore(store, 1_000, max), createSessionStore(store, 1_000, max)];
+    const reached = (limit: string, of: number) => ({ limit, max: of, scope: "principal", retryAfterMs: 1_000 });
+    const owner = `ann${"n".repeat(1_000)}`;
+    await one.open("a", { ...session, owner });
+    await two.open("b", { ...session, owner });
+    expect([await one.subscribe("a", "test://1", owner), await two.subscribe("b", "test://1", owner)]).toEqual([
+      true,
+      true,
+    ]);
+    expect(await one.subscribe("b", "test://2", owner)).toEqual(reached("maxSubscriptions", 2));
+    expect(await one.subscribe("b", "test://1", owner)).toBe(false);
+    expect(await one.uris("b")).toEqual(["test://1"]);
+    expect(await one.unsubscribe("a", "test://1", owner)).toBe(true);
+    const long = `test://${"x".repeat(98_000)}`;
+    expect(await one.subscribe("a", long, owner)).toEqual(reached("maxHeldBytes", 100_000));
+    expect(await one.subscribe("a", "test://3", owner)).toBe(true);
+    const peer = { ...session.peer, client: { name: "x".repeat(98_000), version: "1" } };
+    expect(await two.open("c", { ...session, peer, owner })).toEqual(reached("maxHeldBytes", 100_000));
+    expect(await two.open("c", { ...session, peer, owner: `${owner}a` })).toHaveProperty("session");
+    await two.delete("b");
+    expect(await two.subscribe("a", "test://2", owner)).toBe(true);
   });
 
   it("live for ever when that is wanted", async () => {

@@ -1,11 +1,13 @@
 import type { Id } from "../../jsonrpc/message.ts";
-import { type LimitReached, RETRY_AFTER_MS } from "../../protocol/limit-error.ts";
+import type { LimitReached } from "../../protocol/limit-error.ts";
 import type { Auth } from "../../protocol/peer.ts";
+import { bytesOf } from "../../protocol/shares.ts";
 import { type Awaitable, allOf, chain } from "../../std/awaitable.ts";
 import { toBase64Url } from "../../std/base64.ts";
 import type { NamedValue, Store, StoredValue } from "../../store/store.ts";
 import type { BegunTask } from "../session/follow-task.ts";
 import type { SessionRecord } from "../session/server-session.ts";
+import { createSessionShares, type SessionAmounts, type SessionMax, shortName } from "./session-shares.ts";
 
 /** What all processes know of a session. */
 export interface KeptSession extends SessionRecord {
@@ -34,8 +36,14 @@ interface WrittenSession {
   readonly text: string;
 }
 
-/** Of how many kinds of sessions one object and one text serve all that are equal. */
+/** How much memory the record of a session takes: its text, and what was read of it. */
+export function sessionBytes(session: KeptSession): number {
+  return 2 * bytesOf(JSON.stringify(session));
+}
+
+/** Of how many kinds of sessions one object and one text serve all that are equal, and how long such a text may be. */
 const KINDS = 64;
+const MAX_KIND_CHARS = 8_192;
 
 const kinds = new Map<string, WrittenSession>();
 
@@ -45,6 +53,7 @@ function write(session: KeptSession): WrittenSession {
   const known = kinds.get(text);
   if (known !== undefined) return known;
   const written = { session, text };
+  if (text.length > MAX_KIND_CHARS) return written;
   kinds.set(text, written);
   const [oldest] = kinds.keys();
   if (kinds.size > KINDS && oldest !== undefined) kinds.delete(oldest);
@@ -64,8 +73,8 @@ export interface StoredSession {
  * the first stays small.
  */
 export interface SessionStore {
-  /** Keeps a session, unless its owner has too many: then nothing is kept. */
-  open(id: string, session: KeptSession): Awaitable<StoredSession | LimitReached>;
+  /** Keeps a session, unless its owner has too much: then nothing is kept. */
+  open(id: string, session: KeptSession): Awaitable<Kept | LimitReached>;
   /** `known` saves reading what has not changed since. */
   find(id: string, known?: StoredSession): Awaitable<StoredSession | undefined>;
   /** Changes what is there now. Undefined when there is no such session. */
@@ -80,16 +89,16 @@ export interface SessionStore {
   delete(id: string): Awaitable<boolean>;
   /** The resources that a session subscribed to. */
   uris(id: string): Awaitable<readonly string[]>;
-  /** False when it had subscribed to that. */
-  subscribe(id: string, uri: string): Awaitable<boolean>;
+  /** False when it had subscribed to that. With its owner, it is refused when the owner has too much. */
+  subscribe(id: string, uri: string, owner?: string): Awaitable<boolean | LimitReached>;
   /** False when it had not subscribed to that. */
-  unsubscribe(id: string, uri: string): Awaitable<boolean>;
+  unsubscribe(id: string, uri: string, owner?: string): Awaitable<boolean>;
   /** The position of the last change of the service. */
   lastChange(): Awaitable<number>;
 }
 
 /** How long a client has to say that it is ready. */
-const INITIALIZED_TIMEOUT_MS = 60_000;
+export const GREETING_MS = 60_000;
 /** Where servers keep what changed. */
 const CHANGES = "changes";
 
@@ -111,38 +120,38 @@ export function partName(id: string, part: string): string {
   return `session:${id}/${part}`;
 }
 
-/** The name of what a session subscribed to. Names in a store are short. */
-async function longUriName(id: string, uri: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(uri));
-  return partName(id, `uri#${toBase64Url(new Uint8Array(digest))}`);
+/** The name of what a session subscribed to. */
+function uriName(id: string, uri: string): Awaitable<string> {
+  return shortName(partName(id, "uri"), uri);
 }
 
-const MAX_NAMED_URI = 200;
+/** What a subscription takes besides its URI. */
+const SUBSCRIPTION_BYTES = 1_024;
 
-function uriName(id: string, uri: string): Awaitable<string> {
-  return uri.length <= MAX_NAMED_URI ? partName(id, `uri:${uri}`) : longUriName(id, uri);
+/** How much memory a subscription takes. */
+export function subscriptionBytes(uri: string): number {
+  return bytesOf(uri) + SUBSCRIPTION_BYTES;
+}
+
+function amountsOf(uri: string): SessionAmounts {
+  return { subscriptions: 1, bytes: subscriptionBytes(uri) };
 }
 
 /** How many values of a group are read at once. */
 const PAGE = 1_000;
 
 /**
- * Sessions live for `ttlMs` without use; 0 is for ever. One owner has at most `maxSessions` of them, in all processes
- * together: `Infinity` where there is only one, which counts them itself.
+ * Sessions live for `ttlMs` without use; 0 is for ever. One owner has at most `max`, in all processes together: left out
+ * where there is only one, which counts what it has itself.
  */
-export function createSessionStore(
-  { values, streams }: Store,
-  ttlMs: number,
-  maxSessions: number = Number.POSITIVE_INFINITY,
-): SessionStore {
-  const isCounted = Number.isFinite(maxSessions);
-  const groupOf = ({ owner }: KeptSession): { readonly group?: string } =>
-    isCounted && owner !== undefined ? { group: `sessions of ${owner}`.slice(0, MAX_NAME) } : {};
+export function createSessionStore(store: Store, ttlMs: number, max?: SessionMax): SessionStore {
+  const { values, streams } = store;
+  const shares = max === undefined ? undefined : createSessionShares(store, max);
   const ttlOf = ({ ready }: KeptSession): { readonly ttlMs?: number } => {
     if (ttlMs <= 0) return {};
     return { ttlMs: ready ? ttlMs : Math.min(ttlMs, INITIALIZED_TIMEOUT_MS) };
   };
-  const partTtl = ttlMs > 0 ? { ttlMs } : {};
+  const partTtl: { readonly ttlMs?: number } = ttlMs > 0 ? { ttlMs } : {};
 
   const subscriptions = (id: string, after?: string): Awaitable<readonly NamedValue[]> =>
     chain(values.list(partName(id, URIS), { after, limit: PAGE }), (page) => {
@@ -150,11 +159,8 @@ export function createSessionStore(
       return chain(subscriptions(id, page.at(-1)?.name), (rest) => [...page, ...rest]);
     });
 
-  /** Whether the owner of a session has more than it may, with this one. */
-  const isOneTooMany = (session: KeptSession): Awaitable<boolean> => {
-    const { group } = groupOf(session);
-    return group !== undefined && isLonger(values, group, maxSessions);
-  };
+  const touchShare = (id: string, { ttlMs: shareTtlMs }: { readonly ttlMs?: number }): Awaitable<unknown> =>
+    shareTtlMs === undefined ? undefined : shares?.touch(id, shareTtlMs);
 
   const find: SessionStore["find"] = (id, known) => {
     const name = known?.name ?? sessionName(id);
@@ -167,30 +173,23 @@ export function createSessionStore(
       if (kept === undefined) return undefined;
       const { session, text } = write(changed(kept.session));
       const { name } = kept;
-      const put = values.put(name, text, {
-        version: kept.version,
-        ...ttlOf(session),
-        ...groupOf(session),
+      const put = values.put(name, text, { version: kept.version, ...ttlOf(session) });
+      return chain(put, (version) => {
+        if (version === undefined) return change(id, changed);
+        return chain(touchShare(id, ttlOf(session)), () => ({ session, version, name }));
       });
-      return chain(put, (version) => (version === undefined ? change(id, changed) : { session, version, name }));
     });
 
   return {
     open(id, opened) {
       const name = sessionName(id);
       const { session, text } = write(opened);
-      const put = values.put(name, text, { ...ttlOf(session), ...groupOf(session) });
-      return chain(put, (version) =>
-        chain(isOneTooMany(session), (isTooMany): Awaitable<StoredSession | LimitReached> => {
-          if (!isTooMany) return { session, version: version ?? "", name };
-          return chain(values.delete(name), () => ({
-            limit: "maxSessions",
-            max: maxSessions,
-            scope: "principal",
-            retryAfterMs: RETRY_AFTER_MS,
-          }));
-        }),
-      );
+      const ttl = ttlOf(session);
+      const put = (): Awaitable<Kept> =>
+        chain(values.put(name, text, ttl), (version) => ({ session, version: version ?? "", name }));
+      if (shares === undefined || session.owner === undefined) return put();
+      const amounts = { subscriptions: 0, bytes: bytesOf(text) };
+      return shares.take(id, session.owner, amounts, ttl.ttlMs).then((short) => short ?? put());
     },
     find,
     change,
@@ -198,7 +197,10 @@ export function createSessionStore(
       const { ttlMs: ownTtlMs } = ttlOf(session);
       if (ownTtlMs === undefined) return chain(values.get(sessionName(id)), (value) => value !== undefined);
       const touched = values.touch(sessionName(id), ownTtlMs);
-      const parts = [NOTIFICATIONS, WAITS].map((part) => values.touch(partName(id, part), ttlMs));
+      const parts: readonly Awaitable<unknown>[] = [
+        ...[NOTIFICATIONS, WAITS].map((part) => values.touch(partName(id, part), ttlMs)),
+        touchShare(id, { ttlMs: ownTtlMs }),
+      ];
       const uris = chain(subscriptions(id), (all) => allOf(all.map((uri) => values.touch(uri.name, ttlMs))));
       return touched instanceof Promise ? Promise.all([touched, uris, ...parts]).then(([there]) => there) : touched;
     },
@@ -207,42 +209,34 @@ export function createSessionStore(
       const parts: readonly Awaitable<unknown>[] = [
         ...[NOTIFICATIONS, WAITS].map((part) => values.delete(partName(id, part))),
         chain(subscriptions(id), (all) => allOf(all.map(({ name }) => values.delete(name)))),
-        ...[NO_CALL_STREAM, WHOLE_RESPONSES].map((part) => streams.delete(partName(id, part))),
+        ...[ASIDE, WHOLE].map((part) => streams.delete(partName(id, part))),
+        shares?.delete(id),
       ];
       return was instanceof Promise ? Promise.all([was, ...parts]).then(([it]) => it) : was;
     },
     uris: (id) => chain(subscriptions(id), (all) => all.map(({ text }) => text)),
-    subscribe: (id, uri) =>
+    subscribe: (id, uri, owner) =>
+      chain(uriName(id, uri), (name) => {
+        const put = values.put(name, uri, { version: null, group: partName(id, URIS), ...partTtl });
+        return chain(put, (written): Awaitable<boolean | LimitReached> => {
+          if (written === undefined) return false;
+          if (shares === undefined || owner === undefined) return true;
+          const taken = shares.take(id, owner, amountsOf(uri), partTtl.ttlMs);
+          return taken.then((short) => (short === undefined ? true : chain(values.delete(name), () => short)));
+        });
+      }),
+    unsubscribe: (id, uri, owner) =>
       chain(uriName(id, uri), (name) =>
-        chain(
-          values.put(name, uri, { version: null, group: partName(id, URIS), ...partTtl }),
-          (written) => written !== undefined,
-        ),
+        chain(values.delete(name), (was) => {
+          if (!was || shares === undefined || owner === undefined) return was;
+          return shares.give(id, owner, amountsOf(uri), partTtl.ttlMs).then(() => true);
+        }),
       ),
-    unsubscribe: (id, uri) => chain(uriName(id, uri), (name) => values.delete(name)),
     lastChange: () => chain(streams.read(CHANGES, 0, 1), ({ last }) => last),
   };
 }
 
-/** Whether more than `max` values are in a group. */
-function isLonger(values: Store["values"], group: string, max: number): Awaitable<boolean> {
-  const count = (after: string | undefined, counted: number): Awaitable<boolean> =>
-    chain(values.list(group, { after, limit: PAGE }), (page) => {
-      const all = counted + page.length;
-      if (page.length < PAGE || all > max) return all > max;
-      return count(page.at(-1)?.name, all);
-    });
-  return count(undefined, 0);
-}
-
-/** Of the name of an owner: the names of a store are limited. */
-const MAX_NAME = 400;
-
-function readKept(
-  name: string,
-  value: StoredValue | undefined,
-  known: StoredSession | undefined,
-): StoredSession | undefined {
+function readKept(name: string, value: StoredValue | undefined, known: Kept | undefined): Kept | undefined {
   if (value === undefined) return undefined;
   if (value.version === known?.version) return known;
   return { session: JSON.parse(value.text), version: value.version, name };
@@ -268,6 +262,8 @@ export interface SessionWaits {
 
 /** Of each kind. The oldest give way. */
 const MAX_WAITS = 100;
+/** A client hears nothing of the progress of a task whose token is longer. */
+const MAX_TOKEN_CHARS = 1_024;
 
 const nothing: Waits = { tasks: {}, pages: [] };
 
@@ -294,8 +290,11 @@ export function createSessionWaits({ values }: Store, ttlMs: number): SessionWai
   return {
     read: (session) =>
       chain(values.get(partName(session, WAITS)), (value) => (value === undefined ? nothing : JSON.parse(value.text))),
-    addTask: (session, { taskId, progressToken: token }) =>
-      update(session, (waits) => withTasks(waits, [...Object.entries(waits.tasks), [taskId, { token }]])),
+    addTask: (session, { taskId, progressToken }) => {
+      const isShort = typeof progressToken !== "string" || progressToken.length <= MAX_TOKEN_CHARS;
+      const task = isShort ? { token: progressToken } : {};
+      return update(session, (waits) => withTasks(waits, [...Object.entries(waits.tasks), [taskId, task]]));
+    },
     tellTask: (session, taskId) =>
       update(session, (waits) => {
         const task = waits.tasks[taskId];

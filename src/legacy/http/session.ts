@@ -234,6 +234,8 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     const interval = sessionTtlMs > 0 ? sessionTtlMs / 4 : LOOK_AGAIN_MS;
     if (this.rules.alone || this.#kept === undefined || now - this.#touched < interval) return;
     const { session } = this.#kept;
+    // Until its client says that it is ready, nothing gives it more time.
+    if (!session.ready) return;
     this.#touched = now;
     promised(() => sessions.touch(this.id, session)).then(
       (there) => (there ? undefined : this.close()),
@@ -276,6 +278,7 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
       client: listenerOf(this.rules.service, peer, this.id),
       rules: this.rules,
       held: this.held,
+      owner: this.rules.alone ? undefined : this.share.owner,
       auth: () => this.#kept?.session.peer.auth,
       changed: () => this.#subscriptionsChanged(),
     });
@@ -389,7 +392,10 @@ export class HttpSession implements ActiveSessionHost, ReadersSession, Heartbeat
     if (record === undefined) throw new Error("there was no handshake");
     // Nobody else has to know whose share it is taken of.
     const owner = this.rules.alone ? undefined : this.share.owner;
-    return chain(this.rules.sessions.open(this.id, toKept(record, auth, owner)), (kept) => {
+    const opened = toKept(record, auth, owner);
+    const short = this.held?.takeRecord(opened);
+    if (short !== undefined) return short;
+    return chain(this.rules.sessions.open(this.id, opened), (kept) => {
       if (!("session" in kept)) return kept;
       this.#kept = kept;
       this.#touched = this.rules.clock.now();

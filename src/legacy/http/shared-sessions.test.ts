@@ -193,6 +193,7 @@ describe("C102: requests of a session", () => {
     await clock.advanceAsync(59_000);
     expect((await send(a, request(1, "ping"), session)).sent?.status).toBe(200);
     await clock.advanceAsync(61_000);
+    expect(a.endpoint.status().held.sessions).toBe(0);
     expect((await send(a, request(1, "ping"), session)).sent?.status).toBe(404);
   });
 
@@ -225,6 +226,37 @@ describe("C102: requests of a session", () => {
       expect(messagesOf(reply)).toMatchObject([{ id: 7, error: { data: { limit: "maxSessions", max: 2 } } }]);
     }
     expect(a.endpoint.status().held.sessions).toBe(1);
+  });
+
+  it("subscriptions of all sessions of a caller count, whichever processes took them (S10)", async () => {
+    const { a, b, send, settled } = serve({ budgets: { principal: { maxSubscriptions: 2 } } });
+    const [one, two] = [await a.open(), await b.open()];
+    const call = async (node: FakeNode, method: string, uri: string, session: Session) =>
+      messagesOf(await send(node, request(1, method, { uri }), session))[0]?.error;
+    expect(await call(a, "resources/subscribe", "test://1", one)).toBeUndefined();
+    expect(await call(b, "resources/subscribe", "test://1", two)).toBeUndefined();
+    const refused = { data: { limit: "maxSubscriptions", max: 2, scope: "principal" } };
+    expect(await call(a, "resources/subscribe", "test://2", two)).toMatchObject(refused);
+    b.get(one);
+    await settled();
+    expect([a, b].map(({ endpoint }) => endpoint.status().held.subscriptions)).toEqual([0, 1]);
+    expect(b.endpoint.status().held.heldBytes).toBeGreaterThan(1_024);
+    expect(await call(b, "resources/unsubscribe", "test://1", one)).toBeUndefined();
+    await settled();
+    expect(b.endpoint.status().held.subscriptions).toBe(0);
+    expect(await call(a, "resources/subscribe", "test://2", two)).toBeUndefined();
+  });
+
+  it("a process that hears of too much for its clients refuses more (S10)", async () => {
+    const { a, send, settled } = serve({ budgets: { process: { maxSubscriptions: 1 } } });
+    const session = await a.open();
+    a.get(session);
+    const subscribe = async (uri: string) =>
+      messagesOf(await send(a, request(1, "resources/subscribe", { uri }), session))[0]?.error;
+    expect(await subscribe("test://1")).toBeUndefined();
+    await settled();
+    expect(await subscribe("test://2")).toMatchObject({ data: { limit: "maxSubscriptions", scope: "process" } });
+    expect(await subscribe("test://1")).toBeUndefined();
   });
 
   it("one subscription too many of a session is refused, whichever processes took the others (S10)", async () => {

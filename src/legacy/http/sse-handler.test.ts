@@ -132,6 +132,24 @@ describe("the transport of 2024-11-05", () => {
     expect(open().sink).toBeDefined();
   });
 
+  it("counts what a client says of itself until its stream ends (S9)", async () => {
+    const { open, say, settled, endpoint } = serve({ budgets: { principal: { maxHeldBytes: 3_000_000 } } });
+    const large = (id: number) =>
+      request(id, "initialize", { ...hello("2024-11-05"), clientInfo: { name: "x".repeat(1_000_000), version: "1" } });
+    const [first, second] = [open(), open()];
+    await Promise.all([first.begun, second.begun]);
+    expect(say(first, large(0)).sent?.status).toBe(202);
+    await settled();
+    expect(endpoint.status().held.heldBytes).toBeGreaterThan(1_000_000);
+    expect(say(second, large(0)).sent?.status).toBe(202);
+    await settled();
+    expect(say(open(), large(0)).sent).toMatchObject({ status: 429 });
+    first.leave();
+    second.leave();
+    await settled();
+    expect(endpoint.status().held.heldBytes).toBe(0);
+  });
+
   it("has room for so many posts of one client", async () => {
     const { connect, say } = serve();
     const stream = await connect();

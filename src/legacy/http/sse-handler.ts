@@ -1,10 +1,11 @@
 import type { Channel } from "../../jsonrpc/channel.ts";
 import { encodeMessage, type Incoming, parseText } from "../../jsonrpc/message.ts";
 import { authOf } from "../../protocol/authenticator.ts";
-import type { Held, Ledger } from "../../protocol/budget.ts";
+import type { Account, Held, Ledger, Shortage } from "../../protocol/budget.ts";
 import { RETRY_AFTER_MS } from "../../protocol/limit-error.ts";
 import type { AllLimits } from "../../protocol/limits.ts";
 import type { Service } from "../../protocol/service.ts";
+import { bytesOf } from "../../protocol/shares.ts";
 import { asyncQueue } from "../../std/async-queue.ts";
 import { sseEvent } from "../../std/sse.ts";
 import type { ChannelBounds, ChannelLimit } from "../../transport/channel-bounds.ts";
@@ -36,6 +37,9 @@ interface SseConnection {
   /** The caller that opened it, where it is authenticated. Other callers must not post to it. */
   readonly principal: string | undefined;
   readonly serving: Serving;
+  readonly share: Account;
+  /** What is held of its client until it ends. */
+  heldBytes: number;
   /** Posts that are taken one after the other, and how many of them wait. */
   taking: Promise<void>;
   waiting: number;
@@ -64,13 +68,15 @@ export function createSseHandler(options: SseHandlerOptions): SseHandler {
       http: head,
       send: (message) => sink.write(sseEvent({ event: "message", data: encodeMessage(message) })),
       async close() {
+        share.give("heldBytes", lines.get(id)?.heldBytes ?? 0);
         if (lines.delete(id)) share.give("sessions");
         queue.end();
         sink.end();
       },
     };
     const serving = serveChannel(channel, service, { ...options, bounds, caller: reply.caller });
-    lines.set(id, { principal: authOf(head)?.principal, serving, taking: Promise.resolve(), waiting: 0 });
+    const principal = authOf(head)?.principal;
+    lines.set(id, { principal, serving, share, heldBytes: 0, taking: Promise.resolve(), waiting: 0 });
     reply.onGone({ gone: () => void serving.close() });
   };
 
@@ -80,7 +86,10 @@ export function createSseHandler(options: SseHandlerOptions): SseHandler {
       return void refuse(reply, 404, `there is no such session; open one at ${path}`);
     if (line.waiting >= MAX_WAITING)
       return void refuse(reply, 503, "too many messages of this session wait", retrySoon);
-    enqueue(line, parseText(body, limits), head, reply);
+    const message = parseText(body, limits);
+    const short = takeClient(line, message, body);
+    if (short !== undefined) return void sendAnswer(reply, limitAnswer(short));
+    enqueue(line, message, head, reply);
     reply.send(202, { "content-type": "text/plain" }, "Accepted");
   };
 
@@ -95,6 +104,15 @@ export function createSseHandler(options: SseHandlerOptions): SseHandler {
       await Promise.all([...lines.values()].map(({ serving }) => serving.drain()));
     },
   };
+}
+
+/** What a client says of itself is held until it ends. */
+function takeClient(line: SseConnection, message: Incoming, body: string): Shortage | undefined {
+  if (message.kind !== "request" || message.method !== "initialize") return undefined;
+  const bytes = bytesOf(body);
+  const short = line.share.take("heldBytes", bytes);
+  if (short === undefined) line.heldBytes += bytes;
+  return short;
 }
 
 /** Takes a message after those before it, with the head of the request that brought it and in its async context. */
