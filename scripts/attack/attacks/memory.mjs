@@ -113,6 +113,45 @@ export const memoryAttacks = [
     },
   },
   {
+    id: "large-sessions",
+    covers: ["S9", "V25"],
+    title: "opens 80 sessions whose clients say 3.9 MB of themselves",
+    needs: ["sessions"],
+    async run({ first }) {
+      const clientInfo = { name: "x".repeat(3_900_000), version: "1" };
+      const initialize = initializeRequest();
+      const body = JSON.stringify({ ...initialize, params: { ...initialize.params, clientInfo } });
+      const ids = [];
+      await upTo(80, 4, 60_000, async () => {
+        const answer = await first.wire.request({ body, timeoutMs: 20_000 });
+        const id = answer.headers["mcp-session-id"];
+        if (answer.status === 200 && id !== undefined) ids.push(id);
+      });
+      await pause(HOLD_MS);
+      await closeSessions(first, ids);
+      return held(`${ids.length} of 80 sessions were opened`);
+    },
+  },
+  {
+    id: "large-questions",
+    covers: ["S9", "V25"],
+    title: "makes 80 calls with 3.9 MB of arguments that wait for answers",
+    needs: ["modern", "ask"],
+    async run({ first, uses }) {
+      const { name, args } = uses.ask;
+      let waiting = 0;
+      await upTo(80, 4, 60_000, async () => {
+        const asked = await first.modern("tools/call", {
+          name,
+          arguments: { ...args, padding: "x".repeat(3_900_000) },
+        });
+        if (asked.result?.resultType === "input_required") waiting++;
+      });
+      await pause(HOLD_MS);
+      return held(`${waiting} of 80 calls asked, and were left waiting`);
+    },
+  },
+  {
     id: "many-subscriptions",
     covers: ["S10", "V25"],
     title: "subscribes to 12,000 long URIs in one session",
