@@ -62,6 +62,18 @@ describe("calls that wait for answers", () => {
     expect(left.filter((who) => who === "ann")).toEqual(["ann"]);
   });
 
+  it("count with all their arguments: the oldest of their principal give way (S9)", async () => {
+    const { call, ask, left, settled } = asking({ principal: { maxHeldBytes: 5_000 } });
+    const state = await ask("ann");
+    const eve = (n: number): string => `eve ${n} ${"x".repeat(2_000)}`;
+    for (let n = 0; n < 5; n++) await ask(eve(n), as("eve"));
+    await settled();
+    expect(left).toEqual([eve(0), eve(1), eve(2)]);
+    expect(resultOf(await call("ann", { ...as("ann"), state, answers: yes }))).toMatchObject({
+      content: [{ text: "true" }],
+    });
+  });
+
   it("give way in a process that is full when their principal has most of them (S9)", async () => {
     const { ask, left, settled } = asking({ process: { maxParkedCalls: 5 } });
     await ask("ann");

@@ -70,7 +70,10 @@ export interface HttpOptions {
    * are counted for. Default false, because without such a proxy clients could state any address.
    */
   readonly trustProxy?: boolean | undefined;
-  /** How long a session lives without a request, a running call or an open stream. Default 30 min. */
+  /**
+   * How long a session lives without a request, a running call or an open stream. Default 30 min. A client that has not sent
+   * `notifications/initialized` a minute after it opened a session loses it. 0: sessions do not end by themselves.
+   */
   readonly sessionTtlMs?: number | undefined;
   /** When clients of 2025-11-25 should reconnect after a stream ended early, in milliseconds. Default 1000. */
   readonly retryMs?: number | undefined;
