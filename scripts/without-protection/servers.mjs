@@ -9,7 +9,7 @@ export const serverProtections = [
     from: "if (issuer === undefined || !issuers.includes(issuer)) throw",
     to: "if (issuer === undefined) throw",
     test: "test/auth/issuers.test.ts",
-    only: "(S1)",
+    only: "(S1",
   },
   {
     name: "metadata has the exact name of its issuer",
@@ -107,7 +107,7 @@ export const serverProtections = [
     from: 'return protocol === "https:" || (protocol === "http:" && isThisMachine.test(hostname));',
     to: 'return protocol !== "" || isThisMachine.test(hostname);',
     test: "src/protocol/codec/results.test.ts",
-    only: "(B10)",
+    only: "(B10",
   },
   {
     name: "timers go by a clock that only goes on",

@@ -37,7 +37,7 @@ const badTools: readonly (readonly [entry: Json, warning: string])[] = [
 ];
 
 describe.each(["2025-11-25", "2026-07-28", "http"] as const)("a malformed entry of a list, %s", (wire) => {
-  it.each(badTools)("of tools: %j (B8)", async (bad, warning) => {
+  it.each(badTools)("of tools: %j (B8, H20)", async (bad, warning) => {
     const last = { name: "last", inputSchema };
     const { client, warnings } = await open(wire, { "tools/list": { tools: [good, bad, last] } });
     expect(await client.listTools()).toEqual([good, last]);

@@ -756,7 +756,7 @@ describe("a host with a lock", () => {
     expect(link.dials).toBe(1);
   });
 
-  it("judges every list that it fetches, announced or not (S5)", async () => {
+  it("judges every list that it fetches, announced or not (S5, V14)", async () => {
     let description = "Looks";
     const target = () => described(description);
     const changing: Dial = async (_, options) => {

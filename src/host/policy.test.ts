@@ -29,7 +29,7 @@ describe("a policy", () => {
     expect(decide(tool("web:get")).action).toBe("deny");
   });
 
-  it("denies what a rule denies, wherever that rule stands (S14)", () => {
+  it("denies what a rule denies, wherever that rule stands (S14, V16)", () => {
     const rules: readonly PolicyRule[] = [
       { when: { readOnly: true }, action: "allow" },
       { tools: ["shop:*", "*:delete_*"], action: "approve" },

@@ -20,7 +20,7 @@ function inspected(schema: JsonObject): Inspected {
 const maxMs = 100;
 
 describe("a hostile schema", () => {
-  it.each(hostile)("is read and checked within bounds: $name (S4)", async ({ schema, value }) => {
+  it.each(hostile)("is read and checked within bounds: $name (S4, V27)", async ({ schema, value }) => {
     const first = () => {
       compile(inspected(schema))(value);
     };

@@ -89,7 +89,7 @@ describe("one authorizer, used for servers of two issuers", () => {
     ],
   ];
 
-  it.each(pinned)("%s asks nothing of the second issuer (S1)", async (_name, make) => {
+  it.each(pinned)("%s asks nothing of the second issuer (S1, V12)", async (_name, make) => {
     const auth = make(need(known).issuer);
     await connect(need(safe).url, { auth }).then(
       (client) => client.close(),

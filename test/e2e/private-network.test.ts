@@ -62,7 +62,7 @@ describe("connect with allowPrivateNetwork: false", () => {
     expect(heard.every((line) => line.startsWith("127.0.0.1:"))).toBe(true);
   });
 
-  it("judges the addresses that a name resolves to, and shares no connection with those who do not (C124)", async () => {
+  it("judges the addresses that a name resolves to, and shares no connection with those who do not (C124, V8)", async () => {
     const request = { method: "GET", url: new URL(url("localhost")), headers: {} } as const;
     const open = await (await nodeSend("http:"))(request, new LazyAbort());
     await open.text(1_000);

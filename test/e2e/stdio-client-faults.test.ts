@@ -120,7 +120,7 @@ describe.concurrent("a server that talks nonsense", () => {
     expect(await client.callTool("fine")).toEqual(texts("fine"));
   });
 
-  it("a response with both a result and an error: the call fails at once (B6)", async ({ expect }) => {
+  it("a response with both a result and an error: the call fails at once (B6, H19)", async ({ expect }) => {
     await using client = await open(hostile());
     expect(await failureOf(client.callTool("both", {}, { timeoutMs: 0, maxTotalMs: 0 }))).toMatchObject({
       code: "invalid-response",

@@ -47,7 +47,7 @@ describe("a user who comes back", () => {
     ["two issuers", at(`code=c&state=s1&iss=${iss}&iss=${iss}`), "invalid-callback"],
     ["a refusal", at("error=access_denied&state=s1"), "denied"],
     ["an error", at("error=server_error&error_description=down&state=s1"), "token-refused"],
-  ])("is not taken with %s", (_what, callback, reason) => {
+  ])("is not taken with %s (V12)", (_what, callback, reason) => {
     expect(() => read(callback)).toThrow(
       expect.objectContaining({ code: "unauthorized", data: expect.objectContaining({ reason }) }),
     );

@@ -181,7 +181,7 @@ const bad = [
 ];
 
 describe("icons", () => {
-  it.each(bad)("%j is dropped (B10)", (icon) => {
+  it.each(bad)("%j is dropped (B10, V37)", (icon) => {
     expect(safeIcons({ name: "a", icons: [icon] })).toEqual({ name: "a" });
     expect(safeIcons({ name: "a", icons: [icon, ...good] })).toEqual({ name: "a", icons: good });
   });

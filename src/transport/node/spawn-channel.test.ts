@@ -26,7 +26,7 @@ describe("spawnChannel, talking", () => {
     expect(await next(channel)).toBeUndefined();
   });
 
-  it("C93: hands over arguments as they are, without a shell, and only the safe part of our environment", async () => {
+  it("C93, V31: hands over arguments as they are, without a shell, and only the safe part of our environment", async () => {
     vi.stubEnv("PLUGBAY_TEST_TOKEN", "secret");
     const code = `const params = { args: process.argv.slice(1), names: Object.keys(process.env), set: process.env.SET };
       process.stdout.write(JSON.stringify({ jsonrpc: "2.0", method: "seen", params }) + "\\n")`;
