@@ -122,6 +122,36 @@ describe("large answers", () => {
     expect(serving.status().held.heldBytes).toBeLessThan(3_000_000);
   });
 
+  it("of somebody who reads nothing are not sent once a share is used up (S2)", async () => {
+    let letGo = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    let running = 0;
+    const run = async (): Promise<string> => {
+      running++;
+      await released;
+      return "x".repeat(20_000_000);
+    };
+    const serving = await serveHttp(createServer({ name: "s", version: "1", tools: { huge: tool({ run }) } }), {
+      port: 0,
+    });
+    open.push(serving);
+    const clients = await Promise.all(Array.from({ length: 3 }, () => createRawClient(serving.port).socket()));
+    for (const { socket } of clients) {
+      socket.pause();
+      socket.write(bytesOf(modernCall(1, "huge")));
+    }
+    await vi.waitFor(() => expect(running).toBe(3), patiently);
+    letGo();
+    // Two of them are more than the share: the third is told so.
+    await vi.waitFor(() => expect(serving.status().held.heldBytes).toBeGreaterThan(35_000_000), patiently);
+    expect(serving.status().held.heldBytes).toBeLessThan(45_000_000);
+    for (const { socket } of clients) socket.resume();
+    const heads = await Promise.all(clients.map(({ until }) => until((text) => text.startsWith("HTTP/1.1 "))));
+    expect(heads.map((head) => head.slice(9, 12)).toSorted()).toEqual(["200", "200", "429"]);
+  });
+
   it("are cut off when nothing of them is read for three beats (S2)", async () => {
     const clock = createManualClock();
     const huge = createServer({
