@@ -1,4 +1,9 @@
-const marks = { held: "held          ", "got through": "GOT THROUGH   ", "not applicable": "not applicable" };
+const marks = {
+  held: "held          ",
+  "got through": "GOT THROUGH   ",
+  "not applicable": "not applicable",
+  "not measured": "not measured  ",
+};
 
 /** Prints results as lines, and on a terminal what runs at the moment. */
 export function createReport({ json }) {
@@ -15,7 +20,8 @@ export function createReport({ json }) {
       if (json) {
         process.stdout.write(`${JSON.stringify({ results }, undefined, 2)}\n`);
       } else {
-        console.log(`\n${count("held")} held, ${worked.length} got through, ${count("not applicable")} not applicable`);
+        const others = ["not applicable", "not measured"].map((verdict) => `${count(verdict)} ${verdict}`);
+        console.log(`\n${count("held")} held, ${worked.length} got through, ${others.join(", ")}`);
       }
       return worked.length > 0 ? 1 : 0;
     },

@@ -1,6 +1,6 @@
 import { startHttpServer } from "./stdio-child.mjs";
 import { openTarget } from "./target.mjs";
-import { gotThrough, notApplicable } from "./verdicts.mjs";
+import { gotThrough, notApplicable, notMeasured } from "./verdicts.mjs";
 import { memoryOf, startWatcher } from "./watcher.mjs";
 import { createWire } from "./wire.mjs";
 
@@ -100,6 +100,9 @@ function judged(verdict, { before, seen, attack, pids, maxGrowth }) {
       isSlow: true,
     };
   }
+  // Where nothing is measured, that a server took what was sent says nothing.
+  if (attack.judgedBy === "memory" && pids.length === 0 && verdict.verdict === "held")
+    return { ...measured, ...notMeasured(verdict.evidence) };
   return measured;
 }
 

@@ -13,6 +13,11 @@ export function notApplicable(why) {
   return { verdict: "not applicable", evidence: why };
 }
 
+/** What the attack cost the server is all there is to say, and nobody measured it. `evidence` is what was done. */
+export function notMeasured(evidence) {
+  return { verdict: "not measured", evidence: `the memory of the server was not measured (--pid); ${evidence}` };
+}
+
 /** The verdict on several attempts: one that worked is enough. */
 export function judge(problems, evidence) {
   const [first, ...others] = problems;

@@ -19,6 +19,7 @@ describe("a server over HTTP", () => {
       "wide-json (S3)",
       "oversize-body (V23)",
       "many-sessions (S9)",
+      "large-sessions (S9)",
       "many-subscriptions (S10)",
       "many-streams (V25)",
       "many-listeners (V25)",

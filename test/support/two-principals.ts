@@ -285,7 +285,16 @@ export function saidIn({ result, error }: JsonObject): string {
 }
 
 /** Something that one does, or tries with what the other has. Rejects, or says what is wrong, when that comes out wrong. */
-export type Deed = (own: Person, other: Person, place: Place, random: Random) => Promise<string | undefined>;
+/** What a deed answers when there was nothing to do it with. */
+export const notTried = Symbol("not tried");
+
+/** Resolves to what went wrong, if something did. */
+export type Deed = (
+  own: Person,
+  other: Person,
+  place: Place,
+  random: Random,
+) => Promise<string | undefined | typeof notTried>;
 
 /** A task that is none of this any more. */
 function settled(status: () => Promise<JsonObject>, ...before: readonly string[]): Promise<JsonObject> {
@@ -317,13 +326,13 @@ export const deeds: Readonly<Record<string, Deed>> = {
     return undefined;
   },
   async answer(own, _other, _place, random) {
-    if (own.questions.length === 0) return undefined;
+    if (own.questions.length === 0) return notTried;
     const [question] = own.questions.splice(random.below(own.questions.length), 1) as [Question];
     const more = { requestState: question.state, inputResponses: { "ask-1": yes } };
     return expected(saidIn(await own.call("ask", question.text, more)), `true: ${question.text}`);
   },
   async "answer the other"(own, other, _place, random) {
-    if (other.questions.length === 0) return undefined;
+    if (other.questions.length === 0) return notTried;
     const question = random.pick(other.questions);
     const more = { requestState: question.state, inputResponses: random.pick([{}, { "ask-1": yes }]) };
     return refused(await own.call("ask", question.text, more), refusedState);
@@ -335,7 +344,7 @@ export const deeds: Readonly<Record<string, Deed>> = {
     return undefined;
   },
   async "finish a task"(own, _other, _place, random) {
-    if (own.tasks.length === 0) return undefined;
+    if (own.tasks.length === 0) return notTried;
     const [task] = own.tasks.splice(random.below(own.tasks.length), 1) as [{ id: string; text: string }];
     const status = async (): Promise<JsonObject> =>
       (await own.modern("tasks/get", { taskId: task.id })).result as JsonObject;
@@ -347,7 +356,7 @@ export const deeds: Readonly<Record<string, Deed>> = {
     return expected(saidIn({ result: done.result as JsonObject }), `true: ${task.text}`);
   },
   async "touch a task of the other"(own, other, _place, random) {
-    if (other.tasks.length === 0) return undefined;
+    if (other.tasks.length === 0) return notTried;
     const { id: taskId } = random.pick(other.tasks);
     const method = random.pick(["tasks/get", "tasks/update", "tasks/cancel"]);
     const params = method === "tasks/update" ? { taskId, inputResponses: { "ask-1": yes } } : { taskId };
@@ -360,7 +369,7 @@ export const deeds: Readonly<Record<string, Deed>> = {
     return other.tasks.some(({ id }) => ids.includes(id)) ? "a task of the other is listed" : undefined;
   },
   async "listen to a task of the other"(own, other, _place, random) {
-    if (other.tasks.length === 0) return undefined;
+    if (other.tasks.length === 0) return notTried;
     const { id } = random.pick(other.tasks);
     const meta = { [metaKeys.clientCapabilities]: { extensions: { [tasksExtension]: {} } } };
     const { body, headers } = modernRequest(
@@ -377,7 +386,7 @@ export const deeds: Readonly<Record<string, Deed>> = {
   },
   async subscribe(own, _other, place) {
     const session = await own.openSession();
-    const uri = `own://${own.name}`;
+    const uri = `own://${own.secret}`;
     const subscribed = await own.answer(own.send(request(own.nextId(), "resources/subscribe", { uri }), session));
     if (subscribed.error !== undefined) return saidIn(subscribed);
     const { stream } = own;
@@ -421,13 +430,13 @@ export const deeds: Readonly<Record<string, Deed>> = {
   },
   async release(own) {
     const hold = own.holds.shift();
-    if (hold === undefined) return undefined;
+    if (hold === undefined) return notTried;
     while (saidIn(await own.call("release", hold.text)) !== "true");
     return expected(saidIn(await own.answer(hold.reply)), `held ${hold.text}`);
   },
   async "cancel a request of the other"(own, other) {
     const [hold] = other.holds;
-    if (hold === undefined || other.session === undefined) return undefined;
+    if (hold === undefined || other.session === undefined) return notTried;
     const cancel = notification("notifications/cancelled", { requestId: hold.id });
     await own.inSession(await own.openSession(), cancel);
     const status = await own.inSession(other.session, cancel);
@@ -436,8 +445,8 @@ export const deeds: Readonly<Record<string, Deed>> = {
   },
   async "use the session of the other"(own, other, _place, random) {
     const { session } = other;
-    if (session === undefined) return undefined;
-    const uri = `own://${own.name}`;
+    if (session === undefined) return notTried;
+    const uri = `own://${own.secret}`;
     const attempt = random.pick<readonly [JsonObject | undefined, string]>([
       [request("1", "tools/call", { name: own.tool("echo"), arguments: { text: own.say() } }), "POST"],
       [request("1", "logging/setLevel", { level: "error" }), "POST"],
@@ -451,7 +460,7 @@ export const deeds: Readonly<Record<string, Deed>> = {
   },
   async "pick up a stream of the other"(own, other) {
     const lastId = /^id: (.+)$/m.exec(other.stream?.sink?.text ?? "")?.[1];
-    if (lastId === undefined || other.session === undefined) return undefined;
+    if (lastId === undefined || other.session === undefined) return notTried;
     const theirs = await own.inSession({ ...other.session, "last-event-id": lastId }, undefined, "GET");
     const again = own.send(undefined, { ...(await own.openSession()), "last-event-id": lastId }, "GET");
     await again.begun;
@@ -460,12 +469,20 @@ export const deeds: Readonly<Record<string, Deed>> = {
   },
 };
 
-/** Lets two principals do `count` random things, each one thing at a time, both at the same time. Resolves to what went wrong. */
+interface Interleaving {
+  readonly count: number;
+  readonly random: Random;
+  readonly tried: Map<string, number>;
+}
+
+/**
+ * Lets two principals do `count` random things, each one thing at a time, both at the same time. Resolves to what went wrong;
+ * `tried` counts what was really done.
+ */
 export async function interleave(
   place: Place,
   name: string,
-  count: number,
-  random: Random,
+  { count, random, tried }: Interleaving,
 ): Promise<readonly string[]> {
   const [ann, eve] = [new Person(`ann-${name}`, place), new Person(`eve-${name}`, place)];
   const wrong: string[] = [];
@@ -476,7 +493,10 @@ export async function interleave(
     const [deed, run] = random.pick(Object.entries(deeds));
     await busy.get(own);
     const work = run(own, other, place, random).then(
-      (problem) => void (problem !== undefined && wrong.push(`${own.name}, ${deed}: ${problem}`)),
+      (problem) => {
+        if (problem !== notTried) tried.set(deed, (tried.get(deed) ?? 0) + 1);
+        if (typeof problem === "string") wrong.push(`${own.name}, ${deed}: ${problem}`);
+      },
       (error: unknown) => void wrong.push(`${own.name}, ${deed}: ${error}`),
     );
     busy.set(own, work);
@@ -488,13 +508,16 @@ export async function interleave(
     while (own.questions.length > 0) await check(own, "answer");
     while (own.tasks.length > 0) await check(own, "finish a task");
   }
-  if (ann.heard.includes(eve.secret)) wrong.push(`${ann.name} heard of ${eve.name}`);
-  if (eve.heard.includes(ann.secret)) wrong.push(`${eve.name} heard of ${ann.name}`);
+  for (const own of [ann, eve]) {
+    const names = [...own.heard.matchAll(/secret-of-(\w+-\d+)/g)].map(([, owner]) => owner);
+    const others = new Set(names.filter((owner) => owner !== own.name));
+    if (others.size > 0) wrong.push(`${own.name} heard of ${[...others].join()}`);
+  }
   await Promise.all([ann.leave(), eve.leave()]);
   return wrong;
 
   async function check(own: Person, deed: string): Promise<void> {
     const problem = await deeds[deed]?.(own, own, place, random).catch((error: unknown) => String(error));
-    if (problem !== undefined) wrong.push(`${own.name}, ${deed} at the end: ${problem}`);
+    if (typeof problem === "string") wrong.push(`${own.name}, ${deed} at the end: ${problem}`);
   }
 }

@@ -6,7 +6,7 @@ import { run } from "./run.ts";
 /** What the kit found out about one attack. */
 export interface AttackResult {
   readonly id: string;
-  readonly verdict: "held" | "got through" | "not applicable";
+  readonly verdict: "held" | "got through" | "not applicable" | "not measured";
   readonly evidence: string;
   readonly growthMb?: number;
 }
