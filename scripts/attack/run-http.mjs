@@ -93,7 +93,8 @@ function judged(verdict, { before, seen, attack, pids, maxGrowth }) {
   if (pids.length > 0 && memoryOf(pids) === 0) return worked("the server ended");
   if (seen.failures > 0) return worked(`${seen.failures} calls of the second principal failed: ${seen.failure}`);
   if (verdict.verdict === "got through") return measured;
-  if (attack.group === "memory" && growth > maxGrowth) return worked(`memory grew by ${Math.round(growth)} MB`);
+  if (attack.group === "memory" && growth > Math.max(maxGrowth, attack.maxGrowth ?? 0))
+    return worked(`memory grew by ${Math.round(growth)} MB`);
   if (seen.p99 > SLOW_MS && seen.p99 > SLOWER * before.p99) {
     return {
       ...worked(`calls of the second principal took ${round(seen.p99)} ms, before ${round(before.p99)} ms`),

@@ -122,15 +122,17 @@ export const memoryAttacks = [
   {
     id: "large-sessions",
     judgedBy: "memory",
+    // Reading such bodies leaves garbage of many times their size; keeping all of them takes more than this.
+    maxGrowth: 280,
     covers: ["S9", "V25"],
-    title: "opens 24 sessions whose clients say 3.9 MB of themselves",
+    title: "opens 80 sessions whose clients say 3.9 MB of themselves",
     needs: ["sessions"],
     async run({ first }) {
       const clientInfo = { name: "x".repeat(3_900_000), version: "1" };
       const initialize = initializeRequest();
       const body = JSON.stringify({ ...initialize, params: { ...initialize.params, clientInfo } });
       const ids = [];
-      await upTo(24, 1, 60_000, async () => {
+      await upTo(80, 1, 60_000, async () => {
         await pause(CALM_MS);
         const answer = await first.wire.request({ body, timeoutMs: 20_000 });
         const id = answer.headers["mcp-session-id"];
@@ -138,7 +140,7 @@ export const memoryAttacks = [
       });
       await pause(HOLD_MS);
       await closeSessions(first, ids);
-      return held(`${ids.length} of 24 sessions were opened`);
+      return held(`${ids.length} of 80 sessions were opened`);
     },
   },
   {

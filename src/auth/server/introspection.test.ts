@@ -28,7 +28,7 @@ function protect(answer: unknown, options: Partial<IntrospectionOptions> = {}) {
   const wait = (ms: number): void => {
     now += ms;
   };
-  const send = async (token = "opaque", remote = "203.0.113.1") => auth({ ...withToken(token), remote });
+  const send = async (token = "opaque", remote = "203.0.113.1") => auth({ ...withToken(token), remoteAddress: remote });
   return { auth, asked, requests, wait, send };
 }
 

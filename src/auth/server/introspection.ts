@@ -134,8 +134,8 @@ export function createIntrospection<S extends ClaimsSchema = undefined>(
     return asked;
   };
 
-  const verify = async (token: string, { remote = "" }: HttpRequestInfo): Promise<Verified> =>
-    judge(await askOnce(token, remote), options, now() / 1_000);
+  const verify = async (token: string, { remoteAddress = "" }: HttpRequestInfo): Promise<Verified> =>
+    judge(await askOnce(token, remoteAddress), options, now() / 1_000);
   const issuers = issuer !== undefined && { authorization_servers: [issuer] };
   const metadata = { ...issuers, ...defined(options.metadata ?? {}) };
   const tellsMore = issuer !== undefined || options.metadata !== undefined;
