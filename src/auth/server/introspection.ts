@@ -13,7 +13,7 @@ import { McpError } from "../../protocol/errors.ts";
 import { checkOptionNames, type OptionNames } from "../../protocol/option-names.ts";
 import { isRequestBound } from "../../std/clock.ts";
 import { defined } from "../../std/defined.ts";
-import type { HttpRequestInfo } from "../../std/http-facts.ts";
+import type { HttpRequestInfo } from "../../std/http-request-info.ts";
 import { networkOf } from "../../std/network-of.ts";
 import { nameOf } from "../client/dpop.ts";
 import { clientAuthOf } from "../client/token-request.ts";

@@ -8,7 +8,7 @@ import type { ChangeNotification } from "../session/change-hub.ts";
 import { type ChangesReader, SessionChanges } from "./session-changes.ts";
 import { SessionReplay } from "./session-replay.ts";
 import type { SessionRules } from "./session-rules.ts";
-import { type Kept, type KeptSession, sessionBytes, subscriptionBytes } from "./session-store.ts";
+import { type KeptSession, type StoredSession, sessionBytes, subscriptionBytes } from "./session-store.ts";
 
 /** What all sessions that a process holds have in common. */
 export interface HolderRules {

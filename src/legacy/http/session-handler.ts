@@ -16,20 +16,20 @@ import {
 import type { LegacyHandler, SessionHandlerOptions } from "../../transport/http/legacy-handlers.ts";
 import { limitAnswer } from "../../transport/http/limit-answer.ts";
 import { createChangeHub } from "../session/change-hub.ts";
-import { type ClusterEvent, createLoneNode, createNode, type Node } from "./cluster.ts";
+import { type ClusterEvent, createNode, createSingleProcessNode, type Node } from "./cluster.ts";
 import { createGreetings, type Greetings } from "./greetings.ts";
 import { HeldSession, type HolderRules } from "./held-session.ts";
 import { unavailable } from "./post-response.ts";
 import { HttpSession, type SessionHost } from "./session.ts";
-import { LOOK_MS, type SessionRules } from "./session-rules.ts";
+import { POLL_INTERVAL_MS, type SessionRules } from "./session-rules.ts";
 import type { SessionMax } from "./session-shares.ts";
 import {
   createSessionId,
   createSessionStore,
   createSessionWaits,
-  GREETING_MS,
+  INITIALIZED_TIMEOUT_MS,
   isSessionId,
-  type Kept,
+  type StoredSession,
 } from "./session-store.ts";
 
 /**
@@ -103,8 +103,8 @@ class SessionHandler implements LegacyHandler {
     const longest = alone ? LONE_REST_MS : REST_MS;
     if (ttlMs > 0 && clock.requestBound !== true) {
       // A store that others have, too, lets go of a session by its own time.
-      const greetingMs = GREETING_MS + (alone ? 0 : LOOK_MS);
-      this.#greetings = createGreetings(clock, greetingMs, (held) => void this.#look(held, clock.now()));
+      const initializedMs = INITIALIZED_TIMEOUT_MS + (alone ? 0 : POLL_INTERVAL_MS);
+      this.#greetings = createGreetings(clock, initializedMs, (held) => void this.#look(held, clock.now()));
     }
     const rest =
       clock.requestBound === true
@@ -306,10 +306,10 @@ class SessionHandler implements LegacyHandler {
   }
 
   #release(id: string): void {
-    const held = this.#held.get(id);
+    const held = this.#sessions.get(id);
     if (held === undefined) return;
     void held.end();
-    this.#held.delete(id);
+    this.#sessions.delete(id);
     this.#greetings?.delete(held);
   }
 
@@ -318,8 +318,8 @@ class SessionHandler implements LegacyHandler {
     const { sessionTtlMs } = this.#options;
     if (sessionTtlMs <= 0 || !this.#rules.alone) return false;
     const isReady = kept?.session.ready === true;
-    if (now - seen < sessionTtlMs && (isReady || now - opened < GREETING_MS)) return false;
-    return this.#here.get(id)?.busy !== true;
+    if (now - seen < sessionTtlMs && (isReady || now - opened < INITIALIZED_TIMEOUT_MS)) return false;
+    return this.#active.get(id)?.busy !== true;
   }
 
   #sweepLater(): void {

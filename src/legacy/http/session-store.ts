@@ -74,7 +74,7 @@ export interface StoredSession {
  */
 export interface SessionStore {
   /** Keeps a session, unless its owner has too much: then nothing is kept. */
-  open(id: string, session: KeptSession): Awaitable<Kept | LimitReached>;
+  open(id: string, session: KeptSession): Awaitable<StoredSession | LimitReached>;
   /** `known` saves reading what has not changed since. */
   find(id: string, known?: StoredSession): Awaitable<StoredSession | undefined>;
   /** Changes what is there now. Undefined when there is no such session. */
@@ -98,7 +98,7 @@ export interface SessionStore {
 }
 
 /** How long a client has to say that it is ready. */
-export const GREETING_MS = 60_000;
+export const INITIALIZED_TIMEOUT_MS = 60_000;
 /** Where servers keep what changed. */
 const CHANGES = "changes";
 
@@ -185,7 +185,7 @@ export function createSessionStore(store: Store, ttlMs: number, max?: SessionMax
       const name = sessionName(id);
       const { session, text } = write(opened);
       const ttl = ttlOf(session);
-      const put = (): Awaitable<Kept> =>
+      const put = (): Awaitable<StoredSession> =>
         chain(values.put(name, text, ttl), (version) => ({ session, version: version ?? "", name }));
       if (shares === undefined || session.owner === undefined) return put();
       const amounts = { subscriptions: 0, bytes: bytesOf(text) };
@@ -209,7 +209,7 @@ export function createSessionStore(store: Store, ttlMs: number, max?: SessionMax
       const parts: readonly Awaitable<unknown>[] = [
         ...[NOTIFICATIONS, WAITS].map((part) => values.delete(partName(id, part))),
         chain(subscriptions(id), (all) => allOf(all.map(({ name }) => values.delete(name)))),
-        ...[ASIDE, WHOLE].map((part) => streams.delete(partName(id, part))),
+        ...[NO_CALL_STREAM, WHOLE_RESPONSES].map((part) => streams.delete(partName(id, part))),
         shares?.delete(id),
       ];
       return was instanceof Promise ? Promise.all([was, ...parts]).then(([it]) => it) : was;
@@ -236,7 +236,11 @@ export function createSessionStore(store: Store, ttlMs: number, max?: SessionMax
   };
 }
 
-function readKept(name: string, value: StoredValue | undefined, known: Kept | undefined): Kept | undefined {
+function readKept(
+  name: string,
+  value: StoredValue | undefined,
+  known: StoredSession | undefined,
+): StoredSession | undefined {
   if (value === undefined) return undefined;
   if (value.version === known?.version) return known;
   return { session: JSON.parse(value.text), version: value.version, name };
