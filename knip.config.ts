@@ -13,6 +13,7 @@ const config: KnipConfig = {
     "test/**/*.test.ts",
     "test/fixtures/**/*.mjs",
     "test/fixtures/children/traced.ts",
+    "test/fixtures/children/task-memory.ts",
     "test/fixtures/children/attacked-server.ts",
     "test/fixtures/children/attacker.ts",
     "test/fixtures/without-legacy/*.ts",

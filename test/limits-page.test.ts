@@ -53,7 +53,7 @@ const sources: readonly (readonly [what: string, file: string, code: string])[] 
   [
     "time until a client of a session sends `notifications/initialized`",
     "src/legacy/http/session-store.ts",
-    "GREETING_MS = 60_000",
+    "INITIALIZED_TIMEOUT_MS = 60_000",
   ],
   [
     "characters of the progress token of a task in a session",
@@ -89,7 +89,7 @@ const sources: readonly (readonly [what: string, file: string, code: string])[] 
   ["what keeps the process alive after the end", "src/transport/node/serve-stdio.ts", "GRACE_MS = 1_000"],
   ["all of connecting", "src/connect/create-connect.ts", "connectTimeoutMs: timeoutMs = 30_000"],
   ["calls that wait", "src/client/client.ts", "maxQueuedCalls = 10_000"],
-  ["pages to open that are not completed", "src/client/elicitation.ts", "maxVisits = 100"],
+  ["pages to open that are not completed", "src/client/elicitation.ts", "maxPendingPages = 100"],
   ["notifications of one client that run or wait", "src/transport/answer-call.ts", "maxNotifications = 64"],
   ["servers being connected to at once", "src/host/host.ts", "maxConnecting = 8"],
   ["wait of a list for one server", "src/host/host.ts", "options.listTimeoutMs ?? 5_000"],

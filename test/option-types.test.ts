@@ -11,7 +11,7 @@ const entries = Object.entries(readExports()).filter(([, entry]) => typeof entry
 it.each(entries)("every exported type of options of %s is checked to take undefined (T4)", (_name, entry) => {
   const sources = sourcesOf(entry);
   const spaces = sources.flatMap((source) => spaceOf(source) ?? []);
-  const missing = `import * as a type from "../${sources[0]}" in test/options.test-d.ts, and check its options there`;
+  const missing = `import type * as a name from "../${sources[0]}" in test/options.test-d.ts, and check its options there`;
   expect(spaces, missing).toHaveLength(1);
   const names = sources.flatMap(optionTypesOf).filter((name) => !foreign.includes(name));
   const unchecked = names.filter((name) => !new RegExp(`Refusing<\\w+\\.${name}\\b`).test(checked));

@@ -82,8 +82,8 @@ export interface ClientOptions extends QuestionHandlers {
 /**
  * One server, as its user sees it.
  *
- * Every method rejects with an `McpError`; switch on its `code`. A method the
- * server does not offer fails with `unsupported`, without asking it.
+ * Every method rejects with an `McpError`; switch on its `code`. A method whose
+ * capability the server does not have fails with `unsupported`, without asking it.
  */
 export interface Client<T extends ToolTypes = ToolTypes> extends AsyncDisposable {
   /** What the server said of itself when the connection was opened. */

@@ -97,12 +97,26 @@ function readyPrompt(
     const remedy = howToWrap(definition.arguments);
     throw badDefinition(owner, `arguments must be an object schema with properties${remedy}`);
   }
+  checkTexts(owner, definition.arguments);
   const listed = Object.freeze({
     name,
     ...describe(owner, definition),
     ...(args !== undefined && { arguments: argumentsOf(args.json) }),
   });
   return { name, definition, listed, args, schemas: [args] };
+}
+
+/** A client can only send texts. A Standard Schema may make something else of them; a JSON Schema cannot. */
+function checkTexts(owner: string, schema: AnySchema | undefined): void {
+  if (!isObject(schema) || "~standard" in schema || !isObject(schema.properties)) return;
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const type = isObject(property) ? property.type : undefined;
+    if (type === undefined || [type].flat().includes("string")) continue;
+    throw badDefinition(
+      owner,
+      `argument ${name} must be a string, not ${type}: clients send arguments of prompts as texts`,
+    );
+  }
 }
 
 const promptOptions: OptionNames<PromptDefinition> = {

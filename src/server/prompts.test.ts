@@ -160,6 +160,11 @@ describe("C67: a bad definition fails at once and names the prompt", () => {
       { get, arguments: { type: "string" } },
       "prompt p: arguments must be an object schema with properties",
     ],
+    [
+      "an argument that is no text",
+      { get, arguments: { type: "object", properties: { a: {}, n: { type: "number" } } } },
+      "prompt p: argument n must be a string, not number: clients send arguments of prompts as texts",
+    ],
     ["a bad schema", { get, arguments: { type: 7 } }, "prompt p: arguments is not a usable schema: #/type"],
   ])("%s", (_, options, problem) => {
     expect(() => withPrompt(prompt(options as PromptOptions<never>))).toThrow(

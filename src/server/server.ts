@@ -25,7 +25,7 @@ import type { Store } from "../store/store.ts";
 import { createChanges, type ListKind } from "./changes.ts";
 import { noCompletion } from "./completion.ts";
 import { lazyQuestions } from "./context.ts";
-import { findFlaw, kit, type Provable } from "./definition.ts";
+import { badDefinition, findFlaw, kit, type Provable } from "./definition.ts";
 import { createDispatch, createNotificationHandler, guarded, type Handlers } from "./dispatcher.ts";
 import type { Environment } from "./environment.ts";
 import { createErrorReporter, type ErrorReporter } from "./error-reporter.ts";
@@ -155,6 +155,7 @@ export function createServer<const T extends ToolDefinitions = Record<never, nev
   const prompts = createPromptBook(env, changed("prompts"));
   const resources = createResourceRegistry(env, changed("resources"));
   const offers = { tools, prompts, resources };
+  checkMembers(options);
   for (const [name, definition] of Object.entries(options.tools ?? {})) tools.define(name, definition);
   for (const [name, definition] of Object.entries(options.prompts ?? {})) prompts.define(name, definition);
   for (const definition of options.resources ?? []) resources.define(definition);
@@ -341,4 +342,13 @@ function capabilitiesOf(options: ServerOptions, { tools, prompts, resources }: O
     ...(logging && { logging: {} }),
     ...defined({ experimental, extensions: tools.hasTasks() ? { ...extensions, [tasksExtension]: {} } : extensions }),
   };
+}
+
+/** Tools and prompts are members of an object, which has their names; resources are a list. */
+function checkMembers(options: Pick<ServerOptions, "tools" | "prompts" | "resources">): void {
+  for (const member of ["tools", "prompts", "resources"] as const) {
+    const [given, isList] = [options[member], member === "resources"];
+    if (given === undefined || Array.isArray(given) === isList) continue;
+    throw badDefinition("createServer", `${member} must be ${isList ? "a list" : "an object, by their names"}`);
+  }
 }

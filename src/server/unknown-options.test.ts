@@ -25,6 +25,18 @@ const definitions = {
   createServer: (options: object) => js.createServer({ ...info, ...options }),
 };
 
+describe("members of another kind", () => {
+  it.each([
+    [{ tools: [tool({ run: () => "" })] }, "createServer: tools must be an object"],
+    [{ prompts: [] }, "createServer: prompts must be an object"],
+    [{ resources: {} }, "createServer: resources must be a list"],
+  ])("%o are refused", (options, problem) => {
+    expect(() => js.createServer({ ...info, ...options })).toThrow(
+      expect.objectContaining({ code: "invalid-definition", message: expect.stringContaining(problem) }),
+    );
+  });
+});
+
 /** The error that a definition throws. */
 function problemOf(define: () => unknown): unknown {
   try {

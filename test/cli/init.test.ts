@@ -154,6 +154,17 @@ describe("npm create plugbay", () => {
     expect(lstatSync(join(home.folder, "demo", "node_modules", "plugbay")).isSymbolicLink()).toBe(false);
   });
 
+  it("makes a project in TypeScript that compiles and is tested", { timeout: patience }, async () => {
+    await using registry = await serveRegistry([workspace.modules, join(root, "node_modules")]);
+    const offline = createOffline();
+    const home = { ...offline, env: { ...offline.env, npm_config_registry: registry.url } };
+    const { code, written } = await shell(
+      "plugbay init demo --typescript && cd demo && npm test && npm run check",
+      home,
+    );
+    expect({ code, written }).toEqual({ code: 0, written: expect.stringMatching(/pass 2$/m) });
+  });
+
   it("takes the plugbay that it was released with", () => {
     const [own, create] = ["package.json", "packages/create-plugbay/package.json"].map((path) =>
       JSON.parse(readFileSync(join(root, path), "utf8")),

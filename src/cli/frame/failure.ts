@@ -69,7 +69,7 @@ const reportBug = "this is a bug of plugbay; please report it with what you type
 function hintFor({ code, data }: McpError, { command, target }: FailureContext): string | undefined {
   switch (code) {
     case "unauthorized":
-      return command === "login" ? undefined : `sign in with: ${lineFor(target, "login")}`;
+      return command === "login" ? undefined : `sign in with: ${lineFor(target, "login")}${tokenHint(data)}`;
     case "forbidden":
       return scopesHint(data, target);
     case "denied":
@@ -84,6 +84,13 @@ function hintFor({ code, data }: McpError, { command, target }: FailureContext):
     default:
       return undefined;
   }
+}
+
+/** A server that names no authorization server in its challenge may know tokens of another kind. */
+function tokenHint(data: Json | undefined): string {
+  const challenge = isObject(data) && typeof data.challenge === "string" ? data.challenge : undefined;
+  const isNamed = challenge === undefined || /resource_metadata=/i.test(challenge);
+  return isNamed ? "" : `; or give a token that it knows: --header "authorization: Bearer <token>"`;
 }
 
 function scopesHint(data: Json | undefined, target: TypedTarget | undefined): string {

@@ -108,7 +108,7 @@ export async function serveHttp(service: Service, options: ServeHttpOptions = {}
   if (!(Number.isInteger(port) && port >= 0 && port <= MAX_PORT)) {
     throw new McpError(
       "invalid-definition",
-      `port must be a number from 0 to ${MAX_PORT}, not ${port}; 0 takes a free one`,
+      `port must be a number from 0 to ${MAX_PORT}, not ${JSON.stringify(port)}; 0 takes a free one`,
     );
   }
   const isSecure = options.tls !== undefined;
