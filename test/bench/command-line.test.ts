@@ -12,7 +12,7 @@ import { isRunning, until } from "../fixtures/children/processes.ts";
 // How long a command takes from its start to its exit, beside the command line of the official inspector and beside mcporter.
 // Each round runs every program once, in an order that turns, so that what else happens on the machine slows all of them.
 
-const rounds = 7;
+const rounds = 5;
 const home = createHome();
 const served = await serveShop();
 afterAll(() => served.close());

@@ -32,8 +32,11 @@ export interface Damage extends Calls {
 }
 
 const MIB = 1_048_576;
-/** The clock tells microseconds, but a process that another one makes way for waits up to this long. */
-const LEAST_MS = 2;
+/**
+ * A call that takes less counts as this. A body of the size that is allowed is read in one go, in about 30 ms, and who comes
+ * next waits for that: of so short a time, ten times as much is less than one body.
+ */
+const LEAST_MS = 5;
 /** So many calls are made while an attacker holds what it took: of fewer, the longest alone would be the 99th of 100. */
 const LEAST_CALLS = 200;
 const SLOWER = 10;
