@@ -33,12 +33,12 @@ export interface Damage extends Calls {
 
 const MIB = 1_048_576;
 /**
- * A call that takes less counts as this. A body of the size that is allowed is read in one go, in about 30 ms, and who comes
- * next waits for that: of so short a time, ten times as much is less than one body.
+ * A call that takes less counts as this. Attacker, both servers and this process share two processors: while all are busy, a
+ * call waits for several turns of the others, each of some milliseconds, and for one body that is read in one go (30 ms).
  */
-const LEAST_MS = 5;
-/** So many calls are made while an attacker holds what it took: of fewer, the longest alone would be the 99th of 100. */
-const LEAST_CALLS = 200;
+const LEAST_MS = 10;
+/** So many calls are made while an attacker holds what it took: of fewer, one pause of the garbage collector would be the 99th of 100. */
+const LEAST_CALLS = 500;
 const SLOWER = 10;
 
 /**
