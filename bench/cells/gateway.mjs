@@ -47,7 +47,7 @@ export const gatewayCells = [
     open: (peer) =>
       openGateway(
         { module: "plugbay", role: "workers", name: "up__add" },
-        { connections: 16, upstream: startServer, mode: "modern", count: processes[peer] },
+        { connections: 16, upstream: startServer, mode: "modern", count: processes[peer], ends: "SIGTERM" },
       ),
   },
 ];
@@ -64,7 +64,10 @@ async function startServer() {
   return { options: { url: `http://127.0.0.1:${child.facts.port}/mcp` }, close: () => child.close() };
 }
 
-async function openGateway({ module, role, name = "add", token }, { connections, upstream, mode = "session", count }) {
+async function openGateway(
+  { module, role, name = "add", token },
+  { connections, upstream, mode = "session", count, ends },
+) {
   const behind = await upstream();
   const options = {
     mode,
@@ -72,6 +75,7 @@ async function openGateway({ module, role, name = "add", token }, { connections,
     port: await freePort(),
     storePort: await freePort(),
     count,
+    ends,
     ...behind.options,
   };
   const child = await startPeer(module, role, options);

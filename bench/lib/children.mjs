@@ -6,7 +6,7 @@ const host = fileURLToPath(new URL("../host.mjs", import.meta.url));
 const running = new Set();
 
 process.on("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
+  for (const kill of running) kill();
 });
 
 /**
@@ -17,14 +17,16 @@ process.on("exit", () => {
  * to roles that speak over them.
  */
 export async function startPeer(peer, role, options = {}) {
-  const { slow, ...rest } = options;
+  const { slow, ends = "SIGKILL", ...rest } = options;
   const child = fork(host, [peer, role, JSON.stringify(rest)], {
     execArgv: ["--expose-gc", "--no-warnings"],
     stdio: ["pipe", "pipe", "pipe", "ipc"],
     env: { ...process.env, NODE_ENV: "production", ...(slow && { BENCH_SLOW: slow }) },
     serialization: "json",
   });
-  running.add(child);
+  // A role with processes of its own has to end those.
+  const kill = () => child.kill(ends);
+  running.add(kill);
   let stderr = "";
   child.stderr.setEncoding("utf8").on("data", (text) => {
     stderr = (stderr + text).slice(-4000);
@@ -34,7 +36,7 @@ export async function startPeer(peer, role, options = {}) {
   let nextId = 0;
   let closing = false;
   const ended = new Promise((resolve) => child.once("exit", resolve)).then((code) => {
-    running.delete(child);
+    running.delete(kill);
     const error = new Error(`${peer} (${role}) ended with ${code}: ${stderr}`);
     for (const { reject } of waiting.values()) reject(error);
     waiting.clear();
@@ -72,7 +74,7 @@ export async function startPeer(peer, role, options = {}) {
     },
     async close() {
       closing = true;
-      if (running.has(child)) child.kill("SIGKILL");
+      if (running.has(kill)) kill();
       await ended;
     },
   };

@@ -75,6 +75,7 @@ export async function workers({ url, port, storePort, count }) {
   const redis = spawn("redis-server", ["--port", `${storePort}`, "--save", "", "--bind", "127.0.0.1"], {
     stdio: "ignore",
   });
+  process.on("SIGTERM", () => process.exit());
   process.on("exit", () => redis.kill("SIGKILL"));
   while (!(await isListening(storePort))) await pause(50);
   const places = ["--port", `${port}`, "--store", `redis://127.0.0.1:${storePort}`];
