@@ -1,10 +1,10 @@
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Gateway } from "../../src/gateway/index.ts";
 import type { HttpServeHandle } from "../../src/transport/node/serve-http.ts";
-import { bearer, createMetrics, createServer, openGateway, serveHttp, tool } from "./support/built.ts";
+import { bearer, createMetrics, openGateway, serveHttp } from "./support/built.ts";
 import { createLog } from "./support/events.ts";
 import { fronts } from "./support/gateway-fronts.ts";
+import { jobs } from "./support/jobs.ts";
 import { type OfficialClient, sampled, sessionFor } from "./support/official.ts";
 import { script } from "./support/places.ts";
 import { type Serving, serve } from "./support/serving.ts";
@@ -48,21 +48,6 @@ const backs = ["v1", "v1stdio", "v2", "v2sessions"];
 
 // Version 2 of the official SDK has no tasks at a server. Ours takes its place there, in both eras.
 const taskBacks = ["v1", "v1stdio", "oursSessions"];
-
-const jobs = createServer({
-  name: "jobs",
-  version: "1.0.0",
-  tools: {
-    job: tool({
-      input: { type: "object", properties: { ms: { type: "number" } } } as const,
-      task: "required",
-      run: async ({ ms }) => {
-        await pause(ms ?? 0);
-        return "the job is done";
-      },
-    }),
-  },
-});
 
 describe.each(fronts)("a client of $front", ({ front, open }) => {
   const current = sessionFor(() => open({ url: served.url, headers }));

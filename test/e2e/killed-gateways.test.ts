@@ -5,10 +5,11 @@ import { createHome } from "../cli/support/cli.ts";
 import { eventually } from "../support/patience.ts";
 import { redisProgram, startRedis, type TestRedis } from "../support/redis.ts";
 import { type RoundRobin, startRoundRobin } from "../support/round-robin.ts";
-import { createServer, serveHttp, tool } from "./support/built.ts";
+import { serveHttp } from "./support/built.ts";
 import { createLog, type Log } from "./support/events.ts";
 import { type FrontKind, fronts } from "./support/gateway-fronts.ts";
 import { startGatewayNode } from "./support/gateway-nodes.ts";
+import { jobs } from "./support/jobs.ts";
 import { type OfficialClient, sampled, textOf } from "./support/official.ts";
 import { script } from "./support/places.ts";
 import { serve } from "./support/serving.ts";
@@ -23,21 +24,6 @@ const backs = ["v1", "v1stdio", "v2", "v2sessions"] as const;
 const BOUND_MS = 20_000;
 
 // Version 2 of the official SDK has no tasks at a server. Ours takes its place there.
-
-const jobs = createServer({
-  name: "jobs",
-  version: "1.0.0",
-  tools: {
-    job: tool({
-      input: { type: "object", properties: { ms: { type: "number" } } } as const,
-      task: "required",
-      run: async ({ ms }) => {
-        await pause(ms ?? 0);
-        return "the job is done";
-      },
-    }),
-  },
-});
 
 let redis: TestRedis;
 let ours: HttpServeHandle;
